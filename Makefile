@@ -1,0 +1,68 @@
+# Every target sets itself up: .venv is created once and reused, the kernel is compiled when its sources change.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/_native/*)
+say = @printf '\033[1m==> %s\033[0m\n'
+
+.PHONY: demo test lint bench docs sanitize clean
+
+demo: $(VENV)/.stamp-kernel ## the main job, on data made on the spot; pictures go to lambdak-demo/
+	$(BIN)/lambdak demo
+
+test: $(VENV)/.stamp-kernel ## all tests and doctests
+	$(say) "running the tests (about two minutes)"
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.stamp-kernel ## ruff and mypy
+	$(say) "ruff and mypy"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.stamp-torch ## kernel speed against torch, in one run
+	$(BIN)/python benchmarks/kernel.py
+
+docs: $(VENV)/.stamp-docs ## the documentation, in site/
+	$(say) "drawing the pictures and building the pages"
+	$(BIN)/lambdak demo --out docs/pictures --no-speed
+	$(BIN)/mkdocs build --strict
+
+sanitize: $(VENV)/.stamp-kernel ## the kernel's tests under AddressSanitizer and UBSan
+	$(say) "building the kernel with sanitizers"
+	$(BIN)/python -m pip --disable-pip-version-check -q install --no-build-isolation --no-deps --target build/sanitized \
+	    --upgrade -Cbuild-dir=build/sanitize -Ccmake.define.LAMBDAK_SANITIZE=ON .
+	$(say) "running the kernel's tests under the sanitizers"
+	PYTHONPATH=build/sanitized LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -P -m pytest -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) build site lambdak-demo
+
+$(VENV)/.stamp-venv:
+	$(say) "creating $(VENV) (once)"
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install scikit-build-core nanobind cmake ninja
+	@touch $@
+
+$(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
+	$(say) "installing the libraries and tools (once)"
+	$(PIP) install $$($(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	    print(*p['dependencies'], *(r for e in ('plot', 'test', 'lint') for r in p['optional-dependencies'][e]))" | tr -d "'" )
+	@touch $@
+
+$(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE)
+	$(say) "compiling the kernel (about half a minute, when its sources change)"
+	$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.stamp-torch: $(VENV)/.stamp-kernel
+	$(say) "installing PyTorch for the comparison (once)"
+	$(PIP) install "torch==2.13.0"
+	@touch $@
+
+$(VENV)/.stamp-docs: $(VENV)/.stamp-kernel
+	$(say) "installing the documentation tools (once)"
+	$(PIP) install $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'])")
+	@touch $@

@@ -1,0 +1,35 @@
+"""lambdak: the spectral neuron, f(x) = λ_k(A₀ + Σ x_i A_i), one eigenvalue of a learned symmetric matrix."""
+
+from lambdak.eigen import (
+    EigenPair,
+    eigenpair,
+    eigenpair_vjp,
+    eigenvalue,
+    eigenvalue_vjp,
+    tridiagonal_eigenpair,
+    tridiagonal_eigenpair_vjp,
+    tridiagonal_eigenvalue,
+    tridiagonal_eigenvalue_vjp,
+)
+from lambdak.packing import diagonal_indices, sym, unsym
+from lambdak.runtime import get_num_threads, set_num_threads, show_config
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EigenPair",
+    "diagonal_indices",
+    "eigenpair",
+    "eigenpair_vjp",
+    "eigenvalue",
+    "eigenvalue_vjp",
+    "get_num_threads",
+    "set_num_threads",
+    "show_config",
+    "sym",
+    "tridiagonal_eigenpair",
+    "tridiagonal_eigenpair_vjp",
+    "tridiagonal_eigenvalue",
+    "tridiagonal_eigenvalue_vjp",
+    "unsym",
+]

@@ -1,0 +1,114 @@
+#include "pool.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+namespace lambdak {
+namespace {
+
+class Pool {
+ public:
+  // True if the loop was run; false if the pool was busy with another caller's.
+  bool run(int64_t chunks, int threads, const std::function<void(int64_t)>& body) {
+    std::unique_lock<std::mutex> turn(busy_, std::try_to_lock);
+    if (!turn) return false;
+    while (started_ < threads - 1) {
+      std::thread(&Pool::work, this, started_).detach();
+      ++started_;
+    }
+    {
+      std::lock_guard<std::mutex> lock(state_);
+      body_ = &body;
+      chunks_ = chunks;
+      next_ = 0;
+      helpers_ = threads - 1;
+      running_ = helpers_;
+      ++round_;
+      round_seen_.store(round_, std::memory_order_release);
+    }
+    wake_.notify_all();
+    drain(body, chunks);
+    std::unique_lock<std::mutex> lock(state_);
+    idle_.wait(lock, [this] { return running_ == 0; });
+    return true;
+  }
+
+ private:
+  void drain(const std::function<void(int64_t)>& body, int64_t chunks) {
+    for (int64_t chunk; (chunk = next_.fetch_add(1)) < chunks;) body(chunk);
+  }
+
+  void work(int rank) {
+    for (uint64_t seen = 0;;) {
+      // Training calls the kernel every few microseconds: a short look-out saves the sleep and the wake-up.
+      for (int spin = 0; spin < 2000 && round_seen_.load(std::memory_order_acquire) == seen; ++spin) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+      }
+      std::unique_lock<std::mutex> lock(state_);
+      wake_.wait(lock, [&] { return round_ != seen; });
+      seen = round_;
+      if (rank >= helpers_) continue;
+      const auto* body = body_;
+      const int64_t chunks = chunks_;
+      lock.unlock();
+      drain(*body, chunks);
+      lock.lock();
+      if (--running_ == 0) idle_.notify_one();
+    }
+  }
+
+  std::mutex busy_, state_;
+  std::condition_variable wake_, idle_;
+  int started_ = 0, helpers_ = 0, running_ = 0;
+  uint64_t round_ = 0;
+  std::atomic<uint64_t> round_seen_{0};
+  const std::function<void(int64_t)>* body_ = nullptr;
+  int64_t chunks_ = 0;
+  std::atomic<int64_t> next_{0};
+};
+
+std::atomic<Pool*> shared{nullptr};
+
+// Never deleted: its threads may outlive every static destructor. After fork the child has none of those
+// threads, and perhaps a locked mutex; so it forgets the old pool and makes its own.
+Pool& pool() {
+  Pool* current = shared.load();
+  if (current) return *current;
+#if !defined(_WIN32)
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { shared.store(nullptr); });
+  (void)registered;
+#endif
+  Pool* fresh = new Pool;
+  if (shared.compare_exchange_strong(current, fresh)) return *fresh;
+  delete fresh;
+  return *current;
+}
+
+}  // namespace
+
+int hardware_threads() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  const int count = int(std::thread::hardware_concurrency());
+  return count > 0 ? count : 1;
+}
+
+void parallel_for(int64_t chunks, int threads, const std::function<void(int64_t)>& body) {
+  if (threads > chunks) threads = int(chunks);
+  if (threads > 1 && pool().run(chunks, threads, body)) return;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+}
+
+}  // namespace lambdak

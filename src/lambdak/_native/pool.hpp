@@ -1,0 +1,15 @@
+// A persistent thread pool for one parallel loop at a time.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+namespace lambdak {
+
+int hardware_threads();
+
+// Calls body(chunk) for every chunk in [0, chunks), on up to `threads` threads including the caller's.
+// A second caller that finds the pool at work runs its own loop alone; so does a child after fork, until the
+// pool has started anew there. `body` must not throw.
+void parallel_for(int64_t chunks, int threads, const std::function<void(int64_t)>& body);
+
+}  // namespace lambdak

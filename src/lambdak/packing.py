@@ -1,0 +1,90 @@
+r"""Symmetric matrices as vectors: the isometric packed coordinates.
+
+``sym(v)`` reads the lower triangle row by row, (0,0), (1,0), (1,1), (2,0), …, and divides off-diagonals by
+√2, so that ‖v‖₂ = ‖sym(v)‖_F and ⟨v, w⟩ = tr(sym(v) sym(w)). ``unsym`` is its inverse and its adjoint.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak._checks import FloatArray, check_dim, check_floats, check_width
+
+
+def packed_size(dim: int) -> int:
+    """D = d(d+1)/2, the number of packed coordinates of a d x d symmetric matrix.
+
+    >>> packed_size(5)
+    15
+    """
+    dim = check_dim(dim)
+    return dim * (dim + 1) // 2
+
+
+def packed_dim(size: int) -> int:
+    """Return d such that d(d+1)/2 == size.
+
+    >>> packed_dim(15)
+    5
+    """
+    dim = (isqrt(8 * size + 1) - 1) // 2
+    if size < 1 or dim * (dim + 1) // 2 != size:
+        below = max(dim, 1)
+        raise ValueError(
+            f"packed width must be d(d+1)/2 for some d, such as {packed_size(below)} (d={below}) or "
+            f"{packed_size(below + 1)} (d={below + 1}); got {size}"
+        )
+    return dim
+
+
+@lru_cache(maxsize=64)
+def _layout(dim: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Row and column of every packed coordinate, and the factor √2 or 1 it carries."""
+    rows, cols = np.tril_indices(dim)
+    weight = np.where(rows == cols, 1.0, np.sqrt(2.0))
+    for array in (rows, cols, weight):
+        array.flags.writeable = False
+    return rows, cols, weight
+
+
+def diagonal_indices(dim: int) -> NDArray[np.intp]:
+    """Positions of the diagonal entries among the packed coordinates.
+
+    >>> diagonal_indices(3)
+    array([0, 2, 5])
+    """
+    steps = np.arange(check_dim(dim))
+    return steps * (steps + 3) // 2
+
+
+def sym(packed: ArrayLike) -> FloatArray:
+    """Symmetric matrices (..., d, d) from packed coordinates (..., D).
+
+    >>> sym([1.0, np.sqrt(2.0), 3.0])
+    array([[1., 1.],
+           [1., 3.]])
+    """
+    vector = check_floats(packed, "packed")
+    dim = packed_dim(vector.shape[-1] if vector.ndim else 0)
+    rows, cols, weight = _layout(dim)
+    entries = vector / weight.astype(vector.dtype)
+    matrix = np.empty((*vector.shape[:-1], dim, dim), vector.dtype)
+    matrix[..., rows, cols] = entries
+    matrix[..., cols, rows] = entries
+    return matrix
+
+
+def unsym(matrix: ArrayLike) -> FloatArray:
+    """Packed coordinates (..., D) of symmetric matrices (..., d, d); an unsymmetric one is symmetrised.
+
+    >>> unsym([[1.0, 1.0], [1.0, 3.0]])
+    array([1.        , 1.41421356, 3.        ])
+    """
+    full = check_floats(matrix, "matrix")
+    check_width(full, "matrix", full.shape[-2] if full.ndim > 1 else -1, "it must be square")
+    rows, cols, weight = _layout(full.shape[-1])
+    return (full[..., rows, cols] + full[..., cols, rows]) * (weight / 2).astype(full.dtype)
