@@ -1,5 +1,7 @@
 """lambdak: the spectral neuron, f(x) = λ_k(A₀ + Σ x_i A_i), one eigenvalue of a learned symmetric matrix."""
 
+from importlib.metadata import version
+
 from lambdak.eigen import (
     EigenPair,
     eigenpair,
@@ -12,12 +14,14 @@ from lambdak.eigen import (
     tridiagonal_eigenvalue_vjp,
 )
 from lambdak.packing import diagonal_indices, sym, unsym
+from lambdak.pencil import Pencil
 from lambdak.runtime import get_num_threads, set_num_threads, show_config
 
-__version__ = "0.1.0"
+__version__ = version("lambdak")
 
 __all__ = [
     "EigenPair",
+    "Pencil",
     "diagonal_indices",
     "eigenpair",
     "eigenpair_vjp",

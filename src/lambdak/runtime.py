@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib.metadata import version
 from types import ModuleType
 
 import numpy as np
@@ -58,11 +59,9 @@ def get_isa() -> str:
 
 def show_config() -> None:
     """Print the kernel build, the instruction sets it could use here, the threads and the versions."""
-    from lambdak import __version__
-
     choices = "not compiled: LAPACK does the work" if _kernel is None else ", ".join(_kernel.available_isas())
     rows = {
-        "lambdak": __version__,
+        "lambdak": version("lambdak"),
         "kernel": f"{get_isa()} (available: {choices})",
         "threads": f"{get_num_threads()} (LAMBDAK_NUM_THREADS or lambdak.set_num_threads)",
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",

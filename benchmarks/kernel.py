@@ -1,0 +1,189 @@
+"""Speed of the eigenpair kernel against torch.linalg, both sides measured in one run.
+
+usage: python benchmarks/kernel.py [--batch 8192] [--repeats 7] [--threads 2] [--crossover]
+
+Every figure is a median; the two sides of a ratio take turns. Floors are those the kernel must not fall below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+import lambdak
+from lambdak import eigenpair, eigenvalue, eigenvalue_vjp, sym, tridiagonal_eigenpair, tridiagonal_eigenvalue
+
+DIMS = (5, 9, 15, 31, 63)
+FLOORS = {
+    ("float32", "eigenpair"): (45, 65, 65, 70, 55),
+    ("float32", "eigenvalue"): (25, 35, 40, 35, 25),
+    ("float64", "eigenpair"): (17, 25, 33, 30, 30),
+}
+AIMS = {("float32", "eigenpair"): (70, 100, 100, 100, 80)}
+
+
+def seconds(calls: list[Callable[[], object]], repeats: int) -> list[float]:
+    """Median time of each call; they take turns, after one round to warm up."""
+    for call in calls:
+        call()
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(repeats):
+        for call, taken in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
+
+
+def use_threads(count: int) -> None:
+    torch.set_num_threads(count)
+    lambdak.set_num_threads(count)
+
+
+def rows(batch: int, dim: int, dtype: type[np.floating]) -> np.ndarray:
+    return np.random.default_rng(dim).standard_normal((batch, dim * (dim + 1) // 2)).astype(dtype)
+
+
+def gemm_rate(dtype: type[np.floating], size: int = 2048) -> float:
+    """GFLOP/s of a square matrix product."""
+    a = torch.from_numpy(np.random.default_rng(0).standard_normal((size, size)).astype(dtype))
+    return 2e-9 * size**3 / seconds([lambda: a @ a], 7)[0]
+
+
+def contest(kind: str, dtype: type[np.floating], batch: int, repeats: int) -> list[tuple[float, float]]:
+    """(our seconds, torch's seconds) per dim."""
+    result = []
+    for dim in DIMS:
+        packed = rows(batch, dim, dtype)
+        full = torch.from_numpy(sym(packed))
+        ours, theirs = {
+            "eigenpair": (
+                lambda p=packed, d=dim: eigenpair(p, d, d // 2),
+                lambda f=full: torch.linalg.eigh(f),
+            ),
+            "eigenvalue": (
+                lambda p=packed, d=dim: eigenvalue(p, d, d // 2),
+                lambda f=full: torch.linalg.eigvalsh(f),
+            ),
+        }[kind]
+        mine, peer = seconds([ours, theirs], repeats)
+        result.append((mine, peer))
+    return result
+
+
+def print_contests(batch: int, repeats: int, threads: int, floors: bool) -> None:
+    use_threads(threads)
+    print(f"\n## {threads} thread(s) on each side, batch {batch}: microseconds per matrix, ours / torch\n")
+    print("| | " + " | ".join(f"d={dim}" for dim in DIMS) + " |\n|---" + "|---" * len(DIMS) + "|")
+    for name, kind in (("float32", "eigenpair"), ("float32", "eigenvalue"), ("float64", "eigenpair")):
+        dtype = np.dtype(name).type
+        times = contest(kind, dtype, batch, repeats)
+        ratios = [peer / mine for mine, peer in times]
+        cells = [f"{1e6 * mine / batch:.3f} / {1e6 * peer / batch:.2f}" for mine, peer in times]
+        print(f"| {name} {kind} | " + " | ".join(cells) + " |")
+        print("| **ratio** | " + " | ".join(f"**{ratio:.0f}x**" for ratio in ratios) + " |")
+        if floors:
+            for label, table in (("floor", FLOORS), ("aim", AIMS)):
+                for bar in [table[name, kind]] if (name, kind) in table else []:
+                    marks = [f"{b}x {'ok' if r >= b else 'BELOW'}" for r, b in zip(ratios, bar, strict=True)]
+                    print(f"| {label} | " + " | ".join(marks) + " |")
+
+
+def print_share(batch: int, repeats: int, threads: int) -> None:
+    use_threads(threads)
+    print(f"\n## Share of the matrix-product rate, {threads} thread(s) (4/3 d³ operations per eigenvalue)\n")
+    print("| | gemm GFLOP/s | " + " | ".join(f"d={dim}" for dim in DIMS) + " |\n|---|---" + "|---" * len(DIMS) + "|")
+    for dtype in (np.float32, np.float64):
+        peak = gemm_rate(dtype)
+        cells = []
+        for dim in DIMS:
+            packed = rows(batch, dim, dtype)
+            taken = seconds([lambda p=packed, d=dim: eigenvalue(p, d, d // 2)], repeats)[0]
+            rate = 4e-9 / 3 * dim**3 * batch / taken
+            cells.append(f"{rate:.0f} ({rate / peak:.0%})")
+        print(f"| {dtype.__name__} | {peak:.0f} | " + " | ".join(cells) + " |")
+
+
+def print_growth(batch: int, repeats: int) -> None:
+    dims = (2, 3, 5, 7, 9, 15, 21, 31, 45, 63, 90, 127)
+    print(f"\n## Growth with d: nanoseconds per matrix, float32, batch {batch}\n")
+    print("| d | " + " | ".join(map(str, dims)) + " |\n|---" + "|---" * len(dims) + "|")
+    table: dict[str, list[float]] = {}
+    for dim in dims:
+        packed = rows(batch, dim, np.float32)
+        columns = np.asfortranarray(packed)
+        vector = eigenpair(packed, dim, dim // 2).vector
+        diagonal, off = packed[:, :dim].copy(), packed[:, 1:dim].copy()
+        factor = np.ones(batch, np.float32)
+        calls = {
+            "eigenvalue": lambda p=packed, d=dim: eigenvalue(p, d, d // 2),
+            "eigenpair": lambda p=packed, d=dim: eigenpair(p, d, d // 2),
+            "eigenpair, (D, batch) layout": lambda p=columns, d=dim: eigenpair(p, d, d // 2),
+            "packed gradient v vᵀ": lambda v=vector, f=factor: eigenvalue_vjp(v, f),
+            "tridiagonal eigenvalue": lambda a=diagonal, b=off, d=dim: tridiagonal_eigenvalue(a, b, d // 2),
+            "tridiagonal eigenpair": lambda a=diagonal, b=off, d=dim: tridiagonal_eigenpair(a, b, d // 2),
+        }
+        for name, taken in zip(calls, seconds(list(calls.values()), repeats), strict=True):
+            table.setdefault(name, []).append(1e9 * taken / batch)
+    for name, cells in table.items():
+        print(f"| {name} | " + " | ".join(f"{cell:.0f}" for cell in cells) + " |")
+
+
+def print_latency(repeats: int) -> None:
+    print("\n## One matrix at a time (batch 1): microseconds per call, ours / torch\n")
+    print("| | " + " | ".join(f"d={dim}" for dim in DIMS) + " |\n|---" + "|---" * len(DIMS) + "|")
+    for dtype in (np.float32, np.float64):
+        cells = []
+        for dim in DIMS:
+            packed = rows(1, dim, dtype)
+            full = torch.from_numpy(sym(packed))
+            mine, peer = seconds(
+                [lambda p=packed, d=dim: eigenpair(p, d, d // 2), lambda f=full: torch.linalg.eigh(f)], 100 * repeats
+            )
+            cells.append(f"{1e6 * mine:.1f} / {1e6 * peer:.1f} ({peer / mine:.1f}x)")
+        print(f"| {dtype.__name__} eigenpair | " + " | ".join(cells) + " |")
+
+
+def print_crossover(repeats: int) -> None:
+    """Native against LAPACK's range solver for large matrices: where SIMD across the batch stops paying."""
+    dims = (48, 64, 96, 128, 160, 192, 256, 384, 512)
+    print("\n## Crossover: milliseconds per matrix, native / LAPACK syevr (eigenpair)\n")
+    print("| | " + " | ".join(f"d={dim}" for dim in dims) + " |\n|---" + "|---" * len(dims) + "|")
+    for dtype in (np.float32, np.float64):
+        for batch in (1, 8, 64):
+            cells = []
+            for dim in dims:
+                packed = rows(batch, dim, dtype)
+                pair = [lambda b=b, p=packed, d=dim: eigenpair(p, d, d // 2, backend=b) for b in ("native", "lapack")]
+                mine, peer = seconds(pair, repeats)
+                cells.append(f"{1e3 * mine / batch:.3f} / {1e3 * peer / batch:.3f} ({peer / mine:.1f}x)")
+            print(f"| {dtype.__name__}, batch {batch} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch", type=int, default=8192)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--crossover", action="store_true", help="only measure native against LAPACK for large d")
+    arguments = parser.parse_args()
+    lambdak.show_config()
+    print(f"torch    {torch.__version__}")
+    use_threads(arguments.threads)
+    if arguments.crossover:
+        print_crossover(arguments.repeats)
+        return
+    print_contests(arguments.batch, arguments.repeats, arguments.threads, floors=True)
+    print_contests(arguments.batch, max(3, arguments.repeats // 2), 1, floors=False)
+    print_share(arguments.batch, arguments.repeats, arguments.threads)
+    print_growth(arguments.batch, arguments.repeats)
+    print_latency(arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

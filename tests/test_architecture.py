@@ -1,0 +1,73 @@
+"""The tree is the data flow: a module imports only from modules above it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import lambdak
+
+SOURCE = Path(lambdak.__file__).parent
+
+ORDER = [
+    "_checks",
+    "packing",
+    "_lapack",
+    "_kernel",
+    "runtime",
+    "_batch",
+    "eigen",
+    "spectrum",
+    "gauge",
+    "variational",
+    "pencil",
+    "squareplus",
+    "factors",
+    "constraints",
+    "initial",
+    "demo",
+    "plots",
+    "cli",
+]
+
+
+def imports(path):
+    """Modules that a file imports, anywhere in it, as dotted names."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_every_module_has_a_place_in_the_order():
+    assert {path.stem for path in SOURCE.glob("*.py")} - {"__init__"} <= set(ORDER)
+
+
+def test_modules_import_only_from_modules_above_them():
+    for position, name in enumerate(ORDER):
+        path = SOURCE / f"{name}.py"
+        for target in imports(path) if path.exists() else ():
+            if target.startswith("lambdak."):
+                module = target.split(".")[1]
+                assert module in ORDER[:position], f"{name} imports {module}, which is not above it"
+
+
+def test_only_plots_imports_matplotlib_and_the_core_imports_no_torch():
+    for path in SOURCE.glob("*.py"):
+        roots = {target.split(".")[0] for target in imports(path)}
+        assert "torch" not in roots, path.name
+        assert "matplotlib" not in roots or path.stem == "plots", path.name
+
+
+def test_importing_the_package_loads_neither_matplotlib_nor_torch():
+    code = "import sys, lambdak; print({'matplotlib', 'torch'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+def test_public_names_exist_are_sorted_and_are_strings():
+    names = lambdak.__all__
+    assert names == sorted(names)
+    assert all(hasattr(lambdak, name) for name in names)
