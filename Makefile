@@ -29,13 +29,15 @@ docs: $(VENV)/.stamp-docs ## the documentation, in site/
 	$(BIN)/lambdak demo --out docs/pictures --no-speed
 	$(BIN)/mkdocs build --strict
 
+# -S keeps the editable install out of the way, so that the sanitized copy is the one imported.
 sanitize: $(VENV)/.stamp-kernel ## the kernel's tests under AddressSanitizer and UBSan
 	$(say) "building the kernel with sanitizers"
 	$(BIN)/python -m pip --disable-pip-version-check -q install --no-build-isolation --no-deps --target build/sanitized \
 	    --upgrade -Cbuild-dir=build/sanitize -Ccmake.define.LAMBDAK_SANITIZE=ON .
 	$(say) "running the kernel's tests under the sanitizers"
-	PYTHONPATH=build/sanitized LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -P -m pytest -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py
+	PYTHONPATH=build/sanitized:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
+	    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build site lambdak-demo

@@ -15,8 +15,8 @@ template <class T> struct Tridiagonal {
 
 
 template <class T> struct Point {
-  Vec<T> x, f;        // trial point, characteristic polynomial there: f 2^exponent
-  Int<T> exponent;    // in units of the exponent field
+  Vec<T> x, f;        // trial point; the characteristic polynomial there is f 2^exponent,
+  Int<T> exponent;    // up to a constant that all points of one matrix share
   Int<T> count;       // eigenvalues below x
 };
 
@@ -27,13 +27,13 @@ template <class T> inline constexpr int top = sizeof(T) == 4 ? 100 : 800;
 
 template <class T> inline void rescale(Vec<T>& p0, Vec<T>& p1, Int<T>& exponent) {
   using L = Lanes<T>;
-  const Int<T> floor = splat_int<T>(typename L::Scalar(L::exponent_bias + top<T> - L::exponent_bias + 1) << L::mantissa_bits);
+  const auto field_of = [](int64_t biased) { return splat_int<T>(typename L::Scalar(biased) << L::mantissa_bits); };
   Int<T> field = Int<T>(vmax<T>(vabs<T>(p0), vabs<T>(p1))) & splat_int<T>(L::exponent_mask);
-  field = select_int<T>(field < floor, floor, field);
-  const Vec<T> factor = Vec<T>(splat_int<T>(typename L::Scalar(2 * L::exponent_bias + top<T>) << L::mantissa_bits) - field);
+  field = vmax_int<T>(field, field_of(top<T> + 1));  // below, the factor would overflow
+  const Vec<T> factor = Vec<T>(field_of(2 * L::exponent_bias) - field + field_of(top<T>));
   p0 *= factor;
   p1 *= factor;
-  exponent += field;
+  exponent += field >> L::mantissa_bits;
 }
 
 // p_i = (d_i - x) p_{i-1} - e²_{i-1} p_{i-2}. The number of sign changes is the number of eigenvalues below x.
@@ -76,8 +76,7 @@ inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
 // polynomial while λ_k has company.
 template <class T> inline Vec<T> chord(const Point<T>& a, const Point<T>& b, Int<T> alone, Vec<T> middle) {
   using L = Lanes<T>;
-  constexpr int bits = L::mantissa_bits;
-  Int<T> shift = (b.exponent - a.exponent) >> bits;
+  Int<T> shift = b.exponent - a.exponent;
   const Int<T> most = splat_int<T>(L::exponent_bias - 1);
   shift = select_int<T>(shift > most, most, select_int<T>(shift < -most, -most, shift));
   const Vec<T> fb = b.f * power_of_two<T>(shift + splat_int<T>(L::exponent_bias));
@@ -113,9 +112,6 @@ template <class T> inline void narrow(Search<T>& s, const Point<T>& at, int k, b
   s.last_side = select_int<T>(to_b, splat_int<T>(-1), splat_int<T>(1));
 }
 
-#ifdef LAMBDAK_COUNT_PASSES
-inline long passes_total = 0, passes_calls = 0;
-#endif
 
 template <class T, int U>
 void find_eigenvalue(const Tridiagonal<T>* const* t, int n, int k, Guess guess, Vec<T>* lambda) {
@@ -135,9 +131,6 @@ void find_eigenvalue(const Tridiagonal<T>* const* t, int n, int k, Guess guess, 
   }
   bool counting = true, open = true;
   for (int pass = 0; open && pass < 8 * int(sizeof(T)) * 4; ++pass) {
-#ifdef LAMBDAK_COUNT_PASSES
-    ++passes_total;
-#endif
     for (int g = 0; g < U; ++g) {
       const Vec<T> width = s[g].b.x - s[g].a.x, inner = vmin<T>(splat<T>(tolerance), T(0.5) * width);
       at[g].x = vmin<T>(vmax<T>(at[g].x, s[g].a.x + inner), s[g].b.x - inner);
@@ -171,9 +164,6 @@ void find_eigenvalue(const Tridiagonal<T>* const* t, int n, int k, Guess guess, 
     counting = any<T>(~lonely);
     open = any<T>(unfinished);
   }
-#ifdef LAMBDAK_COUNT_PASSES
-  ++passes_calls;
-#endif
   for (int g = 0; g < U; ++g) lambda[g] = s[g].a.x + T(0.5) * (s[g].b.x - s[g].a.x);
 }
 
