@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ def solve(
     def fill(rows: Rows, outs: Rows) -> None:
         run(rows[0], rows[1], dim, indices, outs[0], outs[1])
 
-    return _by_rows(fill, family.leading, family.arrays(), outputs)
+    return _by_rows(fill, family.leading, family.arrays(), outputs, out)
 
 
 def outer(
@@ -93,7 +93,7 @@ def outer(
         run(rows[0], rows[1], outs[0], outs[1])
 
     inputs: list[Tailed] = [(vectors, (m, dim)), (factors, (m,))]
-    return _by_rows(fill, leading, inputs, _grad_outputs(dim, tridiagonal, leading, vectors.dtype, out))
+    return _by_rows(fill, leading, inputs, _grad_outputs(dim, tridiagonal, leading, vectors.dtype, out), out)
 
 
 def vjp(
@@ -115,7 +115,7 @@ def vjp(
         run(rows[0], rows[1], dim, *rows[2:], outs[0], outs[1])
 
     inputs = [*family.arrays(), (value, (m,)), (vector, (m, dim)), (grad_value, (m,)), (grad_vector, (m, dim))]
-    return _by_rows(fill, leading, inputs, _grad_outputs(dim, off is not None, leading, dtype, out))
+    return _by_rows(fill, leading, inputs, _grad_outputs(dim, off is not None, leading, dtype, out), out)
 
 
 def _grad_outputs(
@@ -136,49 +136,55 @@ def _matching(array: ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dty
 
 
 def _by_rows(
-    fill: Callable[[Rows, Rows], None], leading: tuple[int, ...], inputs: list[Tailed], outputs: list[Tailed]
+    fill: Callable[[Rows, Rows], None], leading: tuple[int, ...], inputs: list[Tailed], outputs: list[Tailed], out: Outs
 ) -> tuple[FloatArray, ...]:
     """Call fill(input rows, output rows) and return the outputs; absent arrays are passed on as None."""
-    results = tuple(array for array, _ in outputs if array is not None)
-    for array, _ in inputs:
-        if array is not None and any(np.may_share_memory(array, result) for result in results):
-            raise ValueError("out must not overlap an input; got arrays that share memory")
+    if out[0] is not None or out[1] is not None:
+        _refuse_overlap(inputs, outputs)
     count = prod(leading)
-    views = [_row_view(array, count, tail) for array, tail in (*inputs, *outputs)]
-    if all(view is not None or array is None for view, (array, _) in zip(views, (*inputs, *outputs), strict=True)):
-        fill(views[: len(inputs)], views[len(inputs) :])
-        return results
-    for where, size in _blocks(leading, count, inputs, outputs):
-        rows = [_copy_rows(array, where, size, tail) for array, tail in inputs]
+    try:
+        rows = [_row_view(array, count, tail) for array, tail in inputs]
+        outs = [_row_view(array, count, tail) for array, tail in outputs]
+    except ValueError:  # some array has no row stride
+        _by_blocks(fill, leading, count, inputs, outputs)
+    else:
+        fill(rows, outs)
+    return tuple([array for array, _ in outputs if array is not None])
+
+
+def _refuse_overlap(inputs: list[Tailed], outputs: list[Tailed]) -> None:
+    for array, _ in inputs:
+        for result, _ in outputs:
+            if array is not None and result is not None and np.may_share_memory(array, result):
+                raise ValueError("out must not overlap an input; got arrays that share memory")
+
+
+def _row_view(array: FloatArray | None, count: int, tail: tuple[int, ...]) -> FloatArray | None:
+    """Return the array as (count, *tail) without a copy, or raise ValueError."""
+    if array is None:
+        return None
+    if not array.flags.aligned:
+        raise ValueError("unaligned")
+    shape = (count, *tail)
+    return array if array.shape == shape else array.reshape(shape, copy=False)
+
+
+def _by_blocks(
+    fill: Callable[[Rows, Rows], None],
+    leading: tuple[int, ...],
+    count: int,
+    inputs: list[Tailed],
+    outputs: list[Tailed],
+) -> None:
+    """Do the same through copies of a few rows at a time."""
+    widest = max(prod(tail) for _, tail in (*inputs, *outputs))
+    step = max(1, _BLOCK_BYTES // (8 * widest))
+    for start in range(0, count, step):
+        size = min(step, count - start)
+        where = np.unravel_index(np.arange(start, start + size), leading)
+        rows = [None if array is None else array[where].reshape(size, *tail) for array, tail in inputs]
         outs = [None if array is None else np.empty((size, *tail), array.dtype) for array, tail in outputs]
         fill(rows, outs)
         for (array, _), filled in zip(outputs, outs, strict=True):
             if array is not None and filled is not None:
                 array[where] = filled.reshape(size, *array.shape[len(leading) :])
-    return results
-
-
-def _row_view(array: FloatArray | None, count: int, tail: tuple[int, ...]) -> FloatArray | None:
-    """Return the array as (count, *tail) if that takes no copy, else None."""
-    if array is None or not array.flags.aligned:
-        return None
-    try:
-        return array.reshape((count, *tail), copy=False)
-    except ValueError:
-        return None
-
-
-def _blocks(
-    leading: tuple[int, ...], count: int, inputs: list[Tailed], outputs: list[Tailed]
-) -> Iterator[tuple[tuple[np.ndarray, ...], int]]:
-    widest = max(prod(tail) for _, tail in (*inputs, *outputs))
-    step = max(1, _BLOCK_BYTES // (8 * widest))
-    for start in range(0, count, step):
-        size = min(step, count - start)
-        yield np.unravel_index(np.arange(start, start + size), leading), size
-
-
-def _copy_rows(
-    array: FloatArray | None, where: tuple[np.ndarray, ...], size: int, tail: tuple[int, ...]
-) -> FloatArray | None:
-    return None if array is None else array[where].reshape(size, *tail)

@@ -33,14 +33,14 @@ def check_int(value: int, name: str, low: int, high: int) -> int:
 
 def check_index(index: int | Sequence[int], dim: int) -> tuple[list[int], bool]:
     """Return the eigenvalue indices as a list, and whether a single int was given."""
-    single = np.ndim(index) == 0
-    items = [index] if single else list(index)  # type: ignore[arg-type]
-    indices = [check_int(item, "index", 0, dim) for item in items]  # type: ignore[arg-type]
+    if isinstance(index, int) or np.ndim(index) == 0:
+        return [check_int(index, "index", 0, dim)], True  # type: ignore[arg-type]
+    indices = [check_int(item, "index", 0, dim) for item in index]
     if not indices:
         raise ValueError("index must hold at least one eigenvalue index; got an empty sequence")
     if any(low >= high for low, high in pairwise(indices)):
         raise ValueError(f"index must be increasing; got {indices}")
-    return indices, single
+    return indices, False
 
 
 def check_floats(array: ArrayLike, name: str, dtype: np.dtype[np.floating] | None = None) -> FloatArray:

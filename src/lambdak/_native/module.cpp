@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
+#include <map>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -69,10 +70,30 @@ template <class A> Array describe(const A& a, const char* name, std::initializer
   return out;
 }
 
-template <class T> std::vector<T> entry_scales(int dim) {
-  std::vector<T> scale(size_t(dim) * (dim + 1) / 2, T(std::sqrt(0.5)));
-  for (int i = 0; i < dim; ++i) scale[size_t(i) * (i + 3) / 2] = T(1);
-  return scale;
+// A function of (dim, index) that is computed once; calls on one matrix should not pay for it again.
+template <class Value> class Memo {
+ public:
+  template <class Make> const Value& get(int dim, int index, Make make) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto key = std::make_pair(dim, index);
+    const auto found = values_.find(key);
+    return found != values_.end() ? found->second : values_.emplace(key, make()).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int, int>, Value> values_;  // its elements stay where they are
+};
+
+template <class T> const T* entry_scales(int dim) {
+  static Memo<std::vector<T>> memo;
+  return memo
+      .get(dim, 0, [dim] {
+        std::vector<T> scale(size_t(dim) * (dim + 1) / 2, T(std::sqrt(0.5)));
+        for (int i = 0; i < dim; ++i) scale[size_t(i) * (i + 3) / 2] = T(1);
+        return scale;
+      })
+      .data();
 }
 
 // Quantile (k + 1/2)/n of the semicircle law, in standard deviations (its radius is 2), and 1/(n density) there.
@@ -127,15 +148,13 @@ using Work = void (*)(const Job&, int64_t, int64_t, void*);
 
 void run(Job& job, Work work) {
   if (job.rows == 0) return;
-  std::vector<float> scale32;
-  std::vector<double> scale64;
+  static Memo<Guess> guesses;
   std::vector<Guess> guess;
-  if (job.double_precision)
-    scale64 = entry_scales<double>(job.dim), job.entry_scale = scale64.data();
-  else
-    scale32 = entry_scales<float>(job.dim), job.entry_scale = scale32.data();
-  for (int m = 0; job.index && m < job.n_index; ++m) guess.push_back(semicircle_guess(job.index[m], job.dim));
+  for (int m = 0; job.index && m < job.n_index; ++m)
+    guess.push_back(guesses.get(job.dim, job.index[m], [&] { return semicircle_guess(job.index[m], job.dim); }));
   job.guess = guess.data();
+  if (!job.tridiagonal && job.double_precision) job.entry_scale = entry_scales<double>(job.dim);
+  if (!job.tridiagonal && !job.double_precision) job.entry_scale = entry_scales<float>(job.dim);
 
   const int64_t block = active->block_rows(job), blocks = (job.rows + block - 1) / block;
   const double block_ns = row_cost(job) * double(block);
