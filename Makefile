@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/_native/*)
+PACKAGES := $(sort $(dir $(wildcard src/lambdak/*.py src/lambdak/*/*.py)))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
 .PHONY: demo test lint bench docs sanitize clean
@@ -54,7 +55,7 @@ $(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
 	    print(*p['dependencies'], *(r for e in ('plot', 'test', 'lint') for r in p['optional-dependencies'][e]))" | tr -d "'" )
 	@touch $@
 
-$(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE)
+$(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE) $(PACKAGES)
 	$(say) "compiling the kernel (about half a minute, when its sources change)"
 	$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@

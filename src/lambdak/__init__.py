@@ -13,6 +13,12 @@ from lambdak.eigen import (
     tridiagonal_eigenvalue,
     tridiagonal_eigenvalue_vjp,
 )
+from lambdak.estimators import (
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+)
 from lambdak.packing import diagonal_indices, sym, unsym
 from lambdak.pencil import Pencil
 from lambdak.runtime import get_num_threads, set_num_threads, show_config
@@ -22,6 +28,10 @@ __version__ = version("lambdak")
 __all__ = [
     "EigenPair",
     "Pencil",
+    "SpectralClassifier",
+    "SpectralOrdinalClassifier",
+    "SpectralQuantileRegressor",
+    "SpectralRegressor",
     "diagonal_indices",
     "eigenpair",
     "eigenpair_vjp",

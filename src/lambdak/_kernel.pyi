@@ -1,5 +1,8 @@
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lambdak._checks import FloatArray
 
 def solve(
@@ -28,3 +31,35 @@ def available_isas() -> list[str]: ...
 def num_threads() -> int: ...
 def set_num_threads(threads: int) -> None: ...
 def hardware_threads() -> int: ...
+def forward(
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+    rows: NDArray[np.int32],
+    coef: FloatArray,
+    dim: int,
+    index: Sequence[int],
+    value: FloatArray,
+    vector: FloatArray | None,
+) -> None: ...
+def backward(
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+    rows: NDArray[np.int32],
+    vector: FloatArray,
+    grad_value: FloatArray,
+    dim: int,
+    grad: FloatArray,
+) -> None: ...
+def multiply(left: FloatArray, right: FloatArray, spans: NDArray[np.int32], out: FloatArray) -> None: ...
+def adam(
+    theta: FloatArray,
+    grad: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    rate: Sequence[float],
+    keep: Sequence[float],
+    beta1: float,
+    beta2: float,
+    correct: float,
+    tiny: float,
+) -> None: ...

@@ -40,6 +40,11 @@ def engine(backend: str, dim: int, tridiagonal: bool) -> ModuleType:
     return _kernel
 
 
+def native() -> ModuleType | None:
+    """Return the compiled kernel, or None without one."""
+    return _kernel
+
+
 def set_num_threads(threads: int) -> None:
     """Use at most this many threads per call; results do not depend on it, bit for bit."""
     threads = check_int(threads, "threads", 1, MAX_THREADS + 1)

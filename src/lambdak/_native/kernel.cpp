@@ -2,6 +2,7 @@
 // Nothing here may instantiate library templates: the linker could hand their code to an older CPU.
 #include "kernel.hpp"
 
+#include "design.hpp"
 #include "vectors.hpp"
 
 namespace lambdak::LAMBDAK_ISA {
@@ -354,5 +355,9 @@ const Kernel LAMBDAK_JOIN(kernel_, LAMBDAK_ISA) = {
     build::solve,
     build::each_block<build::outer_block<float>, build::outer_block<double>>,
     build::each_block<build::vjp_block<float>, build::vjp_block<double>>,
+    {build::gather<float>, build::gather<double>},
+    {build::scatter<float>, build::scatter<double>},
+    {build::multiply<float>, build::multiply<double>},
+    {build::adam<float>, build::adam<double>},
 };
 }  // namespace lambdak

@@ -1,4 +1,5 @@
 // What the instruction-set builds of kernel.cpp offer to module.cpp: plain structs and function pointers.
+// Pairs of functions are for float and for double.
 #pragma once
 #include <cstdint>
 
@@ -27,6 +28,21 @@ struct Job {
   Array grad, grad_off;               // outputs of `outer` and `vjp`
 };
 
+// Rows of a sparse design, and the coefficient matrices they combine: packed A(row) = Σ_s weight_s coef[id_s].
+struct Design {
+  bool double_precision = false;
+  int slots = 0, stride = 0;       // active entries per row; elements per coefficient row, a multiple of `pad`
+  const int32_t* rows = nullptr;   // which design rows
+  const int32_t* ids = nullptr;    // (n, slots)
+  const void* weights = nullptr;   // (n, slots)
+};
+constexpr int pad = 16;
+
+// Adam's numbers for one step: `rate` holds the correction of the first moment, `correct` that of the second.
+struct Adam {
+  double beta1, beta2, rate, keep, correct, tiny;
+};
+
 struct Kernel {
   const char* name;
   int64_t (*block_rows)(const Job&);                            // rows that are worked on together
@@ -34,6 +50,11 @@ struct Kernel {
   void (*solve)(const Job&, int64_t begin, int64_t end, void* scratch);   // eigenvalues, and vectors if asked for
   void (*outer)(const Job&, int64_t begin, int64_t end, void* scratch);   // Σ_m g_m v_m v_mᵀ
   void (*vjp)(const Job&, int64_t begin, int64_t end, void* scratch);     // the derivative through value and vector
+  void (*gather[2])(const Design&, int64_t begin, int64_t end, const void* coef, void* packed);   // packed[i] = A(row i)
+  void (*scatter[2])(const Design&, int64_t begin, int64_t end, const void* packed, void* coef);  // its transpose, added
+  void (*multiply[2])(const void* left, const void* right, void* out, int inner, int width, const int32_t* spans,
+                      int64_t begin, int64_t end);
+  void (*adam[2])(const Adam&, void* theta, const void* grad, void* first, void* second, int64_t count);
 };
 
 extern const Kernel kernel_baseline, kernel_avx2, kernel_avx512;

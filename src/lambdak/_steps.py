@@ -1,0 +1,87 @@
+"""The reference of the kernel's training steps, in plain NumPy, with the kernel's signatures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.runtime import native
+
+
+def forward(
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+    rows: NDArray[np.int32],
+    coef: FloatArray,
+    dim: int,
+    index: Sequence[int],
+    value: FloatArray,
+    vector: FloatArray | None,
+) -> None:
+    """Fill value (models * batch, m) and vector (models * batch, m, d) of A(row) = Σ_s weight_s coef[id_s]."""
+    batch = rows.shape[1]
+    for model, chosen in enumerate(rows):
+        packed = np.einsum("bs,bsd->bd", weights[chosen], coef[model, ids[chosen]])
+        here = slice(model * batch, (model + 1) * batch)
+        if vector is None:
+            value[here] = eigenvalue(packed, dim, index)
+        else:
+            value[here], vector[here] = eigenpair(packed, dim, index)
+
+
+def backward(
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+    rows: NDArray[np.int32],
+    vector: FloatArray,
+    grad_value: FloatArray,
+    dim: int,
+    grad: FloatArray,
+) -> None:
+    """Fill grad (models, n_design, D) with the transpose of :func:`forward` applied to g v vᵀ."""
+    batch = rows.shape[1]
+    grad[...] = 0
+    for model, chosen in enumerate(rows):
+        here = slice(model * batch, (model + 1) * batch)
+        outer = eigenvalue_vjp(vector[here], grad_value[here], sum_index=True)  # (batch, D)
+        np.add.at(grad[model], ids[chosen], weights[chosen][..., None] * outer[:, None])
+
+
+def multiply(left: FloatArray, right: FloatArray, spans: NDArray[np.int32], out: FloatArray) -> None:
+    """Fill out with left @ right; ``spans`` only says where left is zero."""
+    np.matmul(left, right, out=out)
+
+
+def adam(
+    theta: FloatArray,
+    grad: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    rate: Sequence[float],
+    keep: Sequence[float],
+    beta1: float,
+    beta2: float,
+    correct: float,
+    tiny: float,
+) -> None:
+    """θ = keep θ − rate m / (√(correct v) + tiny) with Adam's moments m and v, all updated in place."""
+    dtype = theta.dtype
+    first += (1 - beta1) * (grad - first)
+    second += (1 - beta2) * (grad**2 - second)
+    step = first / (np.sqrt(correct * second) + tiny)
+    theta *= np.asarray(keep, dtype)[:, None]
+    theta -= np.asarray(rate, dtype)[:, None] * step
+
+
+def step_engine() -> ModuleType:
+    """Return the module whose forward, backward, multiply and adam do the work: the kernel, or this one."""
+    return native() or _THIS
+
+
+_THIS = sys.modules[__name__]

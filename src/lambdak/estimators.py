@@ -1,0 +1,280 @@
+"""scikit-learn estimators on tables: regression, classification, quantiles and ordered classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from lambdak._checks import FloatArray
+from lambdak.fitting import SpectralEstimator
+from lambdak.losses import BinaryLog, Loss, Ordinal, Pinball, SoftmaxLog, make_loss
+
+
+class SpectralRegressor(RegressorMixin, SpectralEstimator):
+    """Regression on a table, f = Σ_m w_m λ_k(A_m(row)), with guarantees that hold by construction.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"}
+        What to minimise; poisson, gamma and tweedie use a log link.
+    quantile, power : float
+        Of the losses "quantile" and "tweedie".
+    dim : int, optional
+        Size of the matrices; a larger one is more expressive. None leaves it to ``effort``.
+    eig_idx : int, optional
+        Which eigenvalue, zero-based ascending; None is the middle one.
+    shape : {None, "convex", "concave"}
+        Convex or concave in all numeric columns together: linear columns and the last or first eigenvalue.
+    monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
+        Column name → 1 (never falls) or -1 (never rises).
+    categorical_features
+        As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
+    n_knots : int or "auto"
+        Knots per numeric column; 0 makes columns linear.
+    effort : {"fast", "balanced", "best"}
+        How much time accuracy may cost.
+    n_estimators : int, optional
+        Members of the convex combination; 1 is a single set of matrices.
+    max_iter : int, optional
+        Epochs; None leaves it to ``effort``.
+    early_stopping, n_iter_no_change, tol
+        Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
+    validation_fraction : float
+        Share of the rows held out to weigh the members; ``fit`` takes ``X_val`` and ``y_val`` instead.
+    verbose : int
+        A progress bar with the loss and the time left.
+    random_state
+        Same seed, same model, bit for bit, whatever the number of threads.
+
+    Attributes
+    ----------
+    pencils_, weights_
+        The members and their convex weights.
+    feature_strengths_
+        Proven bound on what each column can do to the raw score.
+    loss_curve_, validation_curve_
+        Losses of each model after every epoch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SpectralRegressor(effort="fast", monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        quantile: float = 0.5,
+        power: float = 1.5,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features, n_knots=n_knots, effort=effort, n_estimators=n_estimators,
+            max_iter=max_iter, early_stopping=early_stopping, validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change, tol=tol, verbose=verbose, random_state=random_state,
+        )  # fmt: skip
+        self.loss = loss
+        self.quantile = quantile
+        self.power = power
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its targets."""
+        loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
+        held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
+        return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, offset, held)
+
+    def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
+        """The predicted mean (or quantile) of each row."""
+        raw = self._raw(X, offset)
+        return self.loss_.predict(raw)
+
+
+class SpectralClassifier(ClassifierMixin, SpectralEstimator):
+    """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its classes."""
+        target = _target(y)
+        check_classification_targets(target)
+        self.classes_, codes = np.unique(target, return_inverse=True)
+        classes = len(self.classes_)
+        _require_two(self.classes_)
+        if classes > 2 and self.monotonic_cst is not None:
+            raise ValueError(
+                f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
+                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
+            )
+        loss: Loss = BinaryLog() if classes == 2 else SoftmaxLog(classes)
+        codes = codes.astype(np.float64) if classes == 2 else codes
+        held = None if X_val is None else (X_val, np.searchsorted(self.classes_, _target(y_val)).astype(codes.dtype))
+        return self._fit(X, codes, loss, sample_weight, None, held, neurons=1 if classes == 2 else classes)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
+        return self._raw(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, (rows, classes)."""
+        raw = self._raw(X)
+        return self.loss_.predict(raw)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
+    """Several quantiles from the eigenvalues of one pencil: they never cross, because eigenvalues never change order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)
+    >>> bool((np.diff(model.predict_quantiles(X), axis=1) >= 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        *,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst,
+            categorical_features=categorical_features, n_knots=n_knots, effort=effort, n_estimators=n_estimators,
+            max_iter=max_iter, early_stopping=early_stopping, validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change, tol=tol, verbose=verbose, random_state=random_state,
+        )  # fmt: skip
+        self.quantiles = quantiles
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its targets."""
+        loss = Pinball(tuple(float(q) for q in self.quantiles))
+        held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
+        return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, None, held)
+
+    def predict_quantiles(self, X: Any) -> FloatArray:
+        """The quantiles of each row, (rows, quantiles), in ascending order."""
+        raw = self._raw(X)
+        return raw if raw.ndim == 2 else raw[:, None]
+
+    def predict(self, X: Any) -> FloatArray:
+        """The middle one of the quantiles, (rows,): by default the median."""
+        quantiles = self.predict_quantiles(X)
+        return quantiles[:, quantiles.shape[1] // 2]
+
+    def predict_interval(self, X: Any) -> FloatArray:
+        """The lowest and the highest quantile of each row, (rows, 2)."""
+        return self.predict_quantiles(X)[:, [0, -1]]
+
+
+class SpectralOrdinalClassifier(ClassifierMixin, SpectralEstimator):
+    """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
+
+    A column with a monotone constraint +1 never makes a higher class less likely.
+    """
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its classes, whose order is that of their sorted labels."""
+        target = _target(y)
+        check_classification_targets(target)
+        self.classes_, codes = np.unique(target, return_inverse=True)
+        _require_two(self.classes_)
+        held = None if X_val is None else (X_val, np.searchsorted(self.classes_, _target(y_val)))
+        return self._fit(X, codes, Ordinal(len(self.classes_)), sample_weight, None, held)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, (rows, classes)."""
+        raw = self._raw(X)
+        return self.loss_.predict(raw)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+def _target(y: ArrayLike | None) -> NDArray[Any]:
+    if y is None:
+        raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None")
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def _require_two(classes: NDArray[Any]) -> None:
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")

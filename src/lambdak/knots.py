@@ -1,0 +1,85 @@
+"""Knots of a curve: where the rows are, with one knot for every value that holds many of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ROWS_PER_KNOT = 40
+FEWEST_KNOTS, MOST_KNOTS = 4, 32
+
+
+def auto_knots(rows: int) -> int:
+    """clip(rows // 40, 4, 32), the number of knots that ``n_knots="auto"`` stands for.
+
+    >>> [auto_knots(rows) for rows in (10, 400, 10_000)]
+    [4, 10, 32]
+    """
+    return int(np.clip(rows // ROWS_PER_KNOT, FEWEST_KNOTS, MOST_KNOTS))
+
+
+def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:
+    """Distinct values v_0 < v_1 < … and the mass of each: its rows, or their summed weights.
+
+    >>> distinct(np.array([2.0, 1.0, 2.0]))
+    (array([1., 2.]), array([1., 2.]))
+    """
+    if weights is None:
+        unique, counts = np.unique(values, return_counts=True)
+        return unique, counts.astype(np.float64)
+    unique, inverse = np.unique(values, return_inverse=True)
+    return unique, np.bincount(inverse, weights, len(unique)).astype(np.float64)
+
+
+def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
+    """κ_0 < … < κ_{K-1} out of the distinct ``values``: the ends, the spikes, and quantiles of what is left.
+
+    A value is a spike, and so a knot, when it holds at least one share of the mass that is still to be divided by
+    the knots that are still to be placed. Spikes leave with their mass, which may unveil more of them; the last
+    knots divide the remaining mass evenly and never meet in one value, so that exactly ``n_knots`` come out.
+
+    >>> choose_knots(np.arange(9.0), np.ones(9), 5)
+    array([0., 2., 4., 6., 8.])
+    >>> choose_knots(np.arange(9.0), np.array([1, 900, 1, 1, 1, 1, 1, 1, 1]), 5)
+    array([0., 1., 3., 6., 8.])
+    """
+    if len(values) <= n_knots:
+        return values
+    chosen = np.zeros(len(values), dtype=bool)
+    chosen[[0, -1]] = True
+    spikes = chosen
+    while spikes.any() and (left := n_knots - int(chosen.sum())):
+        rest = np.where(chosen, 0.0, mass)
+        spikes = rest * left >= rest.sum()
+        chosen = chosen | spikes
+    if left := n_knots - int(chosen.sum()):
+        edges = np.cumsum(np.where(chosen, 0.0, mass))
+        chosen[np.searchsorted(edges, (np.arange(left) + 0.5) * (edges[-1] / left))] = True
+    return values[chosen]
+
+
+def median(values: Floats, mass: Floats) -> float:
+    """The smallest of the distinct ``values`` that has half of the mass at or below it.
+
+    >>> median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 3.0]))
+    5.0
+    """
+    edges = np.cumsum(mass)
+    return float(values[np.searchsorted(edges, edges[-1] / 2)])
+
+
+def center_and_scale(values: Floats, mass: Floats) -> tuple[float, float]:
+    """Mean and standard deviation of the distinct ``values``; the scale of a constant is 1.
+
+    >>> center_and_scale(np.array([1.0, 3.0]), np.ones(2))
+    (2.0, 1.0)
+    """
+    size = float(np.abs(values).max()) or 1.0  # squares of huge or tiny values would leave the range of a float
+    share = mass / mass.sum()
+    center = float(share @ (values / size))
+    scale = float(np.sqrt(share @ (values / size - center) ** 2))
+    if len(values) == 1 or scale * size < np.finfo(np.float64).tiny:
+        return float(np.clip(center * size, values[0], values[-1])), 1.0
+    return center * size, scale * size

@@ -1,0 +1,31 @@
+r"""Σ w ℓ(r, y) / Σ w: what a task minimises over raw scores r, and the inverse link that turns them into answers.
+
+A raw score has shape (..., rows), where the leading axes are models trained at once; a loss with ``n_outputs`` > 1
+(classes, quantiles, cut-scores) adds a last axis, (..., rows, n_outputs). Targets and weights are (rows,), or
+(..., rows) where every model has its own batch. Results keep the dtype of ``raw`` and stay finite for scores far
+outside any sensible range. ``value`` and ``gradient`` run at every step, so they trust their input: ``check_target``
+looks at it once.
+"""
+
+from lambdak.losses._contract import Loss
+from lambdak.losses.classes import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
+from lambdak.losses.factory import make_loss
+from lambdak.losses.identity import AbsoluteError, Huber, Pinball, Quantile, SquaredError
+from lambdak.losses.loglink import Gamma, Poisson, Tweedie
+
+__all__ = [
+    "SMALLEST_GAP",
+    "AbsoluteError",
+    "BinaryLog",
+    "Gamma",
+    "Huber",
+    "Loss",
+    "Ordinal",
+    "Pinball",
+    "Poisson",
+    "Quantile",
+    "SoftmaxLog",
+    "SquaredError",
+    "Tweedie",
+    "make_loss",
+]

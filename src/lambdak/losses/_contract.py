@@ -1,0 +1,119 @@
+"""The contract of a loss: value, gradient, inverse link, best constant and scale, over what each family fills in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak._checks import FloatArray, check_finite, check_shape
+
+Target = NDArray[Any]
+Vector = NDArray[np.float64]
+
+
+class Loss(ABC):
+    """ℓ(r, y) with its derivative in r, its inverse link and its best constant. Immutable."""
+
+    name: ClassVar[str]
+    _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
+
+    @property
+    def n_outputs(self) -> int:
+        """Return the number of raw scores per row; only above one do they have an axis of their own."""
+        return 1
+
+    def value(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
+        """Σ w ℓ(r, y) / Σ w of each model, (...,); zero where all weights are zero."""
+        loss = self._loss(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
+        if weight is None:
+            return np.asarray(np.add.reduce(loss, axis=-1) / loss.dtype.type(loss.shape[-1]))
+        return np.asarray(np.add.reduce(loss * _share(weight, raw.dtype), axis=-1))
+
+    def gradient(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
+        """∂value/∂raw = w ℓ′(r, y) / Σ w, a new array like ``raw``; at a kink, one of its subgradients."""
+        slope = self._slope(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
+        single = self.n_outputs == 1
+        if weight is None:
+            slope *= 1.0 / raw.shape[-1 if single else -2]
+        else:
+            share = _share(weight, raw.dtype)
+            slope *= share if single else share[..., None]
+        return slope
+
+    def predict(self, raw: FloatArray) -> FloatArray:
+        """Inverse link: the mean or quantile (...), quantiles (..., Q), or class probabilities (..., K)."""
+        return raw.copy()
+
+    def start(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Vector:
+        """Return the constants c (n_outputs,) with the least Σ w ℓ(c + offset, y); an offset is (rows,).
+
+        If they are infinite (no events, an empty class), half a row of what is missing counts as seen.
+        """
+        return np.asarray(self._start(*_rows(y, weight, offset)), np.float64).reshape(self.n_outputs)
+
+    def scale(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> float:
+        """Natural spread of the raw score: that of y − offset for an identity link, 1 for log and logit links."""
+        target, weights, shift = _rows(y, weight, offset)
+        return self._scale(target - shift, weights)
+
+    def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Loss:
+        """Return the loss with what it measures relative to the target filled in: itself, but for Huber."""
+        return self
+
+    def check_target(self, y: ArrayLike) -> Target:
+        """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry."""
+        target = np.asarray(y)
+        if target.ndim != 1 or not target.size:
+            raise ValueError(f"y must have shape (rows,) with at least one row; got shape {target.shape}")
+        try:
+            if target.dtype.kind not in "biufO":
+                raise TypeError
+            numbers: Vector = target.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y must hold numbers for loss={self.name!r}; got {target[0]!r} at row 0") from None
+        self._check(numbers)
+        return numbers.astype(self._target_dtype or np.float64, copy=False)
+
+    def _refuse(self, bad: NDArray[np.bool_], y: Vector, rule: str, advice: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(f"y must {rule} for loss={self.name!r}; got {y[row]} at row {row}: {advice}")
+
+    @abstractmethod
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray: ...
+
+    @abstractmethod
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray: ...
+
+    @abstractmethod
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike: ...
+
+    def _scale(self, values: Vector, weight: Vector) -> float:
+        return 1.0
+
+    def _check(self, y: Vector) -> None:
+        self._refuse(~np.isfinite(y), y, "be finite", "drop these rows")
+
+
+def _share(weight: FloatArray, dtype: np.dtype[Any]) -> FloatArray:
+    weight = weight.astype(dtype, copy=False)
+    total = np.add.reduce(weight, axis=-1, keepdims=True)
+    return np.asarray(weight / np.maximum(total, np.finfo(dtype).tiny))
+
+
+def _columns(raw: FloatArray, n_outputs: int) -> FloatArray:
+    return raw[..., None] if n_outputs == 1 else raw
+
+
+def _rows(y: ArrayLike, weight: ArrayLike | None, offset: ArrayLike | None) -> tuple[Vector, Vector, Vector]:
+    target = np.asarray(y, np.float64)
+    weights = np.ones_like(target) if weight is None else np.asarray(weight, np.float64)
+    shift = np.zeros_like(target) if offset is None else np.asarray(offset, np.float64)
+    for array, name in ((weights, "weight"), (shift, "offset")):
+        check_finite(check_shape(array, name, target.shape), name)
+    if weights.min() < 0 or not weights.any():
+        raise ValueError(f"weight must be >= 0 and not all zero; got a minimum of {weights.min()}")
+    return target, weights, shift

@@ -1,0 +1,189 @@
+"""Identity link, the raw score is the answer: a mean, a median, a mean that outliers cannot pull, and quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from lambdak._checks import FloatArray, check_positive
+from lambdak.losses._contract import Loss, Target, Vector, _columns, _rows
+
+NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal distribution
+OUTLIER_CAP = 5.0  # outliers stretch the scale of a robust loss to five robust spreads, not further
+
+
+@final
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """(r − y)² / 2, with derivative r − y: the mean. Half of scikit-learn's ``mean_squared_error``.
+
+    >>> SquaredError().value(np.array([[0.0, 3.0]]), np.array([1.0, 1.0]))
+    array([1.25])
+    """
+
+    name: ClassVar[str] = "squared_error"
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        error = raw - y
+        return 0.5 * error * error
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        return raw - y
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        return np.average(y - offset, weights=weight)
+
+    def _scale(self, values: Vector, weight: Vector) -> float:
+        return _std(values, weight)
+
+
+class _Robust(Loss):
+    """Losses that grow linearly: their scale must not follow a few outliers."""
+
+    def _scale(self, values: Vector, weight: Vector) -> float:
+        return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight))
+
+
+@final
+@dataclass(frozen=True)
+class AbsoluteError(_Robust):
+    """|r − y|: the median."""
+
+    name: ClassVar[str] = "absolute_error"
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        return np.abs(raw - y)
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        return np.sign(raw - y)
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        return _quantile(y - offset, weight, 0.5)
+
+
+@final
+@dataclass(frozen=True)
+class Huber(_Robust):
+    """e²/2 for |e| ≤ t and t|e| − t²/2 beyond, with e = r − y, t = delta · spread: a mean that outliers cannot pull.
+
+    ``delta`` counts robust spreads of the target: ``resolved(y)`` measures the spread, which is 1 until then.
+
+    >>> round(Huber().resolved([10.0, 20.0, 30.0, 40.0, 1e6]).spread, 3)
+    14.826
+    """
+
+    name: ClassVar[str] = "huber"
+    delta: float = 1.35  # 95 % efficient for normal errors
+    spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.delta, "delta")
+        check_positive(self.spread, "spread")
+
+    def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Huber:
+        """Return the same loss with ``spread`` = 1.4826 · median |v − median v| for v = y − offset."""
+        target, weights, shift = _rows(y, weight, offset)
+        return replace(self, spread=_robust_spread(target - shift, weights))
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        inner = self._slope(raw, y)
+        return inner * (raw - y - 0.5 * inner)
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        threshold = self.delta * self.spread
+        return np.asarray(np.minimum(np.maximum(raw - y, -threshold), threshold))
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        unit = self.delta * self.spread  # so that the solver's absolute tolerance has the right size
+        share, values = weight / weight.sum(), (y - offset) / unit
+        return unit * float(brentq(lambda c: share @ np.clip(c - values, -1.0, 1.0), values.min(), values.max()))
+
+
+@final
+@dataclass(frozen=True)
+class Quantile(_Robust):
+    """max(q e, (q − 1) e) with e = y − r: the q-quantile, q = ``quantile``."""
+
+    name: ClassVar[str] = "quantile"
+    quantile: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check_fraction(self.quantile, "quantile")
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        error = y - raw
+        return np.asarray(np.maximum(self.quantile * error, (self.quantile - 1.0) * error))
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        return np.subtract(raw > y, self.quantile, dtype=raw.dtype)
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        return _quantile(y - offset, weight, self.quantile)
+
+
+@final
+@dataclass(frozen=True)
+class Pinball(_Robust):
+    """mean_q max(q e_q, (q − 1) e_q) with e_q = y − r_q: several quantiles of one target, (..., Q).
+
+    >>> Pinball((0.1, 0.9)).start(np.arange(11.0))
+    array([1., 9.])
+    """
+
+    name: ClassVar[str] = "pinball"
+    quantiles: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        quantiles = tuple(_check_fraction(item, "quantiles") for item in self.quantiles)
+        if not quantiles or any(low >= high for low, high in pairwise(quantiles)):
+            raise ValueError(f"quantiles must be increasing, and at least one; got {quantiles}")
+        object.__setattr__(self, "quantiles", quantiles)
+
+    @property
+    def n_outputs(self) -> int:
+        """Return the number of quantiles."""
+        return len(self.quantiles)
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        level, error = np.array(self.quantiles, raw.dtype), y[..., None] - _columns(raw, self.n_outputs)
+        return np.maximum(level * error, (level - 1.0) * error) @ np.full_like(level, 1.0 / level.size)
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        above = _columns(raw, self.n_outputs) > y[..., None]
+        slope = np.subtract(above, np.array(self.quantiles, raw.dtype), dtype=raw.dtype)
+        slope *= 1.0 / self.n_outputs
+        return slope.reshape(raw.shape)
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        return _quantile(y - offset, weight, self.quantiles)
+
+
+def _check_fraction(value: float, name: str) -> float:
+    number = float(value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name} must be in (0, 1); got {number}")
+    return number
+
+
+def _quantile(values: Vector, weight: Vector, fraction: float | tuple[float, ...]) -> Vector:
+    return np.asarray(np.quantile(values, fraction, weights=weight, method="inverted_cdf"))
+
+
+def _or_else(spread: float, values: Vector, otherwise: float) -> float:
+    """Return ``spread`` if it is more than rounding."""
+    return spread if spread > 64 * np.finfo(np.float64).eps * np.abs(values).max() else otherwise
+
+
+def _std(values: Vector, weight: Vector) -> float:
+    centred = values - np.average(values, weights=weight)
+    return _or_else(float(np.sqrt(np.average(centred * centred, weights=weight))), values, 1.0)
+
+
+def _robust_spread(values: Vector, weight: Vector) -> float:
+    deviation = np.abs(values - _quantile(values, weight, 0.5))
+    return _or_else(NORMAL_MAD * float(_quantile(deviation, weight, 0.5)), values, _std(values, weight))

@@ -1,0 +1,266 @@
+"""Tables of any make, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
+
+``read_table(X)`` looks at names and shape only; ``Table.cells(i)`` then reads one column as a 1-D array and says
+what its dtype takes it for: a number, a bool, a level (a category of numbers) or a text.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Complex, Integral, Real
+from typing import Any, NoReturn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+# Beyond this, the difference of two values may overflow.
+LARGEST = float(np.finfo(np.float64).max) / 4
+
+_DATE = "replace it with numbers, such as its year, month or days since a start"
+_DURATION = "replace it with a number, such as its days or seconds"
+_TIME = "replace it with a number, such as its hour or seconds since midnight"
+_NESTED = "unpack it into columns of its own; each cell of a table argument must be a string or a number"
+_REFUSED_DTYPES: tuple[tuple[Any, str, str], ...] = (
+    (nw.Date, "a date", _DATE),
+    (nw.Datetime, "a date", _DATE),
+    (nw.Duration, "a duration", _DURATION),
+    (nw.Time, "a time of day", _TIME),
+    (nw.List, "nested", _NESTED),
+    (nw.Array, "nested", _NESTED),
+    (nw.Struct, "nested", _NESTED),
+)
+_REFUSED_TYPES: tuple[tuple[tuple[type, ...], str, str], ...] = (
+    ((datetime.date, np.datetime64), "a date", _DATE),
+    ((datetime.timedelta, np.timedelta64), "a duration", _DURATION),
+    ((datetime.time,), "a time of day", _TIME),
+    ((Decimal,), "made of decimals", "convert it to float"),
+    ((bytes, bytearray, memoryview), "binary", "decode it to strings or replace it with numbers"),
+    ((object,), "made of objects", _NESTED),
+)
+_ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text."""
+
+    name: str
+    values: NDArray[Any]
+    kind: str
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The column as finite float64 numbers, with NaN where a cell is missing."""
+        if self.values.dtype.kind in "fiub":
+            result: NDArray[np.float64] = self.values.astype(np.float64, copy=False)
+        else:
+            codes, keys = factorise(self.values)
+            result = np.array([self._number(key) for key in keys], np.float64)[codes]
+        huge = np.abs(result) > LARGEST
+        if huge.any():
+            row = int(np.argmax(huge))
+            raise ValueError(
+                f"column {self.name!r} contains infinity or a value too large; got {result[row]} in row {row}: "
+                "replace it with NaN, which counts as missing, or with a finite cap"
+            )
+        return result
+
+    def _number(self, key: object) -> float:
+        if is_missing(key):
+            return float("nan")
+        if isinstance(key, Real | np.bool_):
+            return float(key)
+        raise ValueError(
+            f"column {self.name!r} must hold numbers; got {key!r}: convert it to numbers, "
+            "or fit with the column in categorical_features"
+        )
+
+    def levels(self) -> tuple[NDArray[np.intp], list[object]]:
+        """Codes (rows,) into a list of levels: plain str, bool, int or float, and None for missing.
+
+        >>> Cells("color", np.array(["red", None, "blue", "red"], object), "text").levels()
+        (array([0, 1, 2, 0]), ['red', None, 'blue'])
+        """
+        codes, keys = factorise(self.values)
+        plain = [_level(key) for key in keys]
+        position = {level: i for i, level in enumerate(dict.fromkeys(plain))}
+        return np.array([position[level] for level in plain], np.intp)[codes], list(position)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Names, shape and a reader of single columns; ``named`` tells whether the names are the user's."""
+
+    names: tuple[str, ...]
+    named: bool
+    shape: tuple[int, int]
+    cells: Callable[[int], Cells]
+
+
+def read_table(X: object) -> Table:
+    """The table behind ``X``: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
+
+    >>> read_table([[1, "a"], [2, "b"]]).cells(1).kind
+    'text'
+    """
+    if nw.dependencies.is_into_dataframe(X):
+        return _read_frame(X)
+    if nw.dependencies.is_into_lazyframe(X):
+        raise TypeError(f"X is lazy ({type(X).__name__}): collect it first, with X.collect() or X.compute()")
+    return _read_array(X)
+
+
+def position_names(n_features: int) -> tuple[str, ...]:
+    """The names x0, x1, … of columns that came without any.
+
+    >>> position_names(2)
+    ('x0', 'x1')
+    """
+    return tuple(f"x{i}" for i in range(n_features))
+
+
+def _read_frame(X: Any) -> Table:
+    labels = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        raise ValueError(f"column names must be unique; got {repeated} more than once: rename or drop the repeats")
+    frame = nw.from_native(X, eager_only=True)
+    named = _are_names(labels)
+    names = tuple(map(str, labels)) if named else position_names(len(labels))
+    return Table(names, named, frame.shape, lambda i: _series_cells(frame[:, i], names[i]))
+
+
+def _are_names(labels: Sequence[object]) -> bool:
+    """Whether all labels are strings; a mixture is refused in the words of scikit-learn."""
+    strings = [isinstance(label, str) for label in labels]
+    if any(strings) and not all(strings):
+        types = sorted({type(label).__name__ for label in labels})
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{types} as feature name / column name types. If you want feature names to be stored and validated, "
+            "you must convert them all to strings, by using X.columns = X.columns.astype(str) for example."
+        )
+    return all(strings)
+
+
+def _series_cells(series: nw.Series[Any], name: str) -> Cells:
+    dtype = series.dtype
+    for refused, what, advice in _REFUSED_DTYPES:
+        if dtype == refused:
+            native = series.to_native()
+            _refuse(name, what, str(getattr(native, "dtype", None) or native.type), advice)
+    if dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has none of these
+        return _cells(name, series.cast(nw.Float64).to_numpy())
+    if dtype in (nw.Categorical, nw.Enum):
+        return _cells(name, _category_values(series), categorical=True)
+    if dtype in (nw.Boolean, nw.String) or dtype.is_numeric():
+        return _cells(name, series.to_numpy())
+    return _cells(name, _objects(series.to_list()))
+
+
+def _category_values(series: nw.Series[Any]) -> NDArray[Any]:
+    native: Any = series.to_native()
+    if series.implementation.is_pyarrow():  # to_numpy() would read a null as some level
+        return _objects(native.cast(native.type.value_type).to_pylist())
+    return series.to_numpy()
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    result = np.empty(len(cells), object)
+    result[:] = cells
+    return result
+
+
+def _read_array(X: Any) -> Table:
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X must be a table whose rows have the same length; {error}") from None
+    if array.dtype.kind in "US" and not hasattr(X, "dtype"):  # NumPy turned the numbers of mixed rows into strings
+        array = np.asarray(X, dtype=object)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{array}\n")
+    if array.ndim < 2:
+        raise ValueError(
+            f"Expected 2D array, got {('scalar', '1D')[array.ndim]} array instead:\narray={array}.\nReshape your data "
+            "either using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it "
+            "contains a single sample."
+        )
+    if array.ndim > 2:
+        raise ValueError(f"Found array with dim {array.ndim}, while dim <= 2 is required.")
+    names = position_names(array.shape[1])
+    return Table(names, False, (array.shape[0], array.shape[1]), lambda i: _cells(names[i], array[:, i]))
+
+
+def _cells(name: str, values: NDArray[Any], categorical: bool = False) -> Cells:
+    kind = _kind(name, values, categorical)
+    return Cells(name, values, "level" if categorical and kind != "text" else kind)
+
+
+def _kind(name: str, values: NDArray[Any], categorical: bool) -> str:
+    """What the cells are, from the dtype of the array or, for objects, from the types that occur."""
+    code = values.dtype.kind
+    if code in "fiubU":
+        return {"b": "bool", "U": "text"}.get(code, "number")
+    types = set(map(type, values.tolist())) if code == "O" else {_ARRAY_TYPES.get(code, values.dtype.type)}
+    types = {kind for kind in types if not _is_missing_type(kind)}
+    if code != "O" or not categorical:  # objects of a category, such as the intervals of pandas.cut, become strings
+        _check_types(name, types, str(values.dtype))
+    if not types or not all(map(_is_number_type, types)):
+        return "text"
+    return "bool" if types <= {bool, np.bool_} else "number"
+
+
+def _check_types(name: str, types: set[type], dtype: str) -> None:
+    for kind in sorted(types, key=lambda kind: kind.__name__):
+        if issubclass(kind, str) or _is_number_type(kind):
+            continue
+        if issubclass(kind, Complex) and not issubclass(kind, Real):
+            raise ValueError(f"Complex data not supported\ncolumn {name!r} ({dtype})\n")
+        what, advice = next((what, advice) for refused, what, advice in _REFUSED_TYPES if issubclass(kind, refused))
+        _refuse(name, what, kind.__name__ if dtype == "object" else dtype, advice)
+
+
+def _refuse(name: str, what: str, dtype: str, advice: str) -> NoReturn:
+    raise TypeError(f"column {name!r} is {what} ({dtype}): {advice}")
+
+
+def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Codes (rows,) and the distinct cells they point at, in order of appearance; every NaN is a cell of its own.
+
+    >>> factorise(np.array(["b", "a", "b"]))
+    (array([0, 1, 0]), ['b', 'a'])
+    """
+    cells = values.tolist()
+    position = {key: i for i, key in enumerate(dict.fromkeys(cells))}
+    return np.fromiter(map(position.__getitem__, cells), np.intp, len(cells)), list(position)
+
+
+def _is_number_type(kind: type) -> bool:
+    return issubclass(kind, Real | np.bool_) and not issubclass(kind, np.timedelta64)  # an integer by inheritance
+
+
+def _is_missing_type(kind: type) -> bool:
+    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")  # of pandas, which may not be installed
+
+
+def is_missing(key: Any) -> bool:
+    """Whether a cell is None, NaN, or pandas' NA or NaT."""
+    return _is_missing_type(type(key)) or (isinstance(key, Real) and bool(key != key))
+
+
+def _level(key: Any) -> object:
+    if is_missing(key):
+        return None
+    if isinstance(key, bool | np.bool_):
+        return bool(key)
+    if isinstance(key, Integral):
+        return int(key)
+    if isinstance(key, Real):  # 1.0 is the level 1: a column of integers turns to floats when a cell is missing
+        number = float(key)
+        return int(number) if number.is_integer() else number
+    return str(key)

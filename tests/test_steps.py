@@ -1,0 +1,556 @@
+"""The kernel's training steps against the NumPy reference, LAPACK, finite differences and scalar arithmetic."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import lambdak
+from lambdak import _steps, eigenpair, eigenvalue, sym
+from lambdak.runtime import native
+
+kernel = native()
+if kernel is None:
+    pytest.skip("this install has no compiled kernel", allow_module_level=True)
+
+DTYPES = [np.float32, np.float64]
+INDICES = {1: [[0]], 2: [[1], [0, 1]], 5: [[2], [0, 2, 4]], 15: [[7], [0, 3, 7, 14]]}
+MODELS = [1, 3, 5]
+BATCHES = [1, 63, 64, 65, 200]
+N_ROWS, N_DESIGN, SLOTS = 40, 11, 4
+PAD = 16
+
+
+@pytest.fixture(params=kernel.available_isas())
+def isa(request):
+    before = kernel.isa()
+    kernel.use_isa(request.param)
+    yield request.param
+    kernel.use_isa(before)
+
+
+@pytest.fixture
+def threads():
+    before = lambdak.get_num_threads()
+    yield lambdak.set_num_threads
+    lambdak.set_num_threads(before)
+
+
+@pytest.fixture
+def lapack_reference(monkeypatch):
+    """The reference without any help from the kernel."""
+    monkeypatch.setattr(_steps, "eigenvalue", functools.partial(eigenvalue, backend="lapack"))
+    monkeypatch.setattr(_steps, "eigenpair", functools.partial(eigenpair, backend="lapack"))
+    return _steps
+
+
+def tolerance(dtype):
+    return 500 * float(np.finfo(dtype).eps)
+
+
+def padded(values, filler=0.0):
+    """A view of the values whose rows have room up to the next multiple of the padding."""
+    width = values.shape[-1]
+    base = np.full((*values.shape[:-1], -(-width // PAD) * PAD), filler, values.dtype)
+    base[..., :width] = values
+    return base[..., :width]
+
+
+def design(rng, dtype):
+    """Design rows that name some columns twice, and have slots of weight zero."""
+    ids = rng.integers(0, N_DESIGN, (N_ROWS, SLOTS)).astype(np.int32)
+    ids[::3, 1] = ids[::3, 0]
+    weights = rng.standard_normal((N_ROWS, SLOTS)).astype(dtype)
+    weights[::4, -1] = 0
+    return ids, weights
+
+
+def batch_of(rng, models, batch):
+    """Rows of every model's own batch, drawn with repetition."""
+    return rng.integers(0, N_ROWS, (models, batch)).astype(np.int32)
+
+
+def coefficients(rng, models, dim, dtype, filler=0.0):
+    return padded(rng.standard_normal((models, N_DESIGN, dim * (dim + 1) // 2)).astype(dtype), filler)
+
+
+def dense_matrices(ids, weights, rows, coef):
+    """A(row), (models, batch, d, d), in float64, through the dense design matrix."""
+    Z = np.zeros((N_ROWS, N_DESIGN))
+    np.add.at(Z, (np.arange(N_ROWS)[:, None], ids), weights.astype(np.float64))
+    return sym(np.einsum("mbp,mpd->mbd", Z[rows], coef.astype(np.float64)))
+
+
+def forward(engine, ids, weights, rows, coef, dim, index, want_vector=True):
+    total = rows.size
+    value = np.full((total, len(index)), np.nan, coef.dtype)
+    vector = np.full((total, len(index), dim), np.nan, coef.dtype) if want_vector else None
+    engine.forward(ids, weights, rows, coef, dim, index, value, vector)
+    return value, vector
+
+
+def backward(engine, ids, weights, rows, vector, factor, dim, filler=np.nan):
+    grad = padded(np.full((len(rows), N_DESIGN, dim * (dim + 1) // 2), filler, vector.dtype), filler)
+    engine.backward(ids, weights, rows, vector, factor, dim, grad)
+    return grad
+
+
+# ---- forward and backward --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", INDICES)
+def test_forward_yields_the_eigenvalues_that_lapack_finds_for_every_model_and_batch(dim, dtype, isa, lapack_reference):
+    rng = np.random.default_rng(dim)
+    ids, weights = design(rng, dtype)
+    for models in MODELS:
+        coef = coefficients(rng, models, dim, dtype)
+        for batch in BATCHES:
+            rows = batch_of(rng, models, batch)
+            full = dense_matrices(ids, weights, rows, coef)
+            oracle = np.linalg.eigvalsh(full).reshape(models * batch, dim)
+            atol = tolerance(dtype) * np.abs(oracle).max()
+            for index in INDICES[dim]:
+                value, _ = forward(kernel, ids, weights, rows, coef, dim, index, want_vector=False)
+                reference, _ = forward(lapack_reference, ids, weights, rows, coef, dim, index, want_vector=False)
+                np.testing.assert_allclose(value, oracle[:, index], rtol=0, atol=atol)
+                np.testing.assert_allclose(value, reference, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", INDICES)
+def test_forward_yields_orthonormal_eigenvectors_for_every_model_and_batch(dim, dtype, isa):
+    rng = np.random.default_rng(dim)
+    ids, weights = design(rng, dtype)
+    for models in MODELS:
+        coef = coefficients(rng, models, dim, dtype)
+        for batch in BATCHES:
+            rows = batch_of(rng, models, batch)
+            full = dense_matrices(ids, weights, rows, coef).reshape(models * batch, dim, dim)
+            for index in INDICES[dim]:
+                value, vector = forward(kernel, ids, weights, rows, coef, dim, index)
+                residual = np.einsum("bij,bmj->bmi", full, vector) - value[..., None] * vector.astype(np.float64)
+                assert np.abs(residual).max() < dim * tolerance(dtype) * np.abs(full).max()
+                gram = vector.astype(np.float64) @ vector.transpose(0, 2, 1)
+                np.testing.assert_allclose(gram, np.broadcast_to(np.eye(len(index)), gram.shape), atol=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", INDICES)
+def test_backward_sums_what_the_reference_sums_for_every_model_and_batch(dim, dtype, isa):
+    rng = np.random.default_rng(dim)
+    ids, weights = design(rng, dtype)
+    for models in MODELS:
+        for batch in BATCHES:
+            rows = batch_of(rng, models, batch)
+            for index in INDICES[dim]:
+                vector = rng.standard_normal((models * batch, len(index), dim)).astype(dtype)
+                factor = rng.standard_normal((models * batch, len(index))).astype(dtype)
+                grad = backward(kernel, ids, weights, rows, vector, factor, dim)
+                reference = backward(_steps, ids, weights, rows, vector, factor, dim)
+                atol = tolerance(dtype) * np.abs(reference).max()
+                np.testing.assert_allclose(grad, reference, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("engine", [kernel, _steps], ids=["kernel", "reference"])
+@pytest.mark.parametrize("dim", INDICES)
+def test_backward_is_the_derivative_of_forward_by_central_differences(dim, engine):
+    rng = np.random.default_rng(dim)
+    ids, weights = design(rng, np.float64)
+    models, batch, h = 3, 65, 1e-6
+    rows = batch_of(rng, models, batch)
+    coef = coefficients(rng, models, dim, np.float64)
+    for index in INDICES[dim]:
+        _, vector = forward(engine, ids, weights, rows, coef, dim, index)
+        factor = rng.standard_normal((models * batch, len(index)))
+        grad = backward(engine, ids, weights, rows, vector, factor, dim)
+        for _ in range(5):
+            direction = rng.standard_normal(coef.shape)
+            ends = [
+                forward(engine, ids, weights, rows, padded(coef + sign * h * direction), dim, index, False)[0]
+                for sign in (1, -1)
+            ]
+            slope = (factor * (ends[0] - ends[1])).sum() / (2 * h)
+            assert np.vdot(grad, direction) == pytest.approx(slope, rel=1e-5, abs=1e-5 * np.linalg.norm(grad))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", INDICES)
+def test_padding_is_never_read_as_a_coefficient_and_holds_zeros_after_backward(dim, dtype, isa):
+    rng = np.random.default_rng(dim)
+    ids, weights = design(rng, dtype)
+    rows = batch_of(rng, 3, 65)
+    index = INDICES[dim][-1]
+    clean = coefficients(rng, 3, dim, dtype)
+    value, vector = forward(kernel, ids, weights, rows, clean, dim, index)
+    dirty = forward(kernel, ids, weights, rows, padded(clean, np.nan), dim, index)
+    np.testing.assert_array_equal(dirty[0], value)
+    np.testing.assert_array_equal(dirty[1], vector)
+    grad = backward(kernel, ids, weights, rows, vector, np.ones_like(value), dim)
+    assert np.isfinite(grad).all()
+    np.testing.assert_array_equal(grad.base[..., grad.shape[-1] :], 0)
+
+
+def test_forward_spoils_only_the_rows_and_models_that_touch_a_nan_coefficient(isa):
+    rng = np.random.default_rng(0)
+    ids, weights = design(rng, np.float32)
+    rows = batch_of(rng, 3, 200)
+    coef = coefficients(rng, 3, 5, np.float32)
+    clean, _ = forward(kernel, ids, weights, rows, coef, 5, [2])
+    coef[1, 4] = np.nan
+    value, _ = forward(kernel, ids, weights, rows, coef, 5, [2])
+    touched = np.zeros((3, 200), bool)
+    touched[1] = (ids[rows[1]] == 4).any(axis=1)
+    np.testing.assert_array_equal(np.isnan(value[:, 0]), touched.ravel())
+    np.testing.assert_array_equal(value[~touched.ravel()], clean[~touched.ravel()])
+
+
+def test_an_empty_batch_has_no_values_and_a_gradient_of_zero():
+    ids, weights = design(np.random.default_rng(0), np.float32)
+    rows = np.zeros((3, 0), np.int32)
+    coef = padded(np.ones((3, N_DESIGN, 15), np.float32))
+    value, vector = forward(kernel, ids, weights, rows, coef, 5, [2])
+    assert value.shape == (0, 1)
+    grad = backward(kernel, ids, weights, rows, vector, value, 5)
+    np.testing.assert_array_equal(grad, 0)
+
+
+# ---- multiply --------------------------------------------------------------------------------------------------
+
+
+def block_diagonal(rng, blocks, models, dtype):
+    """Left (models, rows, inner) of dense blocks, (rows, columns) each, and the spans of its rows."""
+    rows, inner = np.sum(blocks, axis=0)
+    left, spans = np.zeros((models, rows, inner), dtype), np.zeros((rows, 2), np.int32)
+    row = column = 0
+    for height, width in blocks:
+        left[:, row : row + height, column : column + width] = rng.standard_normal((models, height, width))
+        spans[row : row + height] = column, column + width
+        row, column = row + height, column + width
+    return left, spans
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("blocks", [[(1, 1)], [(7, 3), (1, 5), (2, 0), (13, 8)], [(1, 0), (61, 30), (4, 4), (53, 40)]])
+def test_multiply_of_a_block_diagonal_left_is_the_dense_product(blocks, dtype, isa):
+    rng = np.random.default_rng(0)
+    for models, width in ((1, 16), (3, 48), (5, 144), (1, 128)):
+        left, spans = block_diagonal(rng, blocks, models, dtype)
+        right = rng.standard_normal((models, left.shape[2], width)).astype(dtype)
+        exact = np.einsum("mij,mjk->mik", left.astype(np.float64), right.astype(np.float64))
+        for engine in (kernel, _steps):
+            out = np.full((models, left.shape[1], width), np.nan, dtype)
+            engine.multiply(left, right, spans, out)
+            np.testing.assert_allclose(out, exact, rtol=0, atol=tolerance(dtype) * np.abs(exact).max())
+
+
+def test_multiply_looks_at_nothing_outside_of_the_spans(isa):
+    rng = np.random.default_rng(0)
+    left, spans = block_diagonal(rng, [(12, 5), (12, 6)], 2, np.float32)
+    right = rng.standard_normal((2, 11, 16)).astype(np.float32)
+    clean, dirty = np.empty((2, 24, 16), np.float32), np.empty((2, 24, 16), np.float32)
+    kernel.multiply(left, right, spans, clean)
+    right[:, 5:] = np.nan  # only the second block multiplies these
+    kernel.multiply(left, right, spans, dirty)
+    np.testing.assert_array_equal(dirty[:, :12], clean[:, :12])
+    assert np.isnan(dirty[:, 12:]).all()
+
+
+# ---- adam ------------------------------------------------------------------------------------------------------
+
+BETA1, BETA2, TINY = 0.9, 0.99, 1e-8
+
+
+def scalar_adam(theta, grads, rate, keep):
+    """Adam with decoupled weight decay on one number, as in Kingma and Ba with Loshchilov's and Hutter's decay."""
+    m = v = 0.0
+    for step, g in enumerate(grads, 1):
+        m = BETA1 * m + (1 - BETA1) * g
+        v = BETA2 * v + (1 - BETA2) * g * g
+        theta = keep * theta - rate * (m / (1 - BETA1**step)) / (math.sqrt(v / (1 - BETA2**step)) + TINY)
+    return theta
+
+
+def run_adam(engine, theta, grads, rate, keep):
+    theta = theta.copy()
+    first, second = np.zeros_like(theta), np.zeros_like(theta)
+    for step, grad in enumerate(grads, 1):
+        rates = [r / (1 - BETA1**step) for r in rate]
+        engine.adam(theta, grad, first, second, rates, keep, BETA1, BETA2, 1 / (1 - BETA2**step), TINY)
+    return theta, first, second
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_adam_moves_every_number_as_the_scalar_formula_does(dtype, isa):
+    rng = np.random.default_rng(0)
+    models, size, steps = 3, 48, 6
+    theta = rng.standard_normal((models, size)).astype(dtype)
+    grads = (10.0 ** rng.uniform(-3, 3, size) * rng.standard_normal((steps, models, size))).astype(dtype)
+    grads[:, :, -2:] = 0  # numbers that no gradient reaches only decay
+    rate, keep = [0.1, 0.02, 0.0], [1.0, 0.9, 0.5]
+    got, _, _ = run_adam(kernel, theta, grads, rate, keep)
+    for model in range(models):
+        for i in range(size):
+            wanted = scalar_adam(float(theta[model, i]), grads[:, model, i].tolist(), rate[model], keep[model])
+            assert got[model, i] == pytest.approx(wanted, rel=tolerance(dtype), abs=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_adam_and_its_moments_equal_the_reference_after_several_steps(dtype, isa):
+    rng = np.random.default_rng(1)
+    theta = rng.standard_normal((5, 64)).astype(dtype)
+    grads = rng.standard_normal((7, 5, 64)).astype(dtype)
+    rate, keep = rng.uniform(0, 0.1, 5).tolist(), rng.uniform(0.9, 1, 5).tolist()
+    for got, wanted in zip(*(run_adam(engine, theta, grads, rate, keep) for engine in (kernel, _steps)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=tolerance(dtype), atol=tolerance(dtype))
+
+
+# ---- threads ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("models", MODELS)
+def test_every_step_gives_the_same_bits_for_any_number_of_threads(models, dtype, threads):
+    rng = np.random.default_rng(0)
+    dim, index, batch = 15, [3, 7], 200
+    ids, weights = design(rng, dtype)
+    rows, coef = batch_of(rng, models, batch), coefficients(rng, models, dim, dtype)
+    factor = rng.standard_normal((models * batch, 2)).astype(dtype)
+    left, spans = block_diagonal(rng, [(70, 30), (50, 50)], models, dtype)
+    right = rng.standard_normal((models, 80, 128)).astype(dtype)
+    theta, grads = rng.standard_normal((models, 8192)).astype(dtype), rng.standard_normal((2, models, 8192))
+
+    def everything():
+        value, vector = forward(kernel, ids, weights, rows, coef, dim, index)
+        grad = backward(kernel, ids, weights, rows, vector, factor, dim)
+        out = np.empty((models, 120, 128), dtype)
+        kernel.multiply(left, right, spans, out)
+        moved = run_adam(kernel, theta, grads.astype(dtype), [0.1] * models, [0.9] * models)
+        return value, vector, grad, out, *moved
+
+    threads(1)
+    alone = everything()
+    for count in (2, 5):
+        threads(count)
+        for got, wanted in zip(everything(), alone, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------
+# Views of larger arrays keep a call inside of allocated memory even where the kernel fails to refuse it.
+
+
+def step_arguments():
+    rng = np.random.default_rng(0)
+    ids, weights = design(rng, np.float32)
+    rows = batch_of(rng, 2, 9)
+    base = np.zeros((2, 3 * N_DESIGN, PAD), np.float32)
+    return {
+        "ids": ids,
+        "weights": weights,
+        "rows": rows,
+        "coef": base[:, N_DESIGN : 2 * N_DESIGN, :15],
+        "dim": 5,
+        "index": [2],
+        "value": np.zeros((18, 1), np.float32),
+        "vector": np.zeros((18, 1, 5), np.float32),
+        "grad_value": np.zeros((18, 1), np.float32),
+    }
+
+
+def call_forward(arguments):
+    names = ("ids", "weights", "rows", "coef", "dim", "index", "value", "vector")
+    kernel.forward(*(arguments[name] for name in names))
+
+
+def call_backward(arguments):
+    names = ("ids", "weights", "rows", "vector", "grad_value", "dim", "coef")
+    kernel.backward(*(arguments[name] for name in names))
+
+
+def read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def with_entry(array, entry):
+    changed = array.copy()
+    changed[-1, -1] = entry
+    return changed
+
+
+SHARED_FAULTS = {
+    "ids with one axis": lambda a: {"ids": a["ids"][0]},
+    "ids of int64": lambda a: {"ids": a["ids"].astype(np.int64)},
+    "ids of floats": lambda a: {"ids": a["ids"].astype(np.float32)},
+    "ids with other slots than weights": lambda a: {"ids": a["ids"][:, 1:].copy()},
+    "ids that are not contiguous": lambda a: {"ids": np.asfortranarray(a["ids"])},
+    "weights of another dtype": lambda a: {"weights": a["weights"].astype(np.float64)},
+    "weights with fewer rows": lambda a: {"weights": a["weights"][1:]},
+    "weights that are not contiguous": lambda a: {"weights": a["weights"][:, ::-1]},
+    "rows with one axis": lambda a: {"rows": a["rows"][0]},
+    "rows for another number of models": lambda a: {"rows": a["rows"][:1]},
+    "rows of int64": lambda a: {"rows": a["rows"].astype(np.int64)},
+    "rows that are not contiguous": lambda a: {"rows": a["rows"][:, ::-1]},
+    "rows after the last": lambda a: {"rows": with_entry(a["rows"], N_ROWS)},
+    "rows before the first": lambda a: {"rows": with_entry(a["rows"], -1)},
+    "ids after the last": lambda a: {"ids": np.where(a["ids"] == 3, np.int32(N_DESIGN), a["ids"])},
+    "ids before the first": lambda a: {"ids": np.where(a["ids"] == 3, np.int32(-1), a["ids"])},
+    "coef with two axes": lambda a: {"coef": a["coef"][0]},
+    "coef of another width": lambda a: {"coef": a["coef"][..., :10]},
+    "coef for another dim": lambda a: {"dim": 4},
+    "coef that is not padded": lambda a: {"coef": a["coef"].copy()},
+    "coef with reversed rows": lambda a: {"coef": a["coef"][:, ::-1]},
+    "coef with reversed entries": lambda a: {"coef": a["coef"][..., ::-1]},
+    "coef of another dtype": lambda a: {"coef": padded(a["coef"].astype(np.float64))},
+    "a list instead of coef": lambda a: {"coef": a["coef"].tolist()},
+    "None instead of weights": lambda a: {"weights": None},
+    "a negative dim": lambda a: {"dim": -5},
+    "dim 0": lambda a: {"dim": 0, "coef": a["coef"][..., :0], "index": [], **empty_results(dim=0)},
+    "dim that is no int": lambda a: {"dim": 5.0},
+    "ints for floats": lambda a: {
+        name: a[name].astype(np.int32) if name != "coef" else padded(a[name].astype(np.int32))
+        for name in ("weights", "coef", "value", "vector", "grad_value")
+    },
+    "vector of another dtype": lambda a: {"vector": a["vector"].astype(np.float64)},
+    "vector of another dim": lambda a: {"vector": a["vector"][..., :4].copy()},
+    "vector with fewer rows": lambda a: {"vector": a["vector"][1:]},
+    "vector with two axes": lambda a: {"vector": a["vector"][:, 0]},
+    "no index at all": lambda a: {"index": [], **empty_results(dim=5)},
+}
+
+
+def empty_results(dim):
+    rows = 18
+    return {
+        "value": np.zeros((rows, 0), np.float32),
+        "vector": np.zeros((rows, 0, dim), np.float32),
+        "grad_value": np.zeros((rows, 0), np.float32),
+    }
+
+
+FORWARD_FAULTS = SHARED_FAULTS | {
+    "an index that does not exist": lambda a: {"index": [5]},
+    "a negative index": lambda a: {"index": [-1]},
+    "indices that do not increase": lambda a: {"index": [3, 1], **two_results()},
+    "an index twice": lambda a: {"index": [1, 1], **two_results()},
+    "an index that is no int": lambda a: {"index": [1.5]},
+    "more indices than values": lambda a: {"index": [1, 2]},
+    "value with one axis": lambda a: {"value": a["value"][:, 0]},
+    "value of another dtype": lambda a: {"value": a["value"].astype(np.float64)},
+    "value with fewer rows": lambda a: {"value": a["value"][1:]},
+    "a read-only value": lambda a: {"value": read_only(a["value"])},
+    "a read-only vector": lambda a: {"vector": read_only(a["vector"])},
+    "None instead of value": lambda a: {"value": None},
+}
+
+
+def two_results():
+    return {"value": np.zeros((18, 2), np.float32), "vector": np.zeros((18, 2, 5), np.float32)}
+
+
+BACKWARD_FAULTS = SHARED_FAULTS | {
+    "factors of another dtype": lambda a: {"grad_value": a["grad_value"].astype(np.float64)},
+    "factors with fewer rows": lambda a: {"grad_value": a["grad_value"][1:]},
+    "factors for more indices": lambda a: {"grad_value": np.zeros((18, 2), np.float32)},
+    "factors with one axis": lambda a: {"grad_value": a["grad_value"][:, 0]},
+    "None instead of vector": lambda a: {"vector": None},
+    "a read-only gradient": lambda a: {"coef": read_only(a["coef"])},
+    "an empty batch and a gradient that is not padded": lambda a: {
+        "rows": a["rows"][:, :0].copy(),
+        "coef": a["coef"].base[:, :4, ::2][..., :6],
+        "dim": 3,
+        "vector": np.zeros((0, 1, 3), np.float32),
+        "grad_value": np.zeros((0, 1), np.float32),
+    },
+}
+
+
+@pytest.mark.parametrize("fault", FORWARD_FAULTS)
+def test_forward_refuses(fault):
+    arguments = step_arguments()
+    call_forward(arguments)
+    with pytest.raises((ValueError, TypeError)):
+        call_forward(arguments | FORWARD_FAULTS[fault](arguments))
+
+
+@pytest.mark.parametrize("fault", BACKWARD_FAULTS)
+def test_backward_refuses(fault):
+    arguments = step_arguments()
+    call_backward(arguments)
+    with pytest.raises((ValueError, TypeError)):
+        call_backward(arguments | BACKWARD_FAULTS[fault](arguments))
+
+
+def multiply_arguments():
+    left, spans = block_diagonal(np.random.default_rng(0), [(4, 2), (3, 3)], 2, np.float32)
+    right, out = np.zeros((2, 5, PAD), np.float32), np.zeros((2, 7, PAD), np.float32)
+    return {"left": left, "right": right, "spans": spans, "out": out}
+
+
+MULTIPLY_FAULTS = {
+    "left with two axes": lambda a: {"left": a["left"][0]},
+    "left of another dtype": lambda a: {"left": a["left"].astype(np.float64)},
+    "left that is not contiguous": lambda a: {"left": a["left"][:, ::-1]},
+    "left and right with reversed entries": lambda a: {"left": a["left"][..., ::-1], "right": a["right"][..., ::-1]},
+    "right with two axes": lambda a: {"right": a["right"][0]},
+    "right with fewer rows": lambda a: {"right": a["right"][:, 1:].copy()},
+    "right for fewer models": lambda a: {"right": a["right"][:1]},
+    "widths that are not padded": lambda a: {name: a[name][..., :15].copy() for name in ("right", "out")},
+    "views of padded arrays": lambda a: {name: padded(a[name][..., :15]) for name in ("right", "out")},
+    "out of another shape": lambda a: {"out": a["out"][:, 1:].copy()},
+    "out that is not contiguous": lambda a: {"out": a["out"][:, ::-1]},
+    "a read-only out": lambda a: {"out": read_only(a["out"])},
+    "None instead of out": lambda a: {"out": None},
+    "spans of int64": lambda a: {"spans": a["spans"].astype(np.int64)},
+    "spans for fewer rows": lambda a: {"spans": a["spans"][1:]},
+    "spans that are not contiguous": lambda a: {"spans": np.asfortranarray(a["spans"])},
+    "spans after the last column": lambda a: {"spans": with_entry(a["spans"], 6)},
+    "spans before the first column": lambda a: {"spans": a["spans"] - np.int32(1)},
+    "ints for floats": lambda a: {name: a[name].astype(np.int32) for name in ("left", "right", "out")},
+}
+
+
+@pytest.mark.parametrize("fault", MULTIPLY_FAULTS)
+def test_multiply_refuses(fault):
+    arguments = multiply_arguments()
+    kernel.multiply(**arguments)
+    with pytest.raises((ValueError, TypeError)):
+        kernel.multiply(**(arguments | MULTIPLY_FAULTS[fault](arguments)))
+
+
+def adam_arguments():
+    arrays = {name: np.ones((2, 32), np.float32) for name in ("theta", "grad", "first", "second")}
+    numbers = {"beta1": BETA1, "beta2": BETA2, "correct": 1.0, "tiny": TINY}
+    return {**arrays, "rate": [0.1, 0.1], "keep": [1.0, 1.0], **numbers}
+
+
+ADAM_FAULTS = {
+    **{f"{name} of another dtype": functools.partial(
+        lambda name, a: {name: a[name].astype(np.float64)}, name) for name in ("theta", "grad", "first", "second")},
+    **{f"{name} of another size": functools.partial(
+        lambda name, a: {name: a[name][:, :16].copy()}, name) for name in ("theta", "grad", "first", "second")},
+    **{f"{name} that is not contiguous": functools.partial(
+        lambda name, a: {name: a[name][:, ::-1]}, name) for name in ("theta", "grad", "first", "second")},
+    **{f"a read-only {name}": functools.partial(
+        lambda name, a: {name: read_only(a[name])}, name) for name in ("theta", "first", "second")},
+    "a size that is not padded": lambda a: {n: a[n][:, :31].copy() for n in ("theta", "grad", "first", "second")},
+    "ints for floats": lambda a: {n: a[n].astype(np.int32) for n in ("theta", "grad", "first", "second")},
+    "theta with three axes": lambda a: {"theta": a["theta"][None]},
+    "fewer rates than models": lambda a: {"rate": [0.1]},
+    "fewer keeps than models": lambda a: {"keep": [1.0]},
+    "one rate instead of a list": lambda a: {"rate": 0.1},
+    "None instead of grad": lambda a: {"grad": None},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", ADAM_FAULTS)
+def test_adam_refuses(fault):
+    arguments = adam_arguments()
+    kernel.adam(**arguments)
+    with pytest.raises((ValueError, TypeError)):
+        kernel.adam(**(arguments | ADAM_FAULTS[fault](arguments)))
