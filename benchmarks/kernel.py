@@ -1,6 +1,6 @@
 """Speed of the eigenpair kernel against torch.linalg, both sides measured in one run.
 
-usage: python benchmarks/kernel.py [--batch 8192] [--repeats 7] [--threads 2] [--crossover]
+usage: python benchmarks/kernel.py [--batch 8192] [--repeats 5] [--threads 2] [--crossover]
 
 Every figure is a median over two blocks of consecutive calls, as in a training loop; the two sides of a ratio take
 turns block by block, after a pause in which the other side's idle threads stop spinning. Floors are the bars that

@@ -105,6 +105,39 @@ def split_tridiagonal(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return full
 
 
+def zero_block(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """A block of zeros, on which the first trial point falls, beside a block whose trace is zero."""
+    full = np.zeros((n, d, d))
+    for matrix in full:
+        cut = int(rng.integers(0, d + 1))
+        k = d - cut
+        matrix[range(cut, d), range(cut, d)] = np.where(np.arange(k) < k - k // 10, -1.0, 9.0)
+        rows = np.arange(cut, d - 1)
+        matrix[rows, rows + 1] = matrix[rows + 1, rows] = 0.25
+    return full
+
+
+def autoregressive(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """ρ^|i-j|: eigenvalues that crowd towards the lower end."""
+    lag = np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+    return rng.uniform(0.5, 0.999, (n, 1, 1)) ** lag
+
+
+def brownian(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return np.minimum.outer(np.arange(1, d + 1), np.arange(1, d + 1)) * rng.uniform(0.1, 1, (n, 1, 1))
+
+
+def geometric(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return with_spectrum(rng, rng.uniform(0.3, 0.9, (n, 1)) ** np.arange(d))
+
+
+def wide_cluster(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """All but two eigenvalues within 1e-15 … 1e-4 of each other."""
+    spectrum = 1 + 10.0 ** rng.uniform(-15, -4, (n, 1)) * rng.uniform(-1, 1, (n, d))
+    spectrum[:, :2] = [-1, 2][:d]
+    return with_spectrum(rng, spectrum)
+
+
 FACTORIES: dict[str, Factory] = {
     function.__name__: function
     for function in (
@@ -123,6 +156,11 @@ FACTORIES: dict[str, Factory] = {
         integers,
         tridiagonal,
         split_tridiagonal,
+        zero_block,
+        autoregressive,
+        brownian,
+        geometric,
+        wide_cluster,
     )
 }
 

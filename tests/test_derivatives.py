@@ -148,16 +148,29 @@ def test_gradient_is_the_packed_outer_product():
     assert np.array_equal(columns, got.reshape(36, 15))
 
 
-def test_repeated_eigenvalues_give_a_finite_result_and_a_clarke_subgradient():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_zero_matrices_have_a_finite_derivative(backend):
+    for dim in (1, 2, 5):
+        packed = np.zeros((3, dim * (dim + 1) // 2))
+        value, vector = eigenpair(packed, dim, dim // 2)
+        got = eigenpair_vjp(packed, dim, value, vector, 2.0, 0.0, backend=backend)
+        np.testing.assert_allclose(got, eigenvalue_vjp(vector, 2.0), atol=1e-14)
+        pair = tridiagonal_eigenpair(np.zeros((3, dim)), np.zeros((3, dim - 1)), 0)
+        grads = tridiagonal_eigenpair_vjp(np.zeros((3, dim)), np.zeros((3, dim - 1)), *pair, 1.0, 0.0, backend=backend)
+        np.testing.assert_allclose(grads.diagonal.sum(-1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_repeated_eigenvalues_give_a_finite_result_and_a_clarke_subgradient(backend):
     dim = 6
     packed = unsym(np.broadcast_to(np.diag([1.0, 2.0, 2.0, 2.0, 3.0, 4.0]), (5, dim, dim)))
     value, vector = eigenpair(packed, dim, 2)
-    grad = sym(eigenpair_vjp(packed, dim, value, vector, 1.0, 0.0))
+    grad = sym(eigenpair_vjp(packed, dim, value, vector, 1.0, 0.0, backend=backend))
     # conv{x xᵀ : x a unit vector of the eigenspace} is: PSD, trace one, supported on the eigenspace
     assert np.linalg.eigvalsh(grad).min() > -1e-12
     np.testing.assert_allclose(np.trace(grad, axis1=1, axis2=2), 1, atol=1e-12)
     np.testing.assert_allclose(grad[:, [0, 4, 5]], 0, atol=1e-12)
-    wild = eigenpair_vjp(packed, dim, value, vector, 1.0, np.ones(dim))
+    wild = eigenpair_vjp(packed, dim, value, vector, 1.0, np.ones(dim), backend=backend)
     assert np.isfinite(wild).all()
 
 
@@ -168,6 +181,11 @@ def test_repeated_eigenvalues_give_a_finite_result_and_a_clarke_subgradient():
         (lambda p, v, w: eigenpair_vjp(p, 3, v, w[:, :2], 1.0, 0.0), ValueError, r"vector must have shape \(4, 3\)"),
         (lambda p, v, w: eigenpair_vjp(p, 3, v, w, np.ones(3), 0.0), ValueError, r"grad_value must have shape \(4,\)"),
         (lambda p, v, w: eigenpair_vjp(p, 3, v.astype("f4"), w, 1.0, 0.0), TypeError, "value must be float64"),
+        (
+            lambda p, v, w: eigenpair_vjp(p, 3, v[:, None][:, :0], w[:, None][:, :0], 1.0, 0.0),
+            ValueError,
+            "value must hold at least one",
+        ),
         (lambda p, v, w: eigenvalue_vjp(w, np.ones(5)), ValueError, r"grad_value must have shape \(4,\); got \(5,\)"),
         (lambda p, v, w: eigenvalue_vjp(1.0, 1.0), ValueError, r"vector must end in \(d,\)"),
         (lambda p, v, w: eigenvalue_vjp(w[0], 1.0, sum_index=True), ValueError, r"vector must end in \(m, d\)"),

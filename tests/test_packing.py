@@ -81,6 +81,10 @@ def test_integers_are_refused_not_rounded():
         sym([1, 2, 3])
 
 
-def test_a_matrix_that_is_not_square_is_refused():
-    with pytest.raises(ValueError, match=r"it must be square\); got shape \(2, 3\)"):
-        unsym(np.ones((2, 3)))
+def test_shapes_that_are_no_matrix_are_named():
+    with pytest.raises(ValueError, match=r"matrix must have shape \(..., d, d\); got \(3,\)"):
+        unsym(np.zeros(3))
+    with pytest.raises(ValueError, match=r"matrix must have shape \(..., d, d\); got \(2, 3\)"):
+        unsym(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"packed width must be at most 131328 \(d=512\); got 131841"):
+        sym(np.zeros(131841))

@@ -106,6 +106,8 @@ def vjp(
     m = value.shape[-1] if value.ndim == len(leading) + 1 else 1
     shape = (*leading, m) if value.ndim == len(leading) + 1 else leading
     check_shape(value, "value", shape)
+    if m == 0:
+        raise ValueError(f"value must hold at least one eigenvalue per matrix; got shape {value.shape}")
     vector = check_shape(check_floats(pair[1], "vector", dtype), "vector", (*shape, dim))
     grad_value = _matching(grads[0], "grad_value", shape, dtype)
     grad_vector = _matching(grads[1], "grad_vector", (*shape, dim), dtype)
@@ -153,10 +155,17 @@ def _by_rows(
 
 
 def _refuse_overlap(inputs: list[Tailed], outputs: list[Tailed]) -> None:
-    for array, _ in inputs:
-        for result, _ in outputs:
-            if array is not None and result is not None and np.may_share_memory(array, result):
-                raise ValueError("out must not overlap an input; got arrays that share memory")
+    arrays = [array for array, _ in (*outputs, *inputs) if array is not None]
+    for position, (result, _) in enumerate(outputs):
+        if result is not None and any(_share_memory(result, other) for other in arrays[position + 1 :]):
+            raise ValueError("out must not overlap an input or another output; got arrays that share memory")
+
+
+def _share_memory(a: FloatArray, b: FloatArray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=1000)  # type: ignore[arg-type]  # the stub knows -1 and 0 only
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _row_view(array: FloatArray | None, count: int, tail: tuple[int, ...]) -> FloatArray | None:

@@ -23,6 +23,8 @@ def check_dim(dim: int) -> int:
 def check_int(value: int, name: str, low: int, high: int) -> int:
     """Return ``value`` as an int in [low, high)."""
     try:
+        if isinstance(value, (bool, np.bool_)):  # a mask is not a list of positions
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an int; got {value!r}") from None
@@ -49,7 +51,7 @@ def check_floats(array: ArrayLike, name: str, dtype: np.dtype[np.floating] | Non
     wanted = "float32 or float64" if dtype is None else str(dtype)
     allowed = (np.float32, np.float64) if dtype is None else (dtype,)
     if result.dtype not in allowed:
-        raise TypeError(f"{name} must be {wanted}; got {result.dtype}: convert it with {name}.astype(...)")
+        raise TypeError(f"{name} must be {wanted}; got {result.dtype}: convert it with np.asarray({name}, np.float64)")
     return result
 
 
@@ -104,3 +106,10 @@ def check_positive(value: float, name: str) -> float:
     if not 0.0 < number < np.inf:
         raise ValueError(f"{name} must be positive and finite; got {number}")
     return number
+
+
+def check_tol(tol: float) -> float:
+    """Return ``tol`` if it is a number that is not negative."""
+    if not tol >= 0:
+        raise ValueError(f"tol must be at least 0; got {tol!r}")
+    return tol

@@ -56,7 +56,7 @@ def vjp(
         for m, v in enumerate(vector[row]):
             here = int(np.argmax(np.abs(vectors.T @ v)))
             gaps = values[here] - values
-            gaps[here] = np.inf
+            gaps[gaps == 0] = np.inf  # the pseudo-inverse leaves the eigenspace out
             w = vectors @ ((vectors.T @ grad_vector[row, m]) / gaps)
             total += np.outer(grad_value[row, m] * v + w, v)
         _store((total + total.T) / 2, row, grad, grad_off)

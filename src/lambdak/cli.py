@@ -26,11 +26,6 @@ app = typer.Typer(
 console = Console()
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep ``demo`` a subcommand while there are few of them."""
-
-
 @app.command()
 def config() -> None:
     """Print the kernel in use, its instruction set, the threads and the versions."""
@@ -51,7 +46,11 @@ def demo(
     except ImportError as error:
         console.print("[red]The pictures need matplotlib:[/] pip install 'lambdak\\[plot]'")
         raise typer.Exit(1) from error
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        console.print(f"[red]--out must be a folder that can be made;[/] got {out}: {error.strerror}")
+        raise typer.Exit(1) from error
     data = demonstration.noisy_curve()
     fits = _fit_all(data)
     plots.save(plots.draw_gallery(demonstration.gallery(5, definite=False)), out / PICTURES[0])
@@ -89,16 +88,15 @@ def _print_fits(data: demonstration.CurveData, fits: dict[int, FloatArray]) -> N
 def _print_speed() -> None:
     title = f"One eigenpair per matrix: microseconds per matrix (kernel: {get_isa()}, {get_num_threads()} threads)"
     table = Table(title=title, title_justify="left")
-    for name in ("dim", "dtype", "lambdak, 1 thread", "lambdak, all threads", "LAPACK (numpy eigh)", "ratio"):
+    for name in ("dim", "dtype", "lambdak, 1 thread", "LAPACK (numpy eigh)", "ratio", "lambdak, all threads"):
         table.add_column(name, justify="right")
     with console.status("timing the kernel against LAPACK"):
         for dim in (5, 9, 15, 31):
             for dtype in (np.float32, np.float64):
                 result = demonstration.kernel_speed(dim, dtype)
-                times = (result.one_thread, result.all_threads, result.lapack)
-                cells = [f"{1e6 * seconds / result.batch:.3f}" for seconds in times]
-                ratio = f"{result.lapack / result.all_threads:.0f}x"
-                table.add_row(str(dim), result.dtype, *cells, ratio)
+                times = (result.one_thread, result.lapack, result.all_threads)
+                one, peer, many = (f"{1e6 * seconds / result.batch:.3f}" for seconds in times)
+                table.add_row(str(dim), result.dtype, one, peer, f"{result.lapack / result.one_thread:.0f}x", many)
     console.print(table)
 
 

@@ -170,8 +170,8 @@ class RootFactor(_Semidefinite):
 class SpectralSquareplus(_Semidefinite):
     """A = V squareplus(Λ) Vᵀ ≻ 0 for sym(θ) = V Λ Vᵀ: smooth in θ everywhere.
 
-    A zero eigenvalue is reached in the limit only, and ``right_inverse`` raises eigenvalues to √ε / 2: a
-    smaller one would need a parameter so large that its rounding spoils the others.
+    A zero eigenvalue is reached in the limit only, and ``right_inverse`` raises eigenvalues to √ε / 2 times the
+    largest, or times 1 if that is larger: a smaller one would need a parameter so large that its rounding spoils it.
 
     >>> SpectralSquareplus().forward([0.75, 0.0, 0.0])
     array([1. , 0. , 0.5])
@@ -188,7 +188,8 @@ class SpectralSquareplus(_Semidefinite):
 
     def _right_inverse(self, packed: FloatArray) -> FloatArray:
         values, basis = spectral_factors(packed)
-        floor = np.sqrt(np.finfo(packed.dtype).eps) / 2
+        info = np.finfo(packed.dtype)
+        floor = np.sqrt(info.eps) / 2 * np.clip(values[..., -1:], info.tiny / info.eps, 1)
         inverse = squareplus_inverse(np.maximum(values, floor).astype(packed.dtype))
         return unsym(basis * inverse[..., None, :] @ transpose(basis))
 

@@ -25,6 +25,9 @@ from lambdak.spectrum import Float64Array
 # Up to this many ramps the whitening is joint; beyond, column by column: its cost grows with the square.
 JOINT_RAMPS = 400
 
+# A mean variance below this is the rounding of a table that never varies.
+_VARIES = 1e-12
+
 # How far all ramps of a monotone column rise together at the start, in units of the target's scale.
 _START_RISE = 0.3
 
@@ -39,7 +42,8 @@ class Moments:
 
 def design_moments(design: Design, n_design: int, weight: FloatArray | None = None) -> Moments:
     """Mean and covariance of the design columns over the (weighted) rows."""
-    rows = np.full(len(design), 1 / len(design)) if weight is None else weight / weight.sum()
+    mass = np.ones(len(design)) if weight is None else weight.astype(np.float64)
+    rows = mass / mass.sum()
     matrix = design.to_sparse(n_design).astype(np.float64)
     mean = np.asarray(matrix.T @ rows).ravel()
     second = (matrix.multiply(rows[:, None]).T @ matrix).toarray()
@@ -82,13 +86,12 @@ class FreeCoordinates:
         joint = size <= JOINT_RAMPS
         owners = np.zeros_like(ramps.owners) if joint else ramps.owners
         self._left = np.zeros((models, n_design, size + 1), np.float32)
-        for model, epsilon in enumerate(damping):
-            self._left[model, :, 1:] = ramps.matrix @ _whitener(covariance, owners, epsilon)
+        self._left[:, :, 1:] = ramps.matrix @ _whiteners(covariance, owners, damping)
         self._shift = np.einsum("p,mpq->mq", moments.mean.astype(np.float32), self._left[:, :, 1:])[..., None]
         self._left[:, 0, 0] = 1
-        self._left_spans = _spans(self._left[0] != 0)
+        self._left_spans = _spans((self._left != 0).any(axis=0))
         self._back = np.ascontiguousarray(self._left.transpose(0, 2, 1))
-        self._back_spans = _spans(self._back[0] != 0)
+        self._back_spans = _spans((self._back != 0).any(axis=0))
         self.size, self.n_design = size + 1, n_design
 
     def write_(self, theta: FloatArray, coef: FloatArray) -> None:
@@ -132,14 +135,16 @@ class ConeCoordinates:
         return np.asarray(self._sign * Factor().vjp(theta, steps))
 
 
-def _whitener(covariance: Float64Array, owners: NDArray[np.intp], epsilon: float) -> Float64Array:
-    """(Σ + ε s I)^{-1/2}, block by block of equal owners."""
-    result = np.zeros_like(covariance)
-    damping = epsilon * max(np.trace(covariance) / max(len(covariance), 1), np.finfo(np.float64).tiny)
+def _whiteners(covariance: Float64Array, owners: NDArray[np.intp], damping: Sequence[float]) -> Float64Array:
+    """(Σ + ε s I)^{-1/2} for every ε, (models, p, p), block by block of equal owners."""
+    result = np.zeros((len(damping), *covariance.shape))
+    mean = np.trace(covariance) / max(len(covariance), 1)
+    shift = np.asarray(damping)[:, None] * (mean if mean > _VARIES else 1.0)
     for owner in np.unique(owners):
         here = np.flatnonzero(owners == owner)
         values, basis = np.linalg.eigh(covariance[np.ix_(here, here)])
-        result[np.ix_(here, here)] = basis / np.sqrt(np.maximum(values, 0) + damping) @ basis.T
+        root = 1 / np.sqrt(np.maximum(values, 0) + shift)  # (models, block)
+        result[:, here[:, None], here] = basis * root[:, None, :] @ basis.T
     return result
 
 

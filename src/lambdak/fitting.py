@@ -24,6 +24,8 @@ from lambdak.recipes import GRID, RECIPES, Recipe
 from lambdak.spectrum import spectral_norm
 from lambdak.train import Task, Trainer, evaluate
 
+_DESIGN_COLUMNS = 1600  # wanted, where knots are ours to choose
+_MOST_DESIGN_COLUMNS = 2500  # the whitening of a stack keeps a square of them for every model
 _PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
 _FEW_ROWS = 200  # below this, holding rows out costs more than it tells
 _MIDDLE = GRID.index((1.0, 3.0))  # where to stand when no row can tell
@@ -82,10 +84,15 @@ class SpectralEstimator(BaseEstimator):
         recipe = self._recipe()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
-        self.encoder_ = self._encoder(recipe).fit(X)
+        self.encoder_ = self._encoder(recipe, X).fit(X)
         self.n_features_in_ = self.encoder_.n_features
         if self.encoder_.from_names:
             self.feature_names_in_ = np.asarray(self.encoder_.feature_names, dtype=object)
+        if self.encoder_.n_design > _MOST_DESIGN_COLUMNS:
+            raise ValueError(
+                f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "
+                f"together); got {self.encoder_.n_design}: choose among its columns, or lower n_knots"
+            )
         design = self.encoder_.transform(X)
         weight = _optional(sample_weight, len(design), "sample_weight")
         shift = _optional(offset, len(design), "offset")
@@ -116,17 +123,22 @@ class SpectralEstimator(BaseEstimator):
         members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
         return replace(base, dim=dim, members=members)
 
-    def _encoder(self, recipe: Recipe) -> TableEncoder:
+    def _encoder(self, recipe: Recipe, X: Any) -> TableEncoder:
         if self.shape not in (None, "convex", "concave"):
             raise ValueError(f"shape must be None, 'convex' or 'concave'; got {self.shape!r}")
-        knots = 0 if self.shape else recipe.knots if self.n_knots == "auto" else self.n_knots
+        wide = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        auto = int(np.clip(_DESIGN_COLUMNS // max(wide, 1), 2, recipe.knots))  # fewer for wide tables
+        knots = 0 if self.shape else auto if self.n_knots == "auto" else self.n_knots
         return TableEncoder(n_knots=knots, categorical_features=self.categorical_features, clamp=self.shape is None)
 
     def _indices(self, loss: Loss, neurons: int, dim: int) -> tuple[int, ...]:
-        if loss.n_outputs > 1 and neurons == 1:  # several eigenvalues of one pencil
-            if loss.n_outputs > dim:
-                raise ValueError(f"dim must be at least {loss.n_outputs}, one eigenvalue per output; got {dim}")
-            return tuple(np.unique(np.round(np.linspace(0, dim - 1, loss.n_outputs + 2)[1:-1]).astype(int)).tolist())
+        outputs = loss.n_outputs
+        if outputs > 1 and neurons == 1:  # several eigenvalues of one pencil, away from its ends if there is room
+            if outputs > dim:
+                raise ValueError(f"dim must be at least {outputs}, one eigenvalue per output; got {dim}")
+            inner = dim >= outputs + 2
+            places = np.linspace(0, dim - 1, outputs + 2)[1:-1] if inner else np.linspace(0, dim - 1, outputs)
+            return tuple(np.floor(places + 0.5).astype(int).tolist())
         if self.shape is not None:
             return (dim - 1,) if self.shape == "convex" else (0,)
         if self.eig_idx is None or dim != self.dim_:
@@ -179,7 +191,7 @@ class SpectralEstimator(BaseEstimator):
         """Where on the grid of damping and decay the members should stand."""
         if held is None:
             return recipe.places([_MIDDLE] * 5)
-        dim = max(recipe.scout_dim, train.loss.n_outputs if train.neurons == 1 else 1)
+        dim = max(recipe.scout_dim, train.loss.n_outputs + 2 if len(train.indices) > 1 else 1)
         small = self._indices(train.loss, train.neurons, dim)
         scouts = self._trainer(replace(train, indices=small), replace(held, indices=small), list(GRID), dim, rng)
         rows = len(train.design)

@@ -12,7 +12,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray, check_dim, check_floats, check_width
+from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
 
 
 def packed_size(dim: int) -> int:
@@ -32,8 +32,10 @@ def packed_dim(size: int) -> int:
     5
     """
     dim = (isqrt(8 * size + 1) - 1) // 2
+    if dim > MAX_DIM:
+        raise ValueError(f"packed width must be at most {packed_size(MAX_DIM)} (d={MAX_DIM}); got {size}")
     if size < 1 or dim * (dim + 1) // 2 != size:
-        below = max(dim, 1)
+        below = min(max(dim, 1), MAX_DIM - 1)
         raise ValueError(
             f"packed width must be d(d+1)/2 for some d, such as {packed_size(below)} (d={below}) or "
             f"{packed_size(below + 1)} (d={below + 1}); got {size}"
@@ -85,6 +87,7 @@ def unsym(matrix: ArrayLike) -> FloatArray:
     array([1.        , 1.41421356, 3.        ])
     """
     full = check_floats(matrix, "matrix")
-    check_width(full, "matrix", full.shape[-2] if full.ndim > 1 else -1, "it must be square")
+    if full.ndim < 2 or full.shape[-1] != full.shape[-2]:
+        raise ValueError(f"matrix must have shape (..., d, d); got {full.shape}")
     rows, cols, weight = _layout(full.shape[-1])
     return (full[..., rows, cols] + full[..., cols, rows]) * (weight / 2).astype(full.dtype)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from lambdak._checks import FloatArray, check_finite, check_floats, check_int, check_shape, check_width
+from lambdak._checks import FloatArray, check_finite, check_floats, check_int, check_shape, check_tol, check_width
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.gauge import fix_gauge
 from lambdak.packing import packed_dim, sym, unsym
@@ -158,6 +158,7 @@ class Pencil:
         limsup |f(z + t e_i) − f(z)| / |t| for t → 0 is at most this, which is at most ``norms[i]``.
         Eigenvalues within ``tol`` ‖A(z)‖₂ of λ_k count as equal to it; a larger ``tol`` raises the bound.
         """
+        check_tol(tol)
         matrices = self.matrices[1:].astype(np.float64)
 
         def local(rows: FloatArray) -> tuple[FloatArray]:
@@ -183,6 +184,7 @@ class Pencil:
 
         Eigenvalues within ``tol`` ‖A(z)‖₂ of λ_k count as equal to it.
         """
+        check_tol(tol)
 
         def local(rows: FloatArray) -> tuple[FloatArray]:
             values = _f64(eigenvalue(rows, self.dim, range(self.dim)))

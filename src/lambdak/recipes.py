@@ -10,7 +10,7 @@ from lambdak.train import Schedule
 
 # Damping of the whitening and weight decay. The best pair differs between data sets by orders of magnitude: scouts,
 # small models trained for a short time, try the whole grid, and the members are trained where the best of them stood.
-GRID = tuple((damping, decay) for damping in (0.1, 1.0, 10.0, 100.0) for decay in (1.0, 3.0, 9.0))
+GRID = (*((damping, decay) for damping in (0.1, 1.0, 10.0, 100.0) for decay in (1.0, 3.0, 9.0)), (1000.0, 1.0))
 
 _SCOUT_DIM = 7
 

@@ -136,16 +136,16 @@ class Trainer:
     def run(self, schedule: Schedule) -> Iterator[Event]:
         """Train, yielding after every epoch."""
         rows = len(self.task.design)
-        batch = min(schedule.batch, rows)
-        per_epoch = max(rows // batch, 1)
+        per_epoch = -(-rows // schedule.batch)
         total, began, waited = schedule.epochs * per_epoch, time.perf_counter(), 0
         for epoch in range(schedule.epochs):
             order = self._rng.permutation(rows).astype(np.int32)
-            for i in range(per_epoch):
-                train = self._step(order[i * batch : (i + 1) * batch], schedule.rate, epoch * per_epoch + i + 1, total)
-            seen = self._keep_best(schedule.tol)
+            for i, chosen in enumerate(np.array_split(order, per_epoch)):
+                train = self._step(chosen, schedule.rate, epoch * per_epoch + i + 1, total)
+            before = self.best
+            seen = self._keep_best()
             yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began)
-            waited = 0 if self._improved else waited + 1
+            waited = 0 if (seen < before - schedule.tol).any() else waited + 1
             if schedule.patience is not None and waited >= schedule.patience:
                 return
 
@@ -186,12 +186,11 @@ class Trainer:
         for theta, cone in zip(self._theta[1:], self._cones, strict=True):
             cone.write_(theta[..., : packed_size(self.dim)], self._coef)
 
-    def _keep_best(self, tol: float) -> FloatArray:
+    def _keep_best(self) -> FloatArray:
         """Evaluate the validation rows (or the training rows without them), and keep the models that improved."""
         task = self.validation or self.task
         seen = task.losses(evaluate(self._coef, self.dim, task.indices, task.design))
-        better = seen < self.best - tol
-        self._improved = bool(better.any())
+        better = seen < self.best
         self.best = np.where(better, seen, self.best)
         each = np.repeat(better, task.neurons)
         self.coef[each] = self._coef[each]
@@ -218,4 +217,4 @@ def _pad(theta: FloatArray, width: int) -> FloatArray:
 def _shape(step: int, total: int) -> float:
     """Warm-up, then half a cosine down to zero."""
     warm = min(1.0, step / (_WARM_UP * total + 1))
-    return float(warm * 0.5 * (1 + np.cos(np.pi * step / total)))
+    return float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / total)))

@@ -4,13 +4,14 @@
 
 #include "design.hpp"
 #include "vectors.hpp"
+#include "whole.hpp"
 
 namespace lambdak::LAMBDAK_ISA {
 
 // Matrices are worked on in one group of W, or in two whose Sturm recurrences hide each other's latency.
 constexpr int64_t two_group_bytes = 256 << 10;
 
-template <class T> int groups(const Job& job) {
+int groups(const Job& job) {
   const int64_t packed = job.tridiagonal ? 0 : row_start(job.dim);
   return 2 * (packed + 8 * job.dim) * LAMBDAK_VECTOR_BYTES <= two_group_bytes ? 2 : 1;
 }
@@ -44,6 +45,7 @@ template <class T, int U> struct Workspace {
   Vec<T>* values;        // n_index, of one group, scaled
   Vec<T>* found;         // n_index U
   Vec<T>* result;        // 2n
+  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors are asked for
 
   static int64_t lay_out(const Job& job, Arena<T> arena, Workspace* out) {
     Workspace local, &s = out ? *out : local;
@@ -58,6 +60,7 @@ template <class T, int U> struct Workspace {
     s.values = arena.take(job.n_index);
     s.found = arena.take(int64_t(job.n_index) * U);
     s.result = arena.take(2 * n);
+    s.spare = arena.take(job.n_index > 1 && job.vector.data ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
     return arena.used;
   }
 };
@@ -168,26 +171,60 @@ template <class T, int U> void store_vector(const Job& job, int64_t row, int m, 
   const int n = job.dim;
   for (int i = 0; i < n; ++i) s.result[i] = s.vectors[m * n + i];
   if (!job.tridiagonal) transform_back<T>(g.packed, g.h, n, s.result);
-  const Vec<T> nan = splat<T>(T(__builtin_nan("")));
-  store_rows<T>(output<T>(job.vector, job, row, m), n, [&](int c) { return select<T>(g.bad, nan, s.result[c]); });
+  const Vec<T> nan = splat<T>(T(__builtin_nan(""))), zero{};
+  // Adding zero leaves no negative one, whose sign could depend on the neighbours.
+  store_rows<T>(output<T>(job.vector, job, row, m), n, [&](int c) { return select<T>(g.bad, nan, s.result[c] + zero); });
+}
+
+// Replaces all vectors and values of one lane by those of its whole spectrum.
+template <class T, int U> void solve_whole(const Job& job, const Group<T>& g, int lane, Workspace<T, U>& s) {
+  const int n = job.dim;
+  double *d = reinterpret_cast<double*>(s.spare), *e = d + n, *z = e + n;
+  for (int i = 0; i < n; ++i) d[i] = g.t.d[i][lane], e[i] = i + 1 < n ? g.t.e[i][lane] : 0;
+  whole_spectrum(n, d, e, z);
+  for (int m = 0; m < job.n_index; ++m) {
+    int chosen = 0;  // the one with index[m] smaller ones before it
+    for (int j = 0; j < n; ++j) {
+      int smaller = 0;
+      for (int i = 0; i < n; ++i) smaller += d[i] < d[j] || (d[i] == d[j] && i < j);
+      if (smaller == job.index[m]) chosen = j;
+    }
+    s.values[m][lane] = T(d[chosen]);
+    for (int i = 0; i < n; ++i) s.vectors[m * n + i][lane] = T(z[i * n + chosen]);
+  }
+}
+
+// The vectors of one group in tridiagonal coordinates, and the values they correct.
+template <class T, int U> void find_vectors(const Job& job, const Group<T>& g, Workspace<T, U>& s) {
+  const int n = job.dim;
+  Int<T> failed{};
+  for (int m = 0; m < job.n_index; ++m) {
+    Vec<T>* const z = s.vectors + m * n;
+    const Found<T> found{n, m, s.vectors, s.values};
+    const VectorResult<T> result = find_vector<T>(g.t, found, s.values[m], s.work, z);
+    s.values[m] = result.lambda;
+    failed = failed | result.failed;
+  }
+  if (!any<T>(failed)) return;
+  if (job.n_index == 1) {
+    s.values[0] = repair_vector<T>(g.t, n, s.values[0], failed, s.work, s.vectors);
+    return;
+  }
+  for (int lane = 0; lane < W<T>; ++lane)
+    if (failed[lane]) solve_whole<T, U>(job, g, lane, s);
 }
 
 template <class T, int U> void solve_group(const Job& job, int64_t row, int which, Workspace<T, U>& s) {
   Group<T>& g = s.group[which];
-  const int n = job.dim;
   const Vec<T> nan = splat<T>(T(__builtin_nan("")));
+  for (int m = 0; m < job.n_index; ++m) s.values[m] = s.found[m * U + which];
+  if (job.vector.data) find_vectors<T, U>(job, g, s);
   for (int m = 0; m < job.n_index; ++m) {
-    Vec<T> lambda = s.found[m * U + which];
-    if (job.vector.data) {
-      const Found<T> found{n, m, s.vectors, s.values};
-      lambda = find_vector<T>(g.t, found, lambda, s.work, s.vectors + m * n);
-      store_vector<T, U>(job, row, m, g, s);
-    }
     // Eigenvalues never change order, not even by a rounding error.
-    if (m > 0) lambda = vmax<T>(lambda, s.values[m - 1]);
-    s.values[m] = lambda;
-    const Vec<T> value = select<T>(g.bad, nan, g.to_input_scale(lambda));
+    if (m > 0) s.values[m] = vmax<T>(s.values[m], s.values[m - 1]);
+    const Vec<T> value = select<T>(g.bad, nan, g.to_input_scale(s.values[m]));
     store_rows<T>(output<T>(job.value, job, row, m), 1, [&](int) { return value; });
+    if (job.vector.data) store_vector<T, U>(job, row, m, g, s);
   }
 }
 
@@ -261,16 +298,17 @@ void vjp_vector(const Job& job, int64_t row, int m, const Group<T>& g, Workspace
   };
   project();
   for (int i = 0; i < n; ++i) y[i] = select<T>(Int<T>(splat_int<T>(i) == cut), Vec<T>{}, y[i]);
+  const Vec<T> unit = select<T>(Int<T>(g.t.unit == Vec<T>{}), splat<T>(T(1)), g.t.unit);  // 0 for a zero matrix
   Vec<T> lambda;
   load_rows<T>(input<T>(job.value, job, row, m), 1, [&](int, Vec<T> value) {
-    lambda = value / g.unit_outer / g.unit_inner / select<T>(Int<T>(g.t.unit == Vec<T>{}), splat<T>(T(1)), g.t.unit);
+    lambda = value / g.unit_outer / g.unit_inner / unit;
   });
   solve_shifted<T>(g.t, n, lambda, cut, s.work, y);
   project();
   if (!job.tridiagonal) transform_back<T>(g.packed, g.h, n, y);
   Vec<T> grad_value;
   load_rows<T>(input<T>(job.grad_value, job, row, m), 1, [&](int, Vec<T> x) { grad_value = x; });
-  for (int i = 0; i < n; ++i) y[i] = grad_value * v[i] - y[i] / g.t.unit / g.unit_inner / g.unit_outer;
+  for (int i = 0; i < n; ++i) y[i] = grad_value * v[i] - y[i] / unit / g.unit_inner / g.unit_outer;
 }
 
 template <class T> void vjp_block(const Job& job, int64_t row, void* scratch) {
@@ -306,13 +344,13 @@ template <class T> int64_t scratch_vectors(const Job& job) {
   const Arena<T> none{nullptr};
   const int64_t two = Workspace<T, 2>::lay_out(job, none, nullptr), one = Workspace<T, 1>::lay_out(job, none, nullptr);
   if (job.grad.data) return one + 2 * job.dim + row_start(job.dim);
-  return groups<T>(job) == 2 ? two : one;
+  return groups(job) == 2 ? two : one;
 }
 
 int64_t block_rows(const Job& job) {
   const int lanes = LAMBDAK_VECTOR_BYTES / (job.double_precision ? 8 : 4);
   if (job.grad.data) return lanes;
-  return lanes * (job.double_precision ? groups<double>(job) : groups<float>(job));
+  return lanes * groups(job);
 }
 
 int64_t scratch_bytes(const Job& job) {
@@ -326,7 +364,7 @@ template <class T> void solve_range(const Job& job, int64_t begin, int64_t end, 
     return;
   }
   for (int64_t row = begin; row < end; row += step)
-    groups<T>(job) == 2 ? solve_block<T, 2>(job, row, scratch) : solve_block<T, 1>(job, row, scratch);
+    groups(job) == 2 ? solve_block<T, 2>(job, row, scratch) : solve_block<T, 1>(job, row, scratch);
 }
 
 void solve(const Job& job, int64_t begin, int64_t end, void* scratch) {

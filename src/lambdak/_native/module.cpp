@@ -19,6 +19,9 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+#if defined(_WIN32)
+#include <intrin.h>
+#endif
 
 #include "kernel.hpp"
 #include "pool.hpp"
@@ -34,15 +37,31 @@ namespace {
 const Kernel* active = &kernel_baseline;
 std::atomic<int> num_threads{1};
 
+#if defined(LAMBDAK_HAVE_AVX2)
+#if defined(_WIN32)
+// clang-cl does not link the library behind __builtin_cpu_supports.
+bool cpu_has(int ecx1, int ebx7, unsigned state) {
+  int leaf1[4], leaf7[4];
+  __cpuidex(leaf1, 1, 0), __cpuidex(leaf7, 7, 0);
+  const bool saves = leaf1[2] & (1 << 27);
+  return saves && (leaf1[2] & ecx1) == ecx1 && (leaf7[1] & ebx7) == ebx7 && (_xgetbv(0) & state) == state;
+}
+bool cpu_has_avx2() { return cpu_has(1 << 12, 1 << 5, 0x6); }
+bool cpu_has_avx512() { return cpu_has(1 << 12, int(1u << 16 | 1u << 17 | 1u << 30 | 1u << 31), 0xe6); }
+#else
+bool cpu_has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool cpu_has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw");
+}
+#endif
+#endif
+
 std::vector<const Kernel*> available() {
   std::vector<const Kernel*> kernels{&kernel_baseline};
 #if defined(LAMBDAK_HAVE_AVX2)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(&kernel_avx2);
-#endif
-#if defined(LAMBDAK_HAVE_AVX512)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw"))
-    kernels.push_back(&kernel_avx512);
+  if (cpu_has_avx2()) kernels.push_back(&kernel_avx2);
+  if (cpu_has_avx512()) kernels.push_back(&kernel_avx512);
 #endif
   return kernels;
 }
@@ -193,6 +212,10 @@ void run(Job& job, Work work) {
 
 // ---- what Python calls -----------------------------------------------------------------------------------------
 
+constexpr int max_dim = 512;
+
+bool is_float(nb::dlpack::dtype dtype) { return dtype == nb::dtype<float>() || dtype == nb::dtype<double>(); }
+
 Job make_job(const In& matrix, const std::optional<In>& off, int dim, int n_index) {
   Job job;
   job.dim = dim;
@@ -200,8 +223,14 @@ Job make_job(const In& matrix, const std::optional<In>& off, int dim, int n_inde
   job.rows = matrix.ndim() ? int64_t(matrix.shape(0)) : 0;
   job.tridiagonal = off.has_value();
   job.double_precision = matrix.dtype() == nb::dtype<double>();
-  if (dim < 1 || (!job.double_precision && matrix.dtype() != nb::dtype<float>())) throw nb::value_error("bad dim or dtype");
+  if (dim < 1 || dim > max_dim || n_index < 1 || !is_float(matrix.dtype())) throw nb::value_error("bad dim, index or dtype");
   return job;
+}
+
+void check_index(const Indices& index, int dim) {
+  bool fits = !index.empty() && index.front() >= 0 && index.back() < dim;
+  for (size_t m = 1; m < index.size(); ++m) fits = fits && index[m - 1] < index[m];
+  if (!fits) throw nb::value_error("index must be increasing and within the matrix");
 }
 
 void set_matrix(Job& job, const In& matrix, const std::optional<In>& off) {
@@ -211,6 +240,7 @@ void set_matrix(Job& job, const In& matrix, const std::optional<In>& off) {
 }
 
 void set_grad(Job& job, const Out& grad, const std::optional<Out>& grad_off, nb::dlpack::dtype dtype) {
+  if (grad_off.has_value() != job.tridiagonal) throw nb::value_error("grad_off goes with tridiagonal matrices");
   const int64_t d = job.dim;
   job.grad = describe(grad, "grad", {job.rows, job.tridiagonal ? d : d * (d + 1) / 2}, dtype);
   if (grad_off) job.grad_off = describe(*grad_off, "grad_off", {job.rows, d - 1}, dtype);
@@ -219,8 +249,7 @@ void set_grad(Job& job, const Out& grad, const std::optional<Out>& grad_off, nb:
 void solve(In matrix, std::optional<In> off, int dim, Indices index, Out value, std::optional<Out> vector) {
   const int n_index = int(index.size());
   Job job = make_job(matrix, off, dim, n_index);
-  for (int32_t k : index)
-    if (k < 0 || k >= dim) throw nb::value_error("index out of range");
+  check_index(index, dim);
   set_matrix(job, matrix, off);
   job.index = index.data();
   job.value = describe(value, "value", {job.rows, n_index}, matrix.dtype());
@@ -263,6 +292,7 @@ struct Step {
 
 // In C order without gaps; an axis of one entry may have any stride.
 template <class A> bool dense(const A& a) {
+  if (a.size() == 0) return true;
   int64_t expected = 1;
   for (size_t axis = a.ndim(); axis-- > 0; expected *= int64_t(a.shape(axis)))
     if (a.shape(axis) != 1 && a.stride(axis) != expected) return false;
@@ -270,6 +300,7 @@ template <class A> bool dense(const A& a) {
 }
 
 template <class C> Step make_step(const In& ids, const In& weights, const In& rows, const C& coef, int dim) {
+  if (dim < 1 || dim > max_dim || !is_float(coef.dtype())) throw nb::value_error("bad dim or dtype");
   const int64_t width = int64_t(dim) * (dim + 1) / 2;
   if (coef.ndim() != 3 || ids.ndim() != 2 || rows.ndim() != 2) throw nb::value_error("coef, ids or rows have the wrong shape");
   Step step;
@@ -283,7 +314,7 @@ template <class C> Step make_step(const In& ids, const In& weights, const In& ro
   step.model_stride = coef.stride(0);
   const bool packed_rows = dense(ids) && dense(weights) && dense(rows) && coef.stride(2) == 1 && coef.stride(1) % pad == 0 &&
                            coef.stride(1) >= width;
-  if (n > 0 && step.batch > 0 && !packed_rows) throw nb::value_error("ids, weights, rows must be contiguous and coef padded");
+  if (!packed_rows) throw nb::value_error("ids, weights, rows must be contiguous and coef padded");
   step.design.double_precision = step.dtype == nb::dtype<double>();
   step.design.slots = int(slots), step.design.stride = int(coef.stride(1));
   step.design.ids = static_cast<const int32_t*>(id.data), step.design.weights = weight.data;
@@ -320,8 +351,7 @@ Array rows_of(void* data, int64_t row, int64_t index = 0) { return {data, row, i
 void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out value, std::optional<Out> vector) {
   const Step step = make_step(ids, weights, rows, coef, dim);
   const int64_t m = int64_t(index.size()), d = dim, total = step.models * step.batch;
-  for (int32_t k : index)
-    if (k < 0 || k >= dim) throw nb::value_error("index out of range");
+  check_index(index, dim);
   const Array values = describe(value, "value", {total, m}, step.dtype);
   const Array vectors = vector ? describe(*vector, "vector", {total, m, d}, step.dtype) : Array{};
   if (total == 0) return;
@@ -358,6 +388,7 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
 void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Out grad) {
   const Step step = make_step(ids, weights, rows, grad, dim);
   const int64_t d = dim, total = step.models * step.batch, m = vector.ndim() == 3 ? int64_t(vector.shape(1)) : 0;
+  if (m == 0) throw nb::value_error("vector must be (rows, index, dim)");
   const Array vectors = describe(vector, "vector", {total, m, d}, step.dtype);
   const Array factors = describe(grad_value, "grad_value", {total, m}, step.dtype);
   Job shape = step_job(step, dim, int(m));
@@ -419,7 +450,7 @@ void multiply(In left, In right, In spans, Out out) {
   const int32_t* const limits = static_cast<const int32_t*>(span.data);
   for (int64_t i = 0; contiguous && i < rows; ++i)
     if (limits[2 * i] < 0 || limits[2 * i + 1] > inner) throw nb::value_error("spans must lie within left");
-  if (width % pad || !contiguous) throw nb::value_error("multiply needs contiguous arrays of padded width");
+  if (width % pad || !contiguous || !is_float(left.dtype())) throw nb::value_error("multiply needs contiguous arrays of padded width");
   const auto work = active->multiply[left.dtype() == nb::dtype<double>()];
   constexpr int64_t at_once = 48;
   const int64_t chunks = (rows + at_once - 1) / at_once;
@@ -438,7 +469,7 @@ void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, s
   const int64_t models = int64_t(rate.size()), size = theta.ndim() == 2 ? int64_t(theta.shape(1)) : 0;
   const int64_t element = int64_t(theta.itemsize());
   const auto dtype = theta.dtype();
-  bool fits = keep.size() == rate.size() && size % pad == 0 && (dtype == nb::dtype<float>() || dtype == nb::dtype<double>());
+  bool fits = keep.size() == rate.size() && size % pad == 0 && is_float(dtype);
   describe(theta, "theta", {models, size}, dtype), describe(grad, "grad", {models, size}, dtype);
   describe(first, "first", {models, size}, dtype), describe(second, "second", {models, size}, dtype);
   fits = fits && dense(theta) && dense(grad) && dense(first) && dense(second);
@@ -479,5 +510,4 @@ NB_MODULE(_kernel, m) {
   });
   m.def("num_threads", [] { return num_threads.load(); });
   m.def("set_num_threads", [](int threads) { num_threads = std::max(1, threads); }, nb::arg("threads"));
-  m.def("hardware_threads", &hardware_threads);
 }

@@ -1,8 +1,10 @@
 #include "pool.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #if defined(__linux__)
 #include <sched.h>
@@ -20,19 +22,19 @@ class Pool {
   bool run(int64_t chunks, int threads, const std::function<void(int64_t)>& body) {
     std::unique_lock<std::mutex> turn(busy_, std::try_to_lock);
     if (!turn) return false;
-    while (started_ < threads - 1) {
-      std::thread(&Pool::work, this, started_).detach();
-      ++started_;
+    try {
+      for (; started_ < threads - 1; ++started_) std::thread(&Pool::work, this, started_).detach();
+    } catch (const std::system_error&) {  // the system has no more threads: go on with those there are
     }
     {
       std::lock_guard<std::mutex> lock(state_);
       body_ = &body;
       chunks_ = chunks;
       next_ = 0;
-      helpers_ = threads - 1;
+      helpers_ = std::min(threads - 1, started_);
       running_ = helpers_;
       ++round_;
-      round_seen_.store(round_, std::memory_order_release);
+      published_.store(round_, std::memory_order_release);
     }
     wake_.notify_all();
     drain(body, chunks);
@@ -49,7 +51,7 @@ class Pool {
   void work(int rank) {
     for (uint64_t seen = 0;;) {
       // Training calls the kernel every few microseconds: a short look-out saves the sleep and the wake-up.
-      for (int spin = 0; spin < 2000 && round_seen_.load(std::memory_order_acquire) == seen; ++spin) {
+      for (int spin = 0; spin < 2000 && published_.load(std::memory_order_acquire) == seen; ++spin) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
@@ -71,7 +73,7 @@ class Pool {
   std::condition_variable wake_, idle_;
   int started_ = 0, helpers_ = 0, running_ = 0;
   uint64_t round_ = 0;
-  std::atomic<uint64_t> round_seen_{0};
+  std::atomic<uint64_t> published_{0};
   const std::function<void(int64_t)>* body_ = nullptr;
   int64_t chunks_ = 0;
   std::atomic<int64_t> next_{0};

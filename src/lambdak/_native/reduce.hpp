@@ -58,8 +58,10 @@ template <class T, bool Pending> inline void update_block(const Reduction<T>& r,
   // The odd rows first: they are the short ones.
   int i = s + (n - s) % R;
   if (i == s + 1) update_rows<T, 1, Pending>(r, s, s);
-  if (i == s + 2) update_rows<T, 2, Pending>(r, s, s);
-  if (i == s + 3) update_rows<T, 3, Pending>(r, s, s);
+  if constexpr (R > 2) {
+    if (i == s + 2) update_rows<T, 2, Pending>(r, s, s);
+    if (i == s + 3) update_rows<T, 3, Pending>(r, s, s);
+  }
   for (; i < n; i += R) update_rows<T, R, Pending>(r, s, i);
 }
 

@@ -27,13 +27,14 @@ template <class T> inline constexpr int top = sizeof(T) == 4 ? 100 : 800;
 
 template <class T> inline void rescale(Vec<T>& p0, Vec<T>& p1, Int<T>& exponent) {
   using L = Lanes<T>;
-  const auto field_of = [](int64_t biased) { return splat_int<T>(typename L::Scalar(biased) << L::mantissa_bits); };
-  Int<T> field = Int<T>(vmax<T>(vabs<T>(p0), vabs<T>(p1))) & splat_int<T>(L::exponent_mask);
-  field = vmax_int<T>(field, field_of(top<T> + 1));  // below, the factor would overflow
-  const Vec<T> factor = Vec<T>(field_of(2 * L::exponent_bias) - field + field_of(top<T>));
-  p0 *= factor;
-  p1 *= factor;
-  exponent += field >> L::mantissa_bits;
+  const Int<T> field = (Int<T>(vmax<T>(vabs<T>(p0), vabs<T>(p1))) & splat_int<T>(L::exponent_mask)) >> L::mantissa_bits;
+  // Back to 2^top in two steps: from the bottom of the range one factor would overflow.
+  const Int<T> lift = splat_int<T>(top<T> + L::exponent_bias) - field, half = lift >> 1;
+  const Vec<T> first = power_of_two<T>(half + splat_int<T>(L::exponent_bias));
+  const Vec<T> second = power_of_two<T>(lift - half + splat_int<T>(L::exponent_bias));
+  p0 = p0 * first * second;
+  p1 = p1 * first * second;
+  exponent -= lift;
 }
 
 // p_i = (d_i - x) p_{i-1} - e²_{i-1} p_{i-2}. The number of sign changes is the number of eigenvalues below x.
@@ -99,8 +100,7 @@ template <class T> inline void narrow(Search<T>& s, const Point<T>& at, int k, b
   const Int<T> below_by_sign = negative<T>(at.f) ^ odd;
   const Int<T> below = select_int<T>(s.alone, below_by_sign, counted ? Int<T>(at.count > splat_int<T>(k)) : below_by_sign);
   const Int<T> to_b = s.open & below, to_a = s.open & ~below;
-  const Int<T> known = s.alone & splat_int<T>(-1);
-  const Int<T> count = select_int<T>(known, select_int<T>(below, s.b.count, s.a.count), counted ? at.count : s.a.count);
+  const Int<T> count = select_int<T>(s.alone, select_int<T>(below, s.b.count, s.a.count), counted ? at.count : s.a.count);
   // Illinois: an end that stays a second time counts half.
   const Vec<T> half = splat<T>(T(0.5)), one = splat<T>(T(1));
   s.a.f *= select<T>(to_b & (s.last_side == splat_int<T>(-1)), half, one);

@@ -122,9 +122,9 @@ void solve_shifted(const Tridiagonal<T>& t, int n, Vec<T> lambda, Int<T> cut, Ve
   }
 }
 
-// A reproducible start with no structure of its own; `seed` makes the starts of one cluster differ.
-template <class T> inline T start_entry(int i, int seed) {
-  uint32_t x = uint32_t(i) * 0x9e3779b1u + uint32_t(seed) * 0x85ebca77u + 0x165667b1u;
+// A reproducible start with no structure of its own.
+template <class T> inline T start_entry(int i) {
+  uint32_t x = uint32_t(i) * 0x9e3779b1u + 0x165667b1u;
   x = (x ^ (x >> 15)) * 0x2c1b3c6du;
   x = (x ^ (x >> 12)) * 0x297a2d39u;
   x ^= x >> 15;
@@ -148,45 +148,53 @@ template <class T> struct Found {
   }
 };
 
-// Unit eigenvector of λ (in place) and λ + its Rayleigh correction; orthogonal to the vectors found before.
-// `work` is scratch of 4n vectors.
-template <class T>
-Vec<T> find_vector(const Tridiagonal<T>& t, const Found<T>& found, Vec<T> lambda, Vec<T>* work, Vec<T>* z) {
-  const int n = found.n;
+template <class T> struct VectorResult {
+  Vec<T> lambda;   // with its Rayleigh correction, which can be no larger than the tolerance of the search
+  Int<T> failed;   // the residual is too large, or what is left beside the vectors found before is rounding error
+};
+
+template <class T> inline Vec<T> corrected(Vec<T> lambda, Vec<T> shift) {
+  return select<T>(Int<T>(vabs<T>(shift) < splat<T>(4 * Lanes<T>::epsilon)), lambda + shift, lambda);
+}
+
+template <class T> inline Vec<T> residual_limit(int n) {
   const T bar = T(2) * Lanes<T>::epsilon;
-  const Vec<T> limit = splat<T>(bar * bar * T(n));
+  return splat<T>(bar * bar * T(n));
+}
+
+// Unit eigenvector of λ, orthogonal to the vectors found before. `work` is scratch of 2n vectors.
+template <class T>
+VectorResult<T> find_vector(const Tridiagonal<T>& t, const Found<T>& found, Vec<T> lambda, Vec<T>* work, Vec<T>* z) {
+  const int n = found.n;
   twisted_vector<T>(t, n, lambda, work, work + n, z);
   normalise<T>(n, z);
   found.orthogonalise(lambda, z);
-  // A vector that lost most of itself lies among those found before: what is left of it is rounding error.
   const Int<T> fresh = dot<T>(n, z, z) > splat<T>(T(0.25));
   if (found.count) normalise<T>(n, z);
+  const Residual<T> r = residual<T>(t, n, lambda, z);
+  return {corrected<T>(lambda, r.shift), ~(Int<T>(r.square <= residual_limit<T>(n)) & fresh)};
+}
+
+// A second try for a single vector, in the lanes where the first one failed: inverse iteration with Givens rotations,
+// which no shift can upset. `work` is scratch of 4n vectors.
+template <class T>
+Vec<T> repair_vector(const Tridiagonal<T>& t, int n, Vec<T> lambda, Int<T> failed, Vec<T>* work, Vec<T>* z) {
+  Vec<T>* const trial = work + 3 * n;
+  for (int i = 0; i < n; ++i) trial[i] = splat<T>(start_entry<T>(i));
+  const Int<T> nowhere = splat_int<T>(-1);
   Residual<T> best = residual<T>(t, n, lambda, z);
-  Int<T> failed = ~(Int<T>(best.square <= limit) & fresh);
-  if (any<T>(failed)) {
-    Vec<T>* const trial = work + 3 * n;
-    for (int i = 0; i < n; ++i) trial[i] = splat<T>(start_entry<T>(i, found.count));
-    found.orthogonalise(lambda, trial);
-    const Vec<T> huge = splat<T>(T(1e30));
-    const Int<T> usable = Int<T>(best.square < huge) & fresh;
-    best.square = select<T>(usable, best.square, huge);
-    const Int<T> nowhere = splat_int<T>(-1);
-    // A shift just beside the cluster treats its members alike; one inside would favour those found before.
-    const Vec<T> beside = lambda + T(8) * Lanes<T>::epsilon;
-    for (int round = 0; round < 5; ++round) {
-      solve_shifted<T>(t, n, beside, nowhere, work, trial);
-      normalise_large<T>(n, trial);
-      for (int twice = 0; twice < 2; ++twice) {  // once is not enough for a vector that nearly vanishes
-        found.orthogonalise(lambda, trial);
-        normalise<T>(n, trial);
-      }
-      const Residual<T> now = residual<T>(t, n, lambda, trial);
-      const Int<T> better = failed & Int<T>(now.square < best.square);
-      for (int i = 0; i < n; ++i) z[i] = select<T>(better, trial[i], z[i]);
-      best = {select<T>(better, now.shift, best.shift), select<T>(better, now.square, best.square)};
-    }
+  best.square = select<T>(Int<T>(best.square < splat<T>(T(1))), best.square, splat<T>(T(1)));  // and not NaN
+  // A shift just beside a cluster treats its members alike.
+  const Vec<T> beside = lambda + T(8) * Lanes<T>::epsilon;
+  for (int round = 0; round < 4; ++round) {
+    solve_shifted<T>(t, n, beside, nowhere, work, trial);
+    normalise_large<T>(n, trial);
+    const Residual<T> now = residual<T>(t, n, lambda, trial);
+    const Int<T> better = failed & Int<T>(now.square < best.square);
+    for (int i = 0; i < n; ++i) z[i] = select<T>(better, trial[i], z[i]);
+    best = {select<T>(better, now.shift, best.shift), select<T>(better, now.square, best.square)};
   }
-  return lambda + best.shift;
+  return select<T>(failed, corrected<T>(lambda, best.shift), lambda);
 }
 
 }  // namespace lambdak::LAMBDAK_ISA
