@@ -13,7 +13,7 @@ demo: $(VENV)/.stamp-kernel ## the main job, on data made on the spot; pictures 
 	$(BIN)/lambdak demo
 
 test: $(VENV)/.stamp-kernel ## all tests and doctests
-	$(say) "running the tests (about two minutes)"
+	$(say) "running the tests (about four minutes)"
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.stamp-kernel ## ruff and mypy
@@ -38,7 +38,7 @@ sanitize: $(VENV)/.stamp-kernel ## the kernel's tests under AddressSanitizer and
 	$(say) "running the kernel's tests under the sanitizers"
 	PYTHONPATH=build/sanitized:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
 	    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py
+	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py tests/test_steps.py
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build site lambdak-demo

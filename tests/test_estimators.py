@@ -26,7 +26,9 @@ BATCHES = "training is by mini-batches, so weights equal repetition in the limit
 EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": BATCHES for kind in ("dense", "sparse")}
 
 
-@parametrize_with_checks([kind(effort="fast", max_iter=4) for kind in ALL], expected_failed_checks=lambda _: EXEMPT)
+@parametrize_with_checks(
+    [kind(effort="fast", max_iter=4, random_state=0) for kind in ALL], expected_failed_checks=lambda _: EXEMPT
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -16,6 +16,36 @@
 namespace lambdak {
 namespace {
 
+int current_cpu() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// The kernel likes to wake a thread on the CPU of the one that woke it, where both then take turns for milliseconds.
+void leave_cpu([[maybe_unused]] int cpu) {
+#if defined(__linux__)
+  cpu_set_t allowed, others;
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() != cpu) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  others = allowed;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  sched_setaffinity(0, sizeof allowed, &allowed);
+#endif
+}
+
+// Waits for a condition without sleeping, for some tens of microseconds at most.
+template <class Condition> void look_out(Condition met) {
+  for (int spin = 0; spin < 2000 && !met(); ++spin) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+}
+
 class Pool {
  public:
   // True if the loop was run; false if the pool was busy with another caller's.
@@ -33,11 +63,14 @@ class Pool {
       next_ = 0;
       helpers_ = std::min(threads - 1, started_);
       running_ = helpers_;
+      caller_cpu_ = current_cpu();
       ++round_;
       published_.store(round_, std::memory_order_release);
     }
     wake_.notify_all();
     drain(body, chunks);
+    // The helpers are at their last chunk: to sleep now would be to wake up late, and on one of their CPUs.
+    look_out([this] { return running_.load(std::memory_order_acquire) == 0; });
     std::unique_lock<std::mutex> lock(state_);
     idle_.wait(lock, [this] { return running_ == 0; });
     return true;
@@ -51,18 +84,16 @@ class Pool {
   void work(int rank) {
     for (uint64_t seen = 0;;) {
       // Training calls the kernel every few microseconds: a short look-out saves the sleep and the wake-up.
-      for (int spin = 0; spin < 2000 && published_.load(std::memory_order_acquire) == seen; ++spin) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-      }
+      look_out([&] { return published_.load(std::memory_order_acquire) != seen; });
       std::unique_lock<std::mutex> lock(state_);
       wake_.wait(lock, [&] { return round_ != seen; });
       seen = round_;
       if (rank >= helpers_) continue;
       const auto* body = body_;
       const int64_t chunks = chunks_;
+      const int caller = caller_cpu_;
       lock.unlock();
+      leave_cpu(caller);
       drain(*body, chunks);
       lock.lock();
       if (--running_ == 0) idle_.notify_one();
@@ -71,7 +102,8 @@ class Pool {
 
   std::mutex busy_, state_;
   std::condition_variable wake_, idle_;
-  int started_ = 0, helpers_ = 0, running_ = 0;
+  int started_ = 0, helpers_ = 0, caller_cpu_ = -1;
+  std::atomic<int> running_{0};
   uint64_t round_ = 0;
   std::atomic<uint64_t> published_{0};
   const std::function<void(int64_t)>* body_ = nullptr;

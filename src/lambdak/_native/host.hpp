@@ -1,0 +1,109 @@
+// What module.cpp and steps.cpp share: array checks, look-up tables, and loops over the thread pool.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+#include <string>
+#include <vector>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "kernel.hpp"
+#include "pool.hpp"
+
+namespace lambdak {
+
+namespace nb = nanobind;
+using In = nb::ndarray<nb::ro, nb::device::cpu>;
+using Out = nb::ndarray<nb::device::cpu>;
+using Indices = std::vector<int32_t>;
+
+constexpr int max_dim = 512;
+
+extern const Kernel* active;         // the build for this CPU
+extern std::atomic<int> num_threads;
+
+void bind_steps(nb::module_& m);
+
+// Points the job to its look-up tables, which `guess` helps to keep.
+void complete(Job& job, std::vector<Guess>& guess);
+
+void check_index(const Indices& index, int dim);
+
+inline bool is_float(nb::dlpack::dtype dtype) { return dtype == nb::dtype<float>() || dtype == nb::dtype<double>(); }
+
+// The strides of an array of exactly this shape and dtype; an (rows, index) array has no entries axis.
+enum class Axes { row_entry, row_index, row_index_entry };
+template <class A>
+Array describe(const A& a, const char* name, Axes axes, std::initializer_list<int64_t> shape, nb::dlpack::dtype dtype) {
+  bool fits = a.ndim() == shape.size() && a.dtype() == dtype;
+  size_t axis = 0;
+  for (int64_t extent : shape) fits = fits && int64_t(a.shape(axis++)) == extent;
+  if (!fits) throw nb::value_error((std::string(name) + " has the wrong shape or dtype").c_str());
+  Array out;
+  out.data = const_cast<void*>(static_cast<const void*>(a.data()));
+  out.row = a.stride(0);
+  out.index = axes == Axes::row_entry ? 0 : a.stride(1);
+  out.entry = axes == Axes::row_index ? 1 : a.stride(a.ndim() - 1);
+  return out;
+}
+
+// In C order without gaps; an axis of one entry may have any stride.
+template <class A> bool dense(const A& a) {
+  if (a.size() == 0) return true;
+  int64_t expected = 1;
+  for (size_t axis = a.ndim(); axis-- > 0; expected *= int64_t(a.shape(axis)))
+    if (a.shape(axis) != 1 && a.stride(axis) != expected) return false;
+  return true;
+}
+
+// The default floating-point environment, whatever flush-to-zero mode the calling thread has set.
+class PlainArithmetic {
+#if defined(__SSE2__)
+ public:
+  PlainArithmetic() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
+  ~PlainArithmetic() { _mm_setcsr(saved_); }
+
+ private:
+  unsigned saved_;
+#endif
+};
+
+struct Scratch {
+  void* data = nullptr;
+  size_t size = 0;
+  ~Scratch() { release(); }
+  void release() { ::operator delete(data, std::align_val_t(64)); }
+  void* get(size_t bytes) {
+    if (bytes > size) {
+      release();
+      data = nullptr, size = 0;
+      data = ::operator new(bytes, std::align_val_t(64));
+      size = bytes;
+    }
+    return data;
+  }
+};
+
+// body(chunk, scratch) for every chunk, without the GIL, each thread with its own scratch of `bytes`.
+template <class Body> void in_parallel(int64_t chunks, int threads, size_t bytes, Body body) {
+  std::atomic<bool> out_of_memory{false};
+  nb::gil_scoped_release unlocked;
+  parallel_for(chunks, threads, [&](int64_t chunk) {
+    static thread_local Scratch scratch;
+    const PlainArithmetic plain;
+    try {
+      body(chunk, scratch.get(bytes));
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  });
+  if (out_of_memory) throw std::bad_alloc();
+}
+
+}  // namespace lambdak
