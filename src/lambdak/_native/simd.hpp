@@ -5,6 +5,8 @@
 #include <utility>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace lambdak::LAMBDAK_ISA {
@@ -96,6 +98,11 @@ template <class T> inline Vec<T> multiply_subtract(Vec<T> a, Vec<T> b, Vec<T> c)
     return Vec<T>(_mm256_fmsub_ps(__m256(a), __m256(b), __m256(c)));
   else
     return Vec<T>(_mm256_fmsub_pd(__m256d(a), __m256d(b), __m256d(c)));
+#elif defined(__aarch64__)
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(vfmaq_f32(float32x4_t(-c), float32x4_t(a), float32x4_t(b)));
+  else
+    return Vec<T>(vfmaq_f64(float64x2_t(-c), float64x2_t(a), float64x2_t(b)));
 #else
   return a * b - c;
 #endif
