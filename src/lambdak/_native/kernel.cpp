@@ -41,7 +41,7 @@ template <class T, int U> struct Workspace {
   Group<T> group[U];
   Vec<T>*v, *w, *u, *p;  // reduction
   Vec<T>* work;          // 4n: vectors
-  Vec<T>* vectors;       // n_index n, of one group, in tridiagonal coordinates
+  Vec<T>* vectors;       // n_index n, of one group, in tridiagonal coordinates; n where they are not all kept
   Vec<T>* values;        // n_index, of one group, scaled
   Vec<T>* found;         // n_index U
   Vec<T>* result;        // 2n
@@ -56,11 +56,12 @@ template <class T, int U> struct Workspace {
     }
     s.v = arena.take(n), s.w = arena.take(n), s.u = arena.take(n), s.p = arena.take(n);
     s.work = arena.take(4 * n);
-    s.vectors = arena.take(int64_t(job.n_index) * n);
+    const bool keep_all = job.vector.data && !job.grad.data;
+    s.vectors = arena.take(keep_all ? int64_t(job.n_index) * n : n);
     s.values = arena.take(job.n_index);
     s.found = arena.take(int64_t(job.n_index) * U);
     s.result = arena.take(2 * n);
-    s.spare = arena.take(job.n_index > 1 && job.vector.data ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
+    s.spare = arena.take(keep_all && job.n_index > 1 ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
     return arena.used;
   }
 };
