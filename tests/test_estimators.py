@@ -304,3 +304,18 @@ def test_bad_targets_weights_and_offsets_are_named(table):
         SpectralClassifier().fit(X, np.zeros(3000))
     with pytest.raises(ValueError, match="dim must be at least 4"):
         SpectralQuantileRegressor((0.1, 0.2, 0.3, 0.4), dim=3).fit(X, y)
+
+
+def test_bad_validation_rows_and_weights_are_named(table):
+    X, y = table
+    labels = np.where(y > y.mean(), "b", "a")
+    with pytest.raises(ValueError, match=r"y_val must hold classes of y; got .*'c'.* at row 1: y has \['a', 'b'\]"):
+        SpectralClassifier().fit(X, labels, X_val=X[:2], y_val=["a", "c"])
+    with pytest.raises(ValueError, match="y_val must have 2 entries, one per row of X_val; got 3"):
+        SpectralRegressor().fit(X, y, X_val=X[:2], y_val=y[:3])
+    with pytest.raises(ValueError, match="X_val has no offset of its own"):
+        SpectralRegressor().fit(X, y, offset=np.zeros(3000), X_val=X[:5], y_val=y[:5])
+    with pytest.raises(ValueError, match=r"sample_weight must not be negative; got -1\.0 at row 2"):
+        SpectralRegressor().fit(X, y, sample_weight=np.where(np.arange(3000) == 2, -1.0, 1.0))
+    with pytest.raises(ValueError, match="sample_weight must have a positive entry"):
+        SpectralRegressor().fit(X, y, sample_weight=np.zeros(3000))

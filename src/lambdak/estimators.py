@@ -148,7 +148,7 @@ class SpectralClassifier(ClassifierMixin, SpectralEstimator):
             )
         loss: Loss = BinaryLog() if classes == 2 else SoftmaxLog(classes)
         codes = codes.astype(np.float64) if classes == 2 else codes
-        held = None if X_val is None else (X_val, np.searchsorted(self.classes_, _target(y_val)).astype(codes.dtype))
+        held = None if X_val is None else (X_val, _codes(self.classes_, y_val).astype(codes.dtype))
         return self._fit(X, codes, loss, sample_weight, None, held, neurons=1 if classes == 2 else classes)
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -255,7 +255,7 @@ class SpectralOrdinalClassifier(ClassifierMixin, SpectralEstimator):
         check_classification_targets(target)
         self.classes_, codes = np.unique(target, return_inverse=True)
         _require_two(self.classes_)
-        held = None if X_val is None else (X_val, np.searchsorted(self.classes_, _target(y_val)))
+        held = None if X_val is None else (X_val, _codes(self.classes_, y_val))
         return self._fit(X, codes, Ordinal(len(self.classes_)), sample_weight, None, held)
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -278,3 +278,13 @@ def _target(y: ArrayLike | None) -> NDArray[Any]:
 def _require_two(classes: NDArray[Any]) -> None:
     if len(classes) < 2:
         raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
+
+
+def _codes(classes: NDArray[Any], y_val: ArrayLike | None) -> NDArray[Any]:
+    """Positions of validation labels among the classes of y."""
+    labels = _target(y_val)
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise ValueError(f"y_val must hold classes of y; got {labels[row]!r} at row {row}: y has {classes.tolist()}")
+    return np.searchsorted(classes, labels)

@@ -94,7 +94,7 @@ class SpectralEstimator(BaseEstimator):
                 f"together); got {self.encoder_.n_design}: choose among its columns, or lower n_knots"
             )
         design = self.encoder_.transform(X)
-        weight = _optional(sample_weight, len(design), "sample_weight")
+        weight = _check_weight(_optional(sample_weight, len(design), "sample_weight"))
         shift = _optional(offset, len(design), "offset")
         if len(y) != len(design):
             raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(y)}")
@@ -176,7 +176,13 @@ class SpectralEstimator(BaseEstimator):
     ) -> tuple[Task, Task | None]:
         """Training rows and validation rows; with few rows, or fraction 0, there are no validation rows."""
         if validation is not None:
+            if task.offset is not None:
+                raise ValueError("X_val has no offset of its own: leave it out, and rows of X are held out instead")
             design = self.encoder_.transform(validation[0])
+            if len(validation[1]) != len(design):
+                raise ValueError(
+                    f"y_val must have {len(design)} entries, one per row of X_val; got {len(validation[1])}"
+                )
             return task, replace(task, design=design, y=validation[1], weight=None, offset=None)
         rows = len(task.design)
         if rows < _FEW_ROWS or not self.validation_fraction:
@@ -312,6 +318,15 @@ def _optional(values: ArrayLike | None, rows: int, name: str) -> FloatArray | No
             f"{name} must be finite; got {array[~np.isfinite(array)][0]} at row {np.argmin(np.isfinite(array))}"
         )
     return array
+
+
+def _check_weight(weight: FloatArray | None) -> FloatArray | None:
+    if weight is not None and (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(f"sample_weight must not be negative; got {weight[row]} at row {row}")
+    if weight is not None and not weight.any():
+        raise ValueError("sample_weight must have a positive entry; got zeros only: every row would be ignored")
+    return weight
 
 
 def _subset(task: Task, rows: NDArray[np.intp]) -> Task:
