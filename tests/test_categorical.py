@@ -46,6 +46,14 @@ def test_rare_levels_are_pooled_and_unseen_ones_join_them():
     assert (design.weights == 1).all()
 
 
+def test_levels_are_rare_or_frequent_by_the_sum_of_their_weights():
+    X, sample_weight = [["a"], ["b"], ["b"], ["c"], ["d"], [None]], [6, 2.5, 2.5, 4.9, 0, 0]
+    encoder = TableEncoder().fit(X, sample_weight)
+    assert encoder.columns[0].levels == ("a", "b", OTHER)
+    assert TableEncoder(max_levels=1).fit(X, sample_weight).columns[0].levels == ("a", OTHER)
+    assert TableEncoder(min_level_count=1).fit(X, sample_weight).columns[0].levels == ("a", "b", "c")
+
+
 def test_only_the_most_frequent_levels_stay_beyond_max_levels():
     cells = ["a"] * 5 + ["b"] * 9 + ["c"] * 7 + ["d"] * 7 + ["e"] * 7
     encoder = TableEncoder(max_levels=3).fit([[cell] for cell in cells])

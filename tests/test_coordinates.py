@@ -10,10 +10,13 @@ from lambdak.coordinates import (
     JOINT_RAMPS,
     ConeCoordinates,
     FreeCoordinates,
+    Whitening,
     design_moments,
-    free_ramps,
+    free_blocks,
+    hinged,
+    rising,
 )
-from lambdak.encode import TableEncoder
+from lambdak.encode import Column, TableEncoder
 from lambdak.packing import sym
 
 ROWS, PAD = 150, 16
@@ -57,9 +60,20 @@ def dense(design, n_design):
     return Z
 
 
-def free_coordinates(encoder, design, damping=DAMPING, weight=None, constrained=()):
+def ramps_of(encoder, constrained=(), linear=()):
+    """T (P, ramps) of all columns together, and the column that each ramp belongs to."""
+    blocks = free_blocks(encoder.columns, constrained, linear)
+    size = blocks[-1].cols.stop - 1
+    T, owners = np.zeros((encoder.n_design, size)), np.full(size, -1)
+    for block in blocks:
+        cols = slice(block.cols.start - 1, block.cols.stop - 1)
+        T[block.rows, cols], owners[cols] = block.ramps, block.owner
+    return T, owners
+
+
+def free_coordinates(encoder, design, damping=DAMPING, weight=None, constrained=(), apart=False):
     moments = design_moments(design, encoder.n_design, weight)
-    return FreeCoordinates(free_ramps(encoder.columns, encoder.n_design, constrained), moments, damping)
+    return FreeCoordinates(Whitening(free_blocks(encoder.columns, constrained), moments, apart), damping)
 
 
 def random_theta(rng, models, size, width=PAD):
@@ -90,34 +104,89 @@ def wide_design():
     return encoder, encoder.transform(X)
 
 
+# The three ways to moments: dense products of small designs, sparse products, and variances alone.
+LIMITS = {"dense": (JOINT_RAMPS, 2500), "sparse": (0, 2500), "diagonal": (0, 0)}
+
+
+@pytest.fixture(params=LIMITS)
+def way(request, monkeypatch):
+    for name, limit in zip(("JOINT_RAMPS", "MOST_COVARIANCES"), LIMITS[request.param], strict=True):
+        monkeypatch.setattr(f"lambdak.coordinates.{name}", limit)
+    return request.param
+
+
+def assert_moments(moments, mean, covariance, way, atol=1e-12):
+    """Dense products are taken in float32: a design has entries of about one."""
+    wanted = np.diag(covariance) if way == "diagonal" else covariance
+    np.testing.assert_allclose(moments.mean, mean, atol=atol)
+    np.testing.assert_allclose(moments.covariance, wanted, atol=max(atol, 1e-6 if way == "dense" else 0))
+
+
 @pytest.mark.parametrize("make", [mixed, wide_design])
-def test_moments_are_the_mean_and_covariance_of_the_dense_design(make):
+def test_moments_are_the_mean_and_covariance_of_the_dense_design(make, way):
     encoder, design = make()
-    moments = design_moments(design, encoder.n_design)
     Z = dense(design, encoder.n_design)
-    np.testing.assert_allclose(moments.mean, Z.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(moments.covariance, np.cov(Z, rowvar=False, bias=True), atol=1e-12)
+    moments = design_moments(design, encoder.n_design)
+    assert_moments(moments, Z.mean(axis=0), np.cov(Z, rowvar=False, bias=True), way)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("make", [mixed, wide_design])
-def test_weighted_moments_are_those_of_the_weighted_dense_design(make, dtype):
+def test_weighted_moments_are_those_of_the_weighted_dense_design(make, dtype, way):
     encoder, design = make()
     weight = np.random.default_rng(1).exponential(size=len(design)).astype(dtype)
     weight[:10] = 0
     moments = design_moments(design, encoder.n_design, weight)
     Z, atol = dense(design, encoder.n_design), 10 * np.finfo(dtype).eps
-    np.testing.assert_allclose(moments.mean, np.average(Z, axis=0, weights=weight), atol=atol)
-    np.testing.assert_allclose(moments.covariance, np.cov(Z, rowvar=False, ddof=0, aweights=weight), atol=atol)
+    covariance = np.cov(Z, rowvar=False, ddof=0, aweights=weight)
+    assert_moments(moments, np.average(Z, axis=0, weights=weight), covariance, way, atol)
 
 
-def test_a_row_of_weight_two_counts_as_two_rows():
+def test_a_row_of_weight_two_counts_as_two_rows(way):
     encoder, design = mixed()
     weight = np.where(np.arange(ROWS) < 40, 2.0, 1.0)
     twice = design.take(np.concatenate([np.arange(40), np.arange(ROWS)]))
     weighted, repeated = design_moments(design, encoder.n_design, weight), design_moments(twice, encoder.n_design)
+    atol = 1e-6 if way == "dense" else 1e-12
     np.testing.assert_allclose(weighted.mean, repeated.mean, atol=1e-12)
-    np.testing.assert_allclose(weighted.covariance, repeated.covariance, atol=1e-12)
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, atol=atol)
+
+
+def test_the_block_of_a_column_is_its_part_of_the_covariance_or_a_diagonal(way):
+    encoder, design = mixed()
+    covariance = np.cov(dense(design, encoder.n_design), rowvar=False, bias=True)
+    own = slice(encoder.columns[GAPPY_CURVE].start, encoder.columns[GAPPY_CURVE].stop)
+    wanted = np.diag(np.diag(covariance)[own]) if way == "diagonal" else covariance[own, own]
+    block = design_moments(design, encoder.n_design).block(own)
+    np.testing.assert_allclose(block, wanted, atol=1e-6 if way == "dense" else 1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("stride", [2, 3])
+def test_of_a_long_table_only_every_nth_row_counts(stride, weighted, monkeypatch):
+    monkeypatch.setattr("lambdak.coordinates._SAMPLE", ROWS // stride)
+    encoder, design = mixed()
+    weight = np.random.default_rng(1).exponential(size=ROWS) if weighted else None
+    Z, mass = dense(design, encoder.n_design)[::stride], None if weight is None else weight[::stride]
+    covariance = np.cov(Z, rowvar=False, ddof=0, aweights=mass)
+    moments = design_moments(design, encoder.n_design, weight)
+    assert_moments(moments, np.average(Z, axis=0, weights=mass), covariance, "dense")
+
+
+def test_the_sample_of_a_long_table_tells_nearly_the_same_as_the_table(monkeypatch):
+    encoder, design = curves(rows=20_000)
+    whole = design_moments(design, encoder.n_design)
+    monkeypatch.setattr("lambdak.coordinates._SAMPLE", 4_000)
+    sample = design_moments(design, encoder.n_design)
+    np.testing.assert_allclose(sample.mean, whole.mean, atol=0.02)
+    np.testing.assert_allclose(sample.covariance, whole.covariance, atol=0.02)
+
+
+def test_a_sample_without_any_weight_counts_its_rows_alike(monkeypatch):
+    encoder, design = mixed()
+    monkeypatch.setattr("lambdak.coordinates._SAMPLE", ROWS // 2)
+    moments = design_moments(design, encoder.n_design, np.arange(ROWS) % 2.0)
+    np.testing.assert_allclose(moments.mean, dense(design, encoder.n_design)[::2].mean(axis=0), atol=1e-12)
 
 
 # ---- ramps -----------------------------------------------------------------------------------------------------
@@ -125,13 +194,13 @@ def test_a_row_of_weight_two_counts_as_two_rows():
 
 def test_ramps_reproduce_the_entries_of_every_kind_of_column_relative_to_the_first_knot():
     encoder, _ = mixed()
-    ramps = free_ramps(encoder.columns, encoder.n_design, [])
-    weights = np.random.default_rng(0).standard_normal(ramps.matrix.shape[1])
-    entries = ramps.matrix @ weights
+    T, owners = ramps_of(encoder)
+    weights = np.random.default_rng(0).standard_normal(T.shape[1])
+    entries = T @ weights
     assert entries[0] == 0
     kinds = set()
     for position, column in enumerate(encoder.columns):
-        own = weights[ramps.owners == position]
+        own = weights[owners == position]
         kinds.add((column.kind, column.missing >= 0))
         if column.kind == "curve":
             climbs = own[: len(column.knots) - 1]
@@ -146,7 +215,7 @@ def test_ramps_reproduce_the_entries_of_every_kind_of_column_relative_to_the_fir
 
 def test_any_curve_that_starts_at_zero_any_level_and_any_missing_entry_has_ramps():
     encoder, _ = mixed()
-    matrix = free_ramps(encoder.columns, encoder.n_design, []).matrix
+    matrix, _ = ramps_of(encoder)
     wanted = np.random.default_rng(0).standard_normal(encoder.n_design)
     wanted[0] = 0
     for column in encoder.columns:
@@ -160,23 +229,44 @@ def test_any_curve_that_starts_at_zero_any_level_and_any_missing_entry_has_ramps
 def test_of_a_constrained_column_only_the_missing_entry_is_free():
     encoder, _ = mixed()
     constrained = [CURVE, GAPPY_CURVE, LINEAR, GAPPY_LINEAR]
-    ramps = free_ramps(encoder.columns, encoder.n_design, constrained)
+    T, owners = ramps_of(encoder, constrained)
     for position in constrained:
         column = encoder.columns[position]
-        touched = np.flatnonzero(ramps.matrix[:, ramps.owners == position].any(axis=1))
+        touched = np.flatnonzero(T[:, owners == position].any(axis=1))
         assert touched.tolist() == ([column.missing] if column.missing >= 0 else [])
-        assert ramps.matrix[touched].sum() == len(touched)
-    free = free_ramps(encoder.columns, encoder.n_design, [])
+        assert T[touched].sum() == len(touched)
+    free, whose = ramps_of(encoder)
     for position in (CONSTANT, CATEGORY, GAPPY_CATEGORY):
-        np.testing.assert_array_equal(
-            ramps.matrix[:, ramps.owners == position], free.matrix[:, free.owners == position]
-        )
+        np.testing.assert_array_equal(T[:, owners == position], free[:, whose == position])
+
+
+@pytest.mark.parametrize("position", [CURVE, GAPPY_CURVE])
+def test_of_a_column_that_is_asked_to_be_linear_the_slope_and_the_missing_entry_are_free(position):
+    encoder, _ = mixed()
+    column = encoder.columns[position]
+    T, owners = ramps_of(encoder, (), [position])
+    ramps = T[column.start : column.stop, owners == position]
+    slopes = np.diff(ramps[: len(column.knots), 0]) / np.diff(column.knots)
+    np.testing.assert_allclose(slopes, 1 / np.ptp(column.knots), rtol=1e-12)
+    rest = np.zeros((column.stop - column.start, int(column.missing >= 0)))
+    rest[len(column.knots) :] = 1
+    np.testing.assert_array_equal(ramps[:, 1:], rest)
+
+
+def test_blocks_follow_one_another_after_the_constant():
+    encoder, _ = mixed()
+    blocks = free_blocks(encoder.columns, [CURVE, GAPPY_CURVE], [])
+    ends = [1, *(block.cols.stop for block in blocks)]
+    assert [block.cols.start for block in blocks] == ends[:-1]
+    assert [block.owner for block in blocks] == [GAPPY_CURVE, LINEAR, GAPPY_LINEAR, CATEGORY, GAPPY_CATEGORY]
+    for block in blocks:
+        assert block.ramps.shape == (block.rows.stop - block.rows.start, block.cols.stop - block.cols.start)
 
 
 def test_a_column_with_a_single_knot_has_no_ramp():
     encoder, _ = mixed()
     assert len(encoder.columns[CONSTANT].knots) == 1
-    assert CONSTANT not in free_ramps(encoder.columns, encoder.n_design, []).owners
+    assert CONSTANT not in ramps_of(encoder)[1]
 
 
 # ---- free coordinates ------------------------------------------------------------------------------------------
@@ -214,7 +304,7 @@ def test_the_mean_matrix_over_the_training_rows_is_the_constant_for_any_paramete
 
 def test_the_basis_is_the_ramps_times_the_inverse_root_of_the_damped_covariance():
     encoder, design = mixed()
-    T = free_ramps(encoder.columns, encoder.n_design, []).matrix
+    T, _ = ramps_of(encoder)
     covariance = np.cov(dense(design, encoder.n_design) @ T, rowvar=False, bias=True)
     mean_eigenvalue = np.linalg.eigvalsh(covariance).mean()
     for B, epsilon in zip(basis(free_coordinates(encoder, design), len(DAMPING)), DAMPING, strict=True):
@@ -237,30 +327,41 @@ def test_with_tiny_damping_the_parameters_of_the_design_are_white():
 def test_with_huge_damping_the_basis_tends_to_the_ramps_over_the_root_of_the_damping():
     encoder, design = mixed()
     epsilon = 1e8
-    T = free_ramps(encoder.columns, encoder.n_design, []).matrix
+    T, _ = ramps_of(encoder)
     covariance = np.cov(dense(design, encoder.n_design) @ T, rowvar=False, bias=True)
     limit = T / np.sqrt(epsilon * np.trace(covariance) / len(covariance))
     B = basis(free_coordinates(encoder, design, [epsilon]), 1)[0]
     np.testing.assert_allclose(B[1:], limit[1:], atol=1e-6 * np.abs(limit).max())
 
 
-def test_beyond_the_joint_limit_every_column_is_whitened_on_its_own(monkeypatch):
+@pytest.mark.parametrize("apart", [False, True])
+def test_beyond_the_joint_limit_or_apart_every_column_is_whitened_on_its_own(apart, monkeypatch):
     encoder, design = curves(columns=3)
-    Z, T = dense(design, encoder.n_design), free_ramps(encoder.columns, encoder.n_design, [])
+    Z, (_, owners) = dense(design, encoder.n_design), ramps_of(encoder)
     joint = basis(free_coordinates(encoder, design, [1e-6]), 1)[0]
-    monkeypatch.setattr("lambdak.coordinates.JOINT_RAMPS", 5)
-    B = basis(free_coordinates(encoder, design, [1e-6]), 1)[0]
+    if not apart:
+        monkeypatch.setattr("lambdak.coordinates.JOINT_RAMPS", 5)
+    B = basis(free_coordinates(encoder, design, [1e-6], apart=apart), 1)[0]
     for position, column in enumerate(encoder.columns):
-        own = T.owners == position
+        own = owners == position
         np.testing.assert_array_equal(B[column.start : column.stop, ~own], 0)
         np.testing.assert_allclose(np.cov(Z @ B[:, own], rowvar=False, bias=True), np.eye(own.sum()), atol=1e-3)
     assert np.abs(joint[1:] - B[1:]).max() > 0.1  # the columns are correlated: the two are not the same
 
 
-def test_every_model_has_its_own_damping():
+def test_beyond_the_covariance_limit_slopes_and_levels_are_scaled_by_their_own_deviation(monkeypatch):
+    monkeypatch.setattr("lambdak.coordinates.MOST_COVARIANCES", 3)
+    encoder, design = encoded(mixed_table()[:, [LINEAR, CATEGORY]], 0, (1,), ())
+    B = basis(free_coordinates(encoder, design, [1e-9]), 1)[0]
+    deviation = dense(design, encoder.n_design)[:, 1:].std(axis=0)
+    np.testing.assert_allclose(B[1:], np.diag(1 / deviation), rtol=1e-5)
+
+
+@pytest.mark.parametrize("damping", [DAMPING, (10.0, 0.1, 10.0, 10.0, 0.1)])
+def test_every_model_has_its_own_damping(damping):
     encoder, design = mixed()
-    together = basis(free_coordinates(encoder, design), len(DAMPING))
-    for model, epsilon in enumerate(DAMPING):
+    together = basis(free_coordinates(encoder, design, damping), len(damping))
+    for model, epsilon in enumerate(damping):
         alone = basis(free_coordinates(encoder, design, [epsilon]), 1)[0]
         np.testing.assert_allclose(together[model], alone, rtol=0, atol=1e-6 * np.abs(alone).max())
 
@@ -285,18 +386,18 @@ def test_slopes_and_levels_that_never_vary_leave_the_basis_at_a_moderate_size(ro
 # ---- cones -----------------------------------------------------------------------------------------------------
 
 
-def cone_of(position, sign, dim, encoder=None, design=None):
+def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
     if encoder is None:
         encoder, design = mixed()
-    moments = design_moments(design, encoder.n_design)
-    return ConeCoordinates(encoder.columns[position], sign, moments, dim), encoder.columns[position], encoder, design
+    moments, column = design_moments(design, encoder.n_design), encoder.columns[position]
+    return ConeCoordinates(column, sign, moments, dim, (spread or rising)(column)), column, encoder, design
 
 
 def cone_coef(cone, theta, n_design, dtype=np.float32):
-    """Coefficients that were zero before the cone wrote into them, in rows padded as the trainer's are."""
+    """Coefficients that were zero before the cone added to them, in rows padded as the trainer's are."""
     width = -(-theta.shape[-1] // PAD) * PAD
     coef = np.zeros((len(theta), n_design, width), dtype)
-    cone.write_(theta, coef)
+    cone.add_(theta, coef)
     return coef
 
 
@@ -329,12 +430,14 @@ def test_the_slope_of_a_linear_cone_is_semidefinite_for_any_parameters(position,
 
 
 @pytest.mark.parametrize("position", [CURVE, GAPPY_CURVE, LINEAR, GAPPY_LINEAR])
-def test_a_cone_writes_into_its_own_entries_and_the_constant_only(position):
+def test_a_cone_adds_to_its_own_entries_and_the_constant_only(position):
     cone, column, encoder, _ = cone_of(position, 1, 3)
     coef = np.full((2, encoder.n_design, PAD), 5.0, np.float32)
-    cone.write_(random_theta(np.random.default_rng(0), 2, cone.size, 6), coef)
+    theta = random_theta(np.random.default_rng(0), 2, cone.size, 6)
+    cone.add_(theta, coef)
     first = column.start + (column.kind == "curve")
     own = [0, *range(first, first + cone.size)]
+    np.testing.assert_allclose(coef[:, own] - 5.0, cone_coef(cone, theta, encoder.n_design)[:, own], atol=1e-5)
     assert column.missing not in own
     np.testing.assert_array_equal(np.delete(coef, own, axis=1), 5.0)
     np.testing.assert_array_equal(coef[..., 6:], 5.0)
@@ -350,9 +453,9 @@ def test_a_cone_leaves_the_mean_matrix_over_the_training_rows_where_it_was(posit
 
 @pytest.mark.parametrize("dim", [1, 2, 4])
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("position", [CURVE, GAPPY_CURVE, LINEAR])
-def test_pull_back_of_a_cone_is_the_transpose_of_its_derivative_by_central_differences(position, sign, dim):
-    cone, _, encoder, _ = cone_of(position, sign, dim)
+@pytest.mark.parametrize(("position", "bent"), [(CURVE, False), (GAPPY_CURVE, False), (LINEAR, False), (CURVE, True)])
+def test_pull_back_of_a_cone_is_the_transpose_of_its_derivative_by_central_differences(position, bent, sign, dim):
+    cone, _, encoder, _ = cone_of(position, sign, dim, spread=(lambda column: hinged(column, sign)) if bent else None)
     rng, h = np.random.default_rng(0), 1e-5
     theta = rng.standard_normal((2, cone.size, dim * (dim + 1) // 2))
     direction = rng.standard_normal(theta.shape)
@@ -378,3 +481,55 @@ def test_at_the_start_a_cone_rises_by_the_same_amount_whatever_the_number_of_kno
     assert rise.mean() == pytest.approx(0.3, rel=0.1)
     assert rise.min() > 0.05
     assert len(np.unique(theta[:, 0, 0])) == 40
+
+
+def curvatures(knots, x):
+    """Changes of slope at the inner knots, (..., inner knots, d, d), from matrices at knots x."""
+    return np.diff(np.diff(knots, axis=-3) / np.diff(x)[:, None, None], axis=-3)
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+@pytest.mark.parametrize("bend", [1, -1])
+@pytest.mark.parametrize("n_knots", [2, 3, 9])
+def test_knots_of_a_hinged_cone_bend_one_way_and_with_a_sign_go_one_way(n_knots, bend, sign):
+    X = np.random.default_rng(0).exponential(size=(300, 1))  # knots at uneven distances
+    encoder, design = encoded(X, n_knots, (), ())
+    cone, column, *_ = cone_of(0, bend, 3, encoder, design, lambda column: hinged(column, sign))
+    theta = random_theta(np.random.default_rng(0), 4, cone.size, 6)
+    assert cone.size == n_knots - (1 if sign else 2)
+    knots = sym(cone_coef(cone, theta, encoder.n_design)[:, column.start : column.stop, :6].astype(np.float64))
+    size = max(np.abs(knots).max(), 1)
+    bends = np.linalg.eigvalsh(bend * curvatures(knots, column.knots))
+    assert bends.min(initial=0) > -1e-5 * size / np.diff(column.knots).min()
+    assert (bends.max(axis=(0, 2), initial=0) > 0.01).all()  # none of the inner knots is idle
+    if sign:
+        steps = np.linalg.eigvalsh(bend * sign * np.diff(knots, axis=1))
+        assert steps.min() > -1e-5 * size
+        assert steps.max() > 0.1
+
+
+def test_hinges_and_a_slope_describe_every_convex_curve():
+    rng = np.random.default_rng(0)
+    x = np.cumsum(rng.exponential(size=8))
+    column = Column("x", "curve", 1, 9, knots=x)
+    heights = np.cumsum(np.concatenate([[0], np.cumsum(rng.uniform(-1, 1, 1).tolist() + [0.5] * 6) * np.diff(x)]))
+    lines = np.column_stack([np.ones(8), x])
+    weights = np.linalg.lstsq(np.column_stack([lines, hinged(column, 0)]), heights)[0]
+    np.testing.assert_allclose(np.column_stack([lines, hinged(column, 0)]) @ weights, heights, atol=1e-10)
+    assert (weights[2:] > 0).all()
+
+
+@pytest.mark.parametrize("n_knots", [2, 5])
+def test_without_clamp_a_curve_of_coefficients_goes_on_along_its_end_pieces(n_knots):
+    X = np.random.default_rng(0).standard_normal((200, 1))
+    encoder = TableEncoder(n_knots=n_knots, clamp=False).fit(X)
+    (column,) = encoder.columns
+    free = free_coordinates(encoder, encoder.transform(X), [1.0])
+    coef = written(free, random_theta(np.random.default_rng(1), 1, free.size))[0].astype(np.float64)
+    for end, piece in ((column.low, 0), (column.high, n_knots - 2)):
+        at = np.array([[end - 3.0], [end - 1.0], [end], [end + 1.0], [end + 3.0]])
+        outside = at[:, 0] <= end if piece == 0 else at[:, 0] >= end
+        values = dense(encoder.transform(at), encoder.n_design)[outside] @ coef
+        first, second = coef[column.start + piece : column.start + piece + 2]
+        slope = (second - first) / np.diff(column.knots)[piece]
+        np.testing.assert_allclose(np.diff(values, axis=0), np.diff(at[outside], axis=0) * slope, atol=1e-4)

@@ -17,6 +17,7 @@ import matrices
 from lambdak import (
     eigenpair,
     eigenvalue,
+    runtime,
     sym,
     tridiagonal_eigenpair,
     tridiagonal_eigenvalue,
@@ -429,6 +430,47 @@ def test_results_depend_neither_on_threads_nor_on_the_place_in_the_batch(dim, dt
     got = eigenpair(packed[order], dim, [dim // 2, dim - 1])
     assert bits(got.value) == bits(expected.value[order])
     assert bits(got.vector) == bits(expected.vector[order])
+
+
+CPUS = 4
+N_JOBS = [(None, 3), (1, 1), (2, 2), (7, 7), (np.int64(2), 2), (-1, CPUS), (-2, CPUS - 1), (-CPUS, 1)]
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), N_JOBS)
+def test_n_jobs_sets_the_threads_for_a_while_as_scikit_learn_spells_it(n_jobs, expected, threads, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: CPUS)
+    threads(3)
+    with runtime.threads(n_jobs):
+        assert lambdak.get_num_threads() == expected
+    assert lambdak.get_num_threads() == 3
+
+
+def test_threads_come_back_after_an_error_and_out_of_nested_uses(threads):
+    threads(3)
+    with pytest.raises(KeyError), runtime.threads(2), runtime.threads(1):
+        raise KeyError
+    assert lambdak.get_num_threads() == 3
+
+
+N_JOBS_FAULTS = [
+    (0, ValueError, "n_jobs must not be 0: None leaves the choice, -1 uses every CPU"),
+    (-1025, ValueError, r"n_jobs must be in \[-1024, 1025\); got -1025"),
+    (1025, ValueError, r"n_jobs must be in \[-1024, 1025\); got 1025"),
+    (2.0, TypeError, "n_jobs must be an int; got 2.0"),
+    (True, TypeError, "n_jobs must be an int; got True"),
+    ("all", TypeError, "n_jobs must be an int; got 'all'"),
+]
+
+
+@pytest.mark.parametrize(("n_jobs", "error", "message"), N_JOBS_FAULTS)
+def test_a_number_of_jobs_that_makes_no_sense_is_refused_before_anything_changes(
+    n_jobs, error, message, threads, monkeypatch
+):
+    monkeypatch.setattr("os.cpu_count", lambda: CPUS)
+    threads(3)
+    with pytest.raises(error, match=message), runtime.threads(n_jobs):
+        pytest.fail("the block must not run")
+    assert lambdak.get_num_threads() == 3
 
 
 def test_many_python_threads_may_call_at_once(threads):

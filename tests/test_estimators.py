@@ -21,14 +21,8 @@ from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuant
 
 ALL = [SpectralRegressor, SpectralClassifier, SpectralQuantileRegressor, SpectralOrdinalClassifier]
 
-# Mini-batches of a weighted table are not those of a table with repeated rows: the two fits agree in the limit only.
-BATCHES = "training is by mini-batches, so weights equal repetition in the limit only"
-EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": BATCHES for kind in ("dense", "sparse")}
 
-
-@parametrize_with_checks(
-    [kind(effort="fast", max_iter=4, random_state=0) for kind in ALL], expected_failed_checks=lambda _: EXEMPT
-)
+@parametrize_with_checks([kind(effort="fast", max_iter=4, random_state=0) for kind in ALL])
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -118,6 +112,95 @@ def test_feature_strengths_bound_every_change_of_a_column(table):
         change = model.predict(X.reset_index(drop=True).assign(**{column: other[column]})) - model.predict(X)
         assert np.abs(change).max() <= strengths[column] + 1e-4
     assert strengths["noise"] < strengths["income"]
+
+
+def test_an_unseen_level_is_the_average_level_and_stays_within_the_bound(table):
+    X, y = table
+    model = SpectralRegressor(effort="fast", random_state=0).fit(X, y)
+    seen = np.stack([model.predict(X.assign(region=level)) for level in ("north", "south", "west")])
+    unseen = model.predict(X.assign(region="east"))
+    assert (unseen > seen.min(axis=0) - 1e-3).mean() > 0.95
+    assert (unseen < seen.max(axis=0) + 1e-3).mean() > 0.95
+    assert np.abs(unseen - seen).max() <= model.feature_strengths_[3] * (1 + 1e-5)
+
+
+def test_going_on_with_other_settings_is_refused(table):
+    X, y = table
+    model = SpectralRegressor(effort="fast", warm_start=True, max_iter=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="n_estimators must stay 1 where a fitted model goes on training; got 2"):
+        model.set_params(n_estimators=2).fit(X, y)
+
+
+def test_warm_start_goes_on_and_gets_better(table):
+    X, y = table
+    model = SpectralRegressor(effort="fast", warm_start=True, max_iter=2, random_state=0).fit(X[:2000], y[:2000])
+    before, knots = model.score(X[2000:], y[2000:]), model.encoder_
+    model.set_params(max_iter=8).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > before
+    assert model.encoder_ is knots
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_partial_fit_learns_from_one_piece_after_the_other(table, kind):
+    X, y = table
+    target = np.digitize(y, np.quantile(y, [0.3, 0.7])) if "Classifier" in kind.__name__ else y
+    pieces = [slice(start, start + 500) for start in range(0, 2500, 500)]
+    model, alone = (kind(effort="fast", random_state=0).fit(X[pieces[0]], target[pieces[0]]) for _ in range(2))
+    for piece in pieces[1:]:
+        model.partial_fit(X[piece], target[piece])
+    assert model.score(X[2500:], target[2500:]) > alone.score(X[2500:], target[2500:])
+
+
+def test_partial_fit_of_a_classifier_can_name_classes_that_come_later(table):
+    X, y = table
+    target = (y > np.median(y)).astype(int)
+    few = np.flatnonzero(target == 0)[:300]
+    model = SpectralClassifier(effort="fast", random_state=0).partial_fit(X.iloc[few], target[few], classes=[0, 1])
+    model.partial_fit(X, target)
+    assert model.classes_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"y must hold known classes; got .*2.* at row 0"):
+        model.partial_fit(X, target + 2)
+
+
+def test_class_weight_is_the_weight_of_the_rows_of_a_class(table):
+    X, y = table
+    target = np.where(y > np.quantile(y, 0.9), "rare", "usual")
+    settings = {"effort": "fast", "max_iter": 5, "random_state": 0}
+    weighted = SpectralClassifier(class_weight={"rare": 4.0, "usual": 1.0}, **settings).fit(X, target)
+    rows = SpectralClassifier(**settings).fit(X, target, np.where(target == "rare", 4.0, 1.0))
+    np.testing.assert_array_equal(weighted.predict_proba(X), rows.predict_proba(X))
+    balanced = SpectralClassifier(class_weight="balanced", **settings).fit(X, target)
+    plain = SpectralClassifier(**settings).fit(X, target)
+    assert (balanced.predict(X) == "rare").mean() > 1.2 * (plain.predict(X) == "rare").mean()
+
+
+@pytest.mark.parametrize("cap", [0.5, {"income": 0.3}])
+def test_max_influence_is_never_exceeded(table, cap):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_influence=cap, random_state=0).fit(X, y)
+    limits = np.full(4, cap) if isinstance(cap, float) else np.array([0.3, np.inf, np.inf, np.inf])
+    assert (model.feature_strengths_ <= limits).all()
+    assert model.feature_strengths_[0] > 0.9 * limits[0]  # the cap is used, not avoided
+    low, high = (model.predict(X.assign(income=value)) for value in (0.0, 30.0))
+    assert np.abs(high - low).max() <= limits[0]
+
+
+def test_alpha_makes_noise_columns_exactly_zero(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    noisy = X.assign(**{f"noise{i}": rng.standard_normal(len(X)) for i in range(10)})
+    model = SpectralRegressor(effort="fast", alpha=1.0, random_state=0).fit(noisy, y)
+    zero = model.feature_strengths_ == 0
+    assert zero[4:].all()
+    assert not zero[[0, 1, 3]].any()
+
+
+def test_n_jobs_leaves_the_model_and_the_thread_count_as_they_were(table):
+    X, y = table
+    before = lambdak.get_num_threads()
+    one, two = (SpectralRegressor(effort="fast", max_iter=3, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert lambdak.get_num_threads() == before
 
 
 def test_quantiles_never_cross_and_cover_what_they_should():
@@ -249,7 +332,7 @@ def test_interrupting_a_fit_keeps_the_best_models_so_far(table, monkeypatch, cap
     def interrupted(self, schedule):
         for event in whole(self, schedule):
             yield event
-            if event.epoch == 2 and self.dim == 9:
+            if event.epoch == 2 and self.parameters.dim == 9:
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(Trainer, "run", interrupted)
@@ -309,7 +392,7 @@ def test_bad_targets_weights_and_offsets_are_named(table):
 def test_bad_validation_rows_and_weights_are_named(table):
     X, y = table
     labels = np.where(y > y.mean(), "b", "a")
-    with pytest.raises(ValueError, match=r"y_val must hold classes of y; got .*'c'.* at row 1: y has \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"y_val must hold known classes; got .*'c'.* at row 1: they are \['a', 'b'\]"):
         SpectralClassifier().fit(X, labels, X_val=X[:2], y_val=["a", "c"])
     with pytest.raises(ValueError, match="y_val must have 2 entries, one per row of X_val; got 3"):
         SpectralRegressor().fit(X, y, X_val=X[:2], y_val=y[:3])

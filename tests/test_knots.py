@@ -64,8 +64,17 @@ def test_repeating_a_row_and_weighing_it_give_the_same_knots():
     assert center_and_scale(*repeated) == center_and_scale(*weighted)
 
 
+@quick
+@given(st.lists(st.sampled_from([-0.0, 0.0, 1.0]), min_size=1, max_size=40), st.booleans())
+def test_zeros_of_both_signs_are_one_value_whose_sign_does_not_depend_on_the_order(sample, weighted):
+    values, mass = distinct(np.array(sample), np.ones(len(sample)) if weighted else None)
+    assert not np.signbit(values).any()
+    assert mass.tolist() == [count for count in (sample.count(0.0), sample.count(1.0)) if count]
+
+
 def test_auto_grows_with_the_rows_between_its_limits():
     assert [auto_knots(rows) for rows in (1, 159, 160, 1000, 1280, 10**6)] == [4, 4, 4, 25, 32, 32]
+    assert [auto_knots(mass) for mass in (0.5, 399.9, 400.0, 1e300)] == [4, 9, 10, 32]
 
 
 @quick

@@ -194,7 +194,7 @@ def test_padding_is_never_read_as_a_coefficient_and_holds_zeros_after_backward(d
     np.testing.assert_array_equal(grad.base[..., grad.shape[-1] :], 0)
 
 
-def test_forward_spoils_only_the_rows_and_models_that_touch_a_nan_coefficient(isa):
+def test_forward_spoils_only_the_rows_and_models_that_touch_a_nan_coefficient_with_some_weight(isa):
     rng = np.random.default_rng(0)
     ids, weights = design(rng, np.float32)
     rows = batch_of(rng, 3, 200)
@@ -203,7 +203,8 @@ def test_forward_spoils_only_the_rows_and_models_that_touch_a_nan_coefficient(is
     coef[1, 4] = np.nan
     value, _ = forward(kernel, ids, weights, rows, coef, 5, [2])
     touched = np.zeros((3, 200), bool)
-    touched[1] = (ids[rows[1]] == 4).any(axis=1)
+    touched[1] = ((ids == 4) & (weights != 0)).any(axis=1)[rows[1]]
+    assert (touched[1] != (ids == 4).any(axis=1)[rows[1]]).any(), "the test needs a row that names it with weight zero"
     np.testing.assert_array_equal(np.isnan(value[:, 0]), touched.ravel())
     np.testing.assert_array_equal(value[~touched.ravel()], clean[~touched.ravel()])
 
@@ -221,42 +222,70 @@ def test_an_empty_batch_has_no_values_and_a_gradient_of_zero():
 # ---- multiply --------------------------------------------------------------------------------------------------
 
 
-def block_diagonal(rng, blocks, models, dtype):
-    """Left (models, rows, inner) of dense blocks, (rows, columns) each, and the spans of its rows."""
-    rows, inner = np.sum(blocks, axis=0)
-    left, spans = np.zeros((models, rows, inner), dtype), np.zeros((rows, 2), np.int32)
-    row = column = 0
-    for height, width in blocks:
-        left[:, row : row + height, column : column + width] = rng.standard_normal((models, height, width))
-        spans[row : row + height] = column, column + width
-        row, column = row + height, column + width
-    return left, spans
+# Rows of the left factors as (how many, first column, last column) of their spans.
+SPANS = {
+    "a single entry": [(1, 0, 1)],
+    "blocks": [(7, 0, 3), (1, 3, 8), (2, 8, 8), (13, 8, 16)],
+    "blocks of more rows than a chunk": [(1, 0, 0), (61, 0, 30), (4, 30, 34), (53, 34, 74)],
+    "rows that start together and end apart": [(3, 0, 2), (4, 0, 9), (2, 0, 0), (9, 0, 4), (2, 0, 9)],
+    "rows that overlap in any order": [(5, 4, 9), (6, 0, 9), (1, 2, 3), (7, 7, 9), (1, 8, 8), (13, 1, 6)],
+}
+WHICH = [[0], [2, 0, 2], [1, 1, 2, 0, 1]]
+
+
+def spans_of(blocks):
+    return np.repeat([block[1:] for block in blocks], [block[0] for block in blocks], axis=0).astype(np.int32)
+
+
+def compact(rng, spans, kinds, dtype):
+    """Left factors (kinds, rows, reach): what row i holds between the columns spans[i], and zeros after that."""
+    lengths = np.diff(spans, axis=1)
+    reach = max(int(lengths.max()), 1)
+    return np.where(np.arange(reach) < lengths, rng.standard_normal((kinds, len(spans), reach)), 0).astype(dtype)
+
+
+def exact_product(left, which, right, spans):
+    """(models, rows, width), row by row in float64."""
+    rows = [(i, slice(first, last), last - first) for i, (first, last) in enumerate(spans.tolist())]
+    wide = right.astype(np.float64)
+    return np.array([[left[k, i, :n] @ wide[m, s] for i, s, n in rows] for m, k in enumerate(which)])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("blocks", [[(1, 1)], [(7, 3), (1, 5), (2, 0), (13, 8)], [(1, 0), (61, 30), (4, 4), (53, 40)]])
-def test_multiply_of_a_block_diagonal_left_is_the_dense_product(blocks, dtype, isa):
-    rng = np.random.default_rng(0)
-    for models, width in ((1, 16), (3, 48), (5, 144), (1, 128)):
-        left, spans = block_diagonal(rng, blocks, models, dtype)
-        right = rng.standard_normal((models, left.shape[2], width)).astype(dtype)
-        exact = np.einsum("mij,mjk->mik", left.astype(np.float64), right.astype(np.float64))
-        for engine in (kernel, _steps):
-            out = np.full((models, left.shape[1], width), np.nan, dtype)
-            engine.multiply(left, right, spans, out)
-            np.testing.assert_allclose(out, exact, rtol=0, atol=tolerance(dtype) * np.abs(exact).max())
+@pytest.mark.parametrize("case", SPANS)
+def test_multiply_of_compact_and_shared_left_factors_is_the_product_row_by_row(case, dtype, isa):
+    rng, spans = np.random.default_rng(0), spans_of(SPANS[case])
+    left = compact(rng, spans, 3, dtype)
+    for which in WHICH:
+        for width in (16, 48, 128, 144):
+            right = rng.standard_normal((len(which), spans.max(), width)).astype(dtype)
+            exact = exact_product(left, which, right, spans)
+            for engine in (kernel, _steps):
+                out = np.full(exact.shape, np.nan, dtype)
+                engine.multiply(left, which, right, spans, out)
+                np.testing.assert_allclose(out, exact, rtol=0, atol=tolerance(dtype) * np.abs(exact).max())
 
 
 def test_multiply_looks_at_nothing_outside_of_the_spans(isa):
-    rng = np.random.default_rng(0)
-    left, spans = block_diagonal(rng, [(12, 5), (12, 6)], 2, np.float32)
+    rng, spans = np.random.default_rng(0), spans_of([(12, 0, 5), (12, 5, 11)])
+    left = compact(rng, spans, 2, np.float32)
     right = rng.standard_normal((2, 11, 16)).astype(np.float32)
     clean, dirty = np.empty((2, 24, 16), np.float32), np.empty((2, 24, 16), np.float32)
-    kernel.multiply(left, right, spans, clean)
+    kernel.multiply(left, [0, 1], right, spans, clean)
     right[:, 5:] = np.nan  # only the second block multiplies these
-    kernel.multiply(left, right, spans, dirty)
+    kernel.multiply(left, [0, 1], right, spans, dirty)
     np.testing.assert_array_equal(dirty[:, :12], clean[:, :12])
     assert np.isnan(dirty[:, 12:]).all()
+
+
+def test_multiply_looks_only_at_the_left_factor_that_is_asked_for(isa):
+    rng, spans = np.random.default_rng(0), spans_of(SPANS["blocks"])
+    left = compact(rng, spans, 3, np.float32)
+    right = rng.standard_normal((2, 16, 16)).astype(np.float32)
+    left[1] = np.nan
+    out = np.empty((2, len(spans), 16), np.float32)
+    kernel.multiply(left, [2, 0], right, spans, out)
+    assert np.isfinite(out).all()
 
 
 # ---- adam ------------------------------------------------------------------------------------------------------
@@ -274,37 +303,41 @@ def scalar_adam(theta, grads, rate, keep):
     return theta
 
 
-def run_adam(engine, theta, grads, rate, keep):
+def run_adam(engine, theta, grads, rate, keep, spared=0):
     theta = theta.copy()
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     for step, grad in enumerate(grads, 1):
         rates = [r / (1 - BETA1**step) for r in rate]
-        engine.adam(theta, grad, first, second, rates, keep, BETA1, BETA2, 1 / (1 - BETA2**step), TINY)
+        engine.adam(theta, grad, first, second, rates, keep, BETA1, BETA2, 1 / (1 - BETA2**step), TINY, spared)
     return theta, first, second
 
 
+@pytest.mark.parametrize("spared", [0, 16, 48])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_adam_moves_every_number_as_the_scalar_formula_does(dtype, isa):
+def test_adam_moves_every_number_as_the_scalar_formula_does_and_decays_all_but_the_spared(dtype, spared, isa):
     rng = np.random.default_rng(0)
     models, size, steps = 3, 48, 6
     theta = rng.standard_normal((models, size)).astype(dtype)
     grads = (10.0 ** rng.uniform(-3, 3, size) * rng.standard_normal((steps, models, size))).astype(dtype)
     grads[:, :, -2:] = 0  # numbers that no gradient reaches only decay
     rate, keep = [0.1, 0.02, 0.0], [1.0, 0.9, 0.5]
-    got, _, _ = run_adam(kernel, theta, grads, rate, keep)
+    got, _, _ = run_adam(kernel, theta, grads, rate, keep, spared)
     for model in range(models):
         for i in range(size):
-            wanted = scalar_adam(float(theta[model, i]), grads[:, model, i].tolist(), rate[model], keep[model])
+            kept = 1.0 if i < spared else keep[model]
+            wanted = scalar_adam(float(theta[model, i]), grads[:, model, i].tolist(), rate[model], kept)
             assert got[model, i] == pytest.approx(wanted, rel=tolerance(dtype), abs=tolerance(dtype))
 
 
+@pytest.mark.parametrize("spared", [0, 32])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_adam_and_its_moments_equal_the_reference_after_several_steps(dtype, isa):
+def test_adam_and_its_moments_equal_the_reference_after_several_steps(dtype, spared, isa):
     rng = np.random.default_rng(1)
     theta = rng.standard_normal((5, 64)).astype(dtype)
     grads = rng.standard_normal((7, 5, 64)).astype(dtype)
     rate, keep = rng.uniform(0, 0.1, 5).tolist(), rng.uniform(0.9, 1, 5).tolist()
-    for got, wanted in zip(*(run_adam(engine, theta, grads, rate, keep) for engine in (kernel, _steps)), strict=True):
+    runs = [run_adam(engine, theta, grads, rate, keep, spared) for engine in (kernel, _steps)]
+    for got, wanted in zip(*runs, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=tolerance(dtype), atol=tolerance(dtype))
 
 
@@ -319,7 +352,8 @@ def test_every_step_gives_the_same_bits_for_any_number_of_threads(models, dtype,
     ids, weights = design(rng, dtype)
     rows, coef = batch_of(rng, models, batch), coefficients(rng, models, dim, dtype)
     factor = rng.standard_normal((models * batch, 2)).astype(dtype)
-    left, spans = block_diagonal(rng, [(70, 30), (50, 50)], models, dtype)
+    spans = spans_of([(70, 0, 30), (50, 30, 80)])
+    left, which = compact(rng, spans, 2, dtype), [model % 2 for model in range(models)]
     right = rng.standard_normal((models, 80, 128)).astype(dtype)
     theta, grads = rng.standard_normal((models, 8192)).astype(dtype), rng.standard_normal((2, models, 8192))
 
@@ -327,7 +361,7 @@ def test_every_step_gives_the_same_bits_for_any_number_of_threads(models, dtype,
         value, vector = forward(kernel, ids, weights, rows, coef, dim, index)
         grad = backward(kernel, ids, weights, rows, vector, factor, dim)
         out = np.empty((models, 120, 128), dtype)
-        kernel.multiply(left, right, spans, out)
+        kernel.multiply(left, which, right, spans, out)
         moved = run_adam(kernel, theta, grads.astype(dtype), [0.1] * models, [0.9] * models)
         return value, vector, grad, out, *moved
 
@@ -487,9 +521,10 @@ def test_backward_refuses(fault):
 
 
 def multiply_arguments():
-    left, spans = block_diagonal(np.random.default_rng(0), [(4, 2), (3, 3)], 2, np.float32)
+    spans = spans_of([(4, 0, 2), (3, 2, 5)])
+    left = compact(np.random.default_rng(0), spans, 6, np.float32)[2:4]
     right, out = np.zeros((2, 5, PAD), np.float32), np.zeros((2, 7, PAD), np.float32)
-    return {"left": left, "right": right, "spans": spans, "out": out}
+    return {"left": left, "which": [0, 1], "right": right, "spans": spans, "out": out}
 
 
 MULTIPLY_FAULTS = {
@@ -497,6 +532,12 @@ MULTIPLY_FAULTS = {
     "left of another dtype": lambda a: {"left": a["left"].astype(np.float64)},
     "left that is not contiguous": lambda a: {"left": a["left"][:, ::-1]},
     "left and right with reversed entries": lambda a: {"left": a["left"][..., ::-1], "right": a["right"][..., ::-1]},
+    "a left factor after the last": lambda a: {"which": [0, 2]},
+    "a left factor before the first": lambda a: {"which": [-1, 0]},
+    "left factors for fewer models": lambda a: {"which": [0]},
+    "left factors for more models": lambda a: {"which": [0, 1, 1]},
+    "a left factor that is no int": lambda a: {"which": [0, 0.5]},
+    "one left factor instead of a list": lambda a: {"which": 0},
     "right with two axes": lambda a: {"right": a["right"][0]},
     "right with fewer rows": lambda a: {"right": a["right"][:, 1:].copy()},
     "right for fewer models": lambda a: {"right": a["right"][:1]},
@@ -511,6 +552,7 @@ MULTIPLY_FAULTS = {
     "spans that are not contiguous": lambda a: {"spans": np.asfortranarray(a["spans"])},
     "spans after the last column": lambda a: {"spans": with_entry(a["spans"], 6)},
     "spans before the first column": lambda a: {"spans": a["spans"] - np.int32(1)},
+    "spans longer than left": lambda a: {"spans": np.where(a["spans"] == 2, np.int32(1), a["spans"])},
     "ints for floats": lambda a: {name: a[name].astype(np.int32) for name in ("left", "right", "out")},
 }
 
@@ -525,7 +567,7 @@ def test_multiply_refuses(fault):
 
 def adam_arguments():
     arrays = {name: np.ones((2, 32), np.float32) for name in ("theta", "grad", "first", "second")}
-    numbers = {"beta1": BETA1, "beta2": BETA2, "correct": 1.0, "tiny": TINY}
+    numbers = {"beta1": BETA1, "beta2": BETA2, "correct": 1.0, "tiny": TINY, "spared": 16}
     return {**arrays, "rate": [0.1, 0.1], "keep": [1.0, 1.0], **numbers}
 
 
@@ -545,6 +587,8 @@ ADAM_FAULTS = {
     "fewer keeps than models": lambda a: {"keep": [1.0]},
     "one rate instead of a list": lambda a: {"rate": 0.1},
     "None instead of grad": lambda a: {"grad": None},
+    "spared numbers that are not padded": lambda a: {"spared": 8},
+    "spared numbers that are no int": lambda a: {"spared": 0.5},
 }  # fmt: skip
 
 

@@ -132,6 +132,13 @@ def test_a_null_in_a_dictionary_array_is_missing_and_not_some_level():
     assert TableEncoder().fit(X).columns[0].levels == ("u", "v", None)
 
 
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, lambda columns: pd.DataFrame(columns, dtype="Int64")])
+def test_rows_that_are_not_read_change_nothing_about_the_others(make):
+    table = read_table(make({"code": [2**60 + 1, None, 2**60 + 2, 7]}))
+    codes, levels = table.cells(0, np.array([3, 2, 0, 0])).levels()  # the null would make floats of them, all alike
+    assert (codes.tolist(), levels) == ([0, 1, 2, 2], [7, 2**60 + 2, 2**60 + 1])
+
+
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
 def test_every_spelling_of_missing_is_the_same(gap):
     X = np.array([[1.0, "a"], [gap, gap], [3.0, "b"]], dtype=object)

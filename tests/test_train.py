@@ -1,4 +1,4 @@
-"""The trainer: transposes, the best state of every model, reproducibility, constraints, and the schedule."""
+"""The trainer: transposes, the best state of every model, folds, reproducibility, constraints, and the schedule."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 import lambdak
-from lambdak import Pencil, _steps, train
-from lambdak.coordinates import ConeCoordinates, FreeCoordinates, design_moments, free_ramps
+from lambdak import Pencil, _steps, parameters, train
+from lambdak.coordinates import ConeCoordinates, FreeCoordinates, Whitening, design_moments, free_blocks, rising
 from lambdak.encode import TableEncoder
+from lambdak.initial import anchored, gapped
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
-from lambdak.train import Schedule, Task, Trainer, evaluate
+from lambdak.parameters import Parameters
+from lambdak.train import Folds, Schedule, Task, Trainer, evaluate
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
@@ -40,15 +45,23 @@ def regression(X, y, encoder, loss=None, weight=None, offset=None, indices=(INDE
     return Task(encoder.transform(X), y, weight, offset, loss, start, scale, indices, neurons)
 
 
-def trainer_of(task, validation, encoder, signs=None, damping=DAMPING, decay=DECAY, seed=0):
+def trainer_of(task, validation, encoder, signs=None, damping=DAMPING, decay=DECAY, seed=0, folds=None, anchors=None):
     """A trainer of one model per damping and decay (and neuron), with columns by position → +1 or −1 in cones."""
-    signs = signs or {}
+    signs, rng = signs or {}, np.random.default_rng(seed)
     moments = design_moments(task.design, encoder.n_design, task.weight)
-    ramps = free_ramps(encoder.columns, encoder.n_design, list(signs))
     ladder = np.repeat([damping, decay], task.neurons, axis=1)
-    free = FreeCoordinates(ramps, moments, ladder[0].tolist())
-    cones = [ConeCoordinates(encoder.columns[i], sign, moments, DIM) for i, sign in signs.items()]
-    return Trainer(task, validation, free, cones, DIM, ladder[1].tolist(), np.random.default_rng(seed))
+    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), ladder[0].tolist())
+    columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
+    cones = [ConeCoordinates(column, sign, moments, DIM, rising(column)) for column, sign in columns]
+    start = Parameters(free, cones, DIM, ladder[1].tolist())
+    start.start_(np.stack([constant(task, anchors, rng) for _ in ladder[0]]), rng)
+    return Trainer(task, start, rng, folds, validation)
+
+
+def constant(task, anchors, rng):
+    if anchors is None:
+        return gapped(0, DIM, task.indices[0], random_state=rng)[0]
+    return anchored(DIM, task.indices, anchors, rng)
 
 
 def small_problem(rows=400, n_knots=8, linear=()):
@@ -69,6 +82,38 @@ def noisy_problem():
 
 def losses_of(task, coef):
     return task.losses(evaluate(coef, DIM, task.indices, task.design))
+
+
+class Recorder:
+    """The step engine, with an ear on the rates that reach adam, and on the rows and slopes of training steps."""
+
+    def __init__(self, engine):
+        self.engine, self.rates, self.corrections, self.rows, self.slopes = engine, [], [], [], []
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def adam(self, theta, grad, first, second, rate, keep, *rest):
+        self.rates.append(rate)
+        self.corrections.append(rest[2])
+        self.engine.adam(theta, grad, first, second, rate, keep, *rest)
+
+    def forward(self, ids, weights, rows, coef, dim, index, value, vector):
+        if vector is not None:  # a training step
+            self.rows.append(rows.copy())
+        self.engine.forward(ids, weights, rows, coef, dim, index, value, vector)
+
+    def backward(self, ids, weights, rows, vector, slope, dim, grad):
+        self.slopes.append(slope.reshape(rows.shape))
+        self.engine.backward(ids, weights, rows, vector, slope, dim, grad)
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    result = Recorder(_steps.step_engine())
+    for module in (train, parameters):
+        monkeypatch.setattr(module, "step_engine", lambda: result)
+    return result
 
 
 # ---- from eigenvalues to raw scores and back -------------------------------------------------------------------
@@ -133,6 +178,21 @@ def test_losses_are_those_of_every_row_for_each_model(kind):
     np.testing.assert_array_equal(task.losses(values), expected)
 
 
+OWN_ROWS = np.array([[3, 1, 1, 7, 11], [0, 2, 11, 5, 4]], np.int32)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_where_every_model_has_its_own_rows_raw_and_losses_are_those_of_each_model_alone(kind):
+    rng = np.random.default_rng(1)
+    task = replace(task_of(kind, with_offset=True), weight=rng.exponential(size=ROWS))
+    values = rng.standard_normal((2 * task.neurons, 5, len(task.indices)))
+    raw, losses = task.raw(values, OWN_ROWS), task.losses(values, OWN_ROWS)
+    assert losses.shape == (2,)
+    for model, (own, rows) in enumerate(zip(np.split(values, 2), OWN_ROWS, strict=True)):
+        np.testing.assert_array_equal(raw[[model]], task.raw(own, rows))
+        assert losses[model] == pytest.approx(task.losses(own, rows)[0], rel=1e-12)
+
+
 # ---- evaluation ------------------------------------------------------------------------------------------------
 
 
@@ -165,6 +225,15 @@ def test_evaluate_equals_the_pencil_on_the_dense_design(make, dtype):
         for position, index in enumerate((0, 2, 4)):
             expected = Pencil(coef[model, :, :WIDTH].astype(np.float64), index)(Z[:, 1:])
             np.testing.assert_allclose(got[model, :, position], expected, atol=100 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("make", [wide_design, mixed_design])
+def test_evaluate_gives_every_model_its_own_rows(make):
+    design, n_design = make()
+    coef = np.zeros((2, n_design, 16))
+    coef[..., :WIDTH] = np.random.default_rng(0).standard_normal((2, n_design, WIDTH))
+    got, every = evaluate(coef, DIM, (1, 3), design, OWN_ROWS), evaluate(coef, DIM, (1, 3), design)
+    np.testing.assert_array_equal(got, np.stack([every[model, rows] for model, rows in enumerate(OWN_ROWS)]))
 
 
 def test_evaluate_of_no_rows_is_empty():
@@ -203,20 +272,20 @@ def test_without_validation_rows_the_training_rows_choose_the_state():
     np.testing.assert_array_equal(losses_of(task, trainer.coef), trainer.best)
 
 
-def anchored(task):
-    """The same outputs from one common start, their differences left to the eigenvalues."""
+def in_one_place(task):
+    """The same outputs from one common start, and the anchors of the eigenvalues, to which their differences go."""
     middle = task.start[1]
-    anchors = tuple(((task.start - middle) / task.scale).tolist())
-    return replace(task, start=np.full_like(task.start, middle), anchors=anchors)
+    return replace(task, start=np.full_like(task.start, middle)), (task.start - middle) / task.scale
 
 
 def test_several_indices_start_at_their_anchors():
     X = table()
     encoder = TableEncoder(n_knots=8).fit(X)
     loss, indices, _ = OUTPUTS["several indices"]
-    task = anchored(regression(X, smooth(X), encoder, loss, indices=indices))
-    spectrum = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer_of(task, None, encoder), task, encoder)))
-    np.testing.assert_allclose(spectrum[:, indices], np.tile(task.anchors, (3, 1)), atol=1e-4)
+    task, anchors = in_one_place(regression(X, smooth(X), encoder, loss, indices=indices))
+    trainer = trainer_of(task, None, encoder, anchors=anchors)
+    spectrum = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer, task, encoder)))
+    np.testing.assert_allclose(spectrum[:, indices], np.tile(anchors, (3, 1)), atol=1e-4)
     assert (np.diff(spectrum, axis=1) > 0.01).all()
 
 
@@ -227,9 +296,8 @@ def test_several_outputs_learn_and_keep_the_best_state_of_each_model(kind):
     y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
     encoder = TableEncoder(n_knots=8).fit(X)
     task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
-    if neurons == 1:
-        task = anchored(task)
-    trainer = trainer_of(task, None, encoder, damping=(1.0, 10.0), decay=(1.0, 1.0))
+    task, anchors = in_one_place(task) if neurons == 1 else (task, None)
+    trainer = trainer_of(task, None, encoder, damping=(1.0, 10.0), decay=(1.0, 1.0), anchors=anchors)
     assert len(trainer.coef) == 2 * neurons
     start = losses_of(task, trainer.coef)
     list(trainer.run(Schedule(epochs=15, batch=30)))
@@ -273,8 +341,8 @@ def test_the_reference_engine_trains_like_the_kernel(monkeypatch):
     task, held, encoder = small_problem()
     trained = []
     for engine in (_steps.step_engine(), _steps):
-        monkeypatch.setattr("lambdak.train.step_engine", lambda engine=engine: engine)
-        monkeypatch.setattr("lambdak.coordinates.step_engine", lambda engine=engine: engine)
+        for module in ("train", "parameters", "coordinates"):
+            monkeypatch.setattr(f"lambdak.{module}.step_engine", lambda engine=engine: engine)
         trainer = trainer_of(task, held, encoder, signs={1: 1})
         list(trainer.run(Schedule(epochs=2, batch=100)))
         trained.append(trainer)
@@ -301,18 +369,35 @@ def test_rows_of_weight_zero_do_not_move_the_models():
     np.testing.assert_array_equal(trained[0].best, trained[1].best)
 
 
+@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+def test_in_a_step_a_row_counts_by_its_weight_relative_to_the_whole_table(kind, recorder):
+    loss, indices, neurons = OUTPUTS[kind]
+    X = table(100)
+    encoder = TableEncoder(n_knots=8).fit(X)
+    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
+    weight = np.random.default_rng(2).exponential(size=100).astype(np.float32)
+    for some in (task, replace(task, weight=weight)):
+        start = trainer_of(task, None, encoder).parameters
+        list(Trainer(some, start, np.random.default_rng(3)).run(Schedule(epochs=1, batch=20, rate=0.0)))
+    assert len(recorder.rows) == 10
+    for i in range(5):
+        np.testing.assert_array_equal(recorder.rows[i], recorder.rows[i + 5])
+        relative = weight[recorder.rows[i]] / weight.mean()
+        np.testing.assert_allclose(recorder.slopes[i + 5], relative * recorder.slopes[i], rtol=1e-4, atol=1e-9)
+
+
 def test_decay_shrinks_everything_but_the_constant():
     task, _, encoder = small_problem(linear=("x1",))
     shifted = replace(task, start=task.start + 3.0)  # the constant has something to learn
     trainer = trainer_of(shifted, None, encoder, signs={1: 1}, decay=(1e9, 1e9, 0.0))
     before = trainer.coef.copy()
     list(trainer.run(Schedule(epochs=20, batch=50)))
-    np.testing.assert_array_equal(trainer.coef[:2, 1:], 0)
-    assert (np.abs(trainer.coef[2, 1:]).max(axis=0)[:WIDTH] > 0).all()
-    assert (np.abs(trainer.coef[:, 0] - before[:, 0]).max(axis=1) > 0.1).all()
-    values = evaluate(trainer.coef, DIM, (INDEX,), task.design)[:2, :, 0]
-    np.testing.assert_array_equal(values, np.broadcast_to(values[:, :1], values.shape))
-    assert losses_of(shifted, trainer.coef)[:2] == pytest.approx(np.var(task.y) / 2, rel=0.05)
+    after = trainer.parameters.coef  # the last step is tiny, and nothing is left of those before it
+    np.testing.assert_allclose(after[:2, 1:], 0, atol=1e-4)
+    assert (np.abs(after[2, 1:]).max(axis=0)[:WIDTH] > 0.01).all()
+    assert (np.abs(after[:, 0] - before[:, 0]).max(axis=1) > 0.1).all()
+    assert losses_of(shifted, after)[:2] == pytest.approx(np.var(task.y) / 2, rel=0.05)
 
 
 def test_a_table_of_constants_learns_the_best_constant():
@@ -322,6 +407,12 @@ def test_a_table_of_constants_learns_the_best_constant():
     trainer = trainer_of(replace(task, start=task.start + 1.0), None, encoder)
     list(trainer.run(Schedule(epochs=40, batch=16)))
     assert trainer.best == pytest.approx(np.var(y) / 2, rel=0.02)
+
+
+def test_the_training_loss_of_an_epoch_is_the_mean_over_its_steps():
+    task, held, encoder = small_problem()
+    (event,) = trainer_of(task, held, encoder).run(Schedule(epochs=1, batch=100, rate=0.0))
+    np.testing.assert_allclose(event.train, losses_of(task, trainer_of(task, held, encoder).coef), rtol=1e-5)
 
 
 def test_a_batch_larger_than_the_table_takes_all_rows():
@@ -356,7 +447,8 @@ class Scripted:
         self.design, self.indices, self.neurons = task.design, task.indices, task.neurons
         self.script, self.seen = iter(np.array(script, float)), []
 
-    def losses(self, eigenvalues):
+    def losses(self, eigenvalues, rows):
+        assert rows == slice(None)
         self.seen.append(eigenvalues)
         return next(self.script)
 
@@ -410,6 +502,89 @@ def mean_matrices(trainer, task, encoder):
     return np.einsum("p,mpd->md", task.design.to_sparse(encoder.n_design).mean(axis=0), trainer.coef[..., :WIDTH])
 
 
+# ---- folds -----------------------------------------------------------------------------------------------------
+
+
+def folds_of(rows=400, held=(0, 1, 2), folds=4):
+    return Folds((np.random.default_rng(7).permutation(rows) % folds).astype(np.int32), held)
+
+
+@given(
+    hnp.arrays(np.int32, st.integers(1, 60), elements=st.integers(0, 3)),
+    st.lists(st.integers(-1, 4), min_size=1, max_size=5).map(tuple),
+)
+def test_without_and_within_cut_every_order_into_the_rows_of_a_fold_and_the_others(fold, held):
+    folds = Folds(fold, held)
+    order = np.random.default_rng(0).permutation(len(fold)).astype(np.int32)
+    others = [order[fold[order] != k] for k in held]
+    own = [np.flatnonzero(fold == k) for k in held]
+    for got, wanted in ((folds.without(order), others), (folds.within(), own)):
+        assert got.dtype == np.int32
+        assert got.shape == (len(held), min(len(rows) for rows in wanted))
+        assert all(np.array_equal(some, rows[: got.shape[1]]) for some, rows in zip(got, wanted, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+def test_no_member_ever_trains_on_a_row_of_its_fold_and_each_sees_all_others(kind, recorder):
+    loss, indices, neurons = OUTPUTS[kind]
+    X, folds = table(), folds_of()
+    encoder = TableEncoder(n_knots=8).fit(X)
+    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
+    list(trainer_of(task, None, encoder, folds=folds).run(Schedule(epochs=3, batch=50)))
+    seen = np.concatenate(recorder.rows, axis=1).reshape(3, neurons, -1)
+    for member, fold in zip(seen, folds.held, strict=True):
+        assert (member == member[0]).all(), "the pencils of one member see the same rows"
+        for epoch in np.split(member[0], 3):
+            assert np.array_equal(np.sort(epoch), np.flatnonzero(folds.fold != fold))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+def test_every_member_is_measured_on_its_fold_and_keeps_its_best_state_there(kind, weighted):
+    loss, indices, neurons = OUTPUTS[kind]
+    X, folds = table(), folds_of()
+    encoder = TableEncoder(n_knots=8).fit(X)
+    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    weight = np.random.default_rng(2).exponential(size=400).astype(np.float32) if weighted else None
+    task = regression(X, y, encoder, loss, weight, indices=indices, neurons=neurons)
+    trainer = trainer_of(task, None, encoder, folds=folds)
+
+    def on_own_fold(coef):
+        losses = []
+        for member, fold in enumerate(folds.held):
+            rows = np.flatnonzero(folds.fold == fold)
+            part = replace(task, design=task.design.take(rows), y=y[rows], weight=weight[rows] if weighted else None)
+            losses.append(losses_of(part, coef[member * neurons : (member + 1) * neurons])[0])
+        return losses
+
+    seen = []
+    for event in trainer.run(Schedule(epochs=4, batch=50)):
+        assert event.validation == pytest.approx(on_own_fold(trainer.parameters.coef), rel=1e-5)
+        seen.append(event.validation)
+    np.testing.assert_array_equal(trainer.best, np.min(seen, axis=0))
+    assert on_own_fold(trainer.coef) == pytest.approx(trainer.best, rel=1e-5)
+
+
+def test_validation_rows_measure_instead_of_the_folds_which_are_left_out_of_training_all_the_same(recorder):
+    task, held, encoder = small_problem()
+    folds = folds_of()
+    trainer = trainer_of(task, held, encoder, folds=folds)
+    list(trainer.run(Schedule(epochs=2, batch=50)))
+    np.testing.assert_array_equal(losses_of(held, trainer.coef), trainer.best)
+    for member, rows in enumerate(np.concatenate(recorder.rows, axis=1)):
+        assert (folds.fold[rows] != folds.held[member]).all()
+
+
+def test_the_kept_parameters_belong_to_the_kept_coefficients():
+    task, held, encoder = noisy_problem()
+    trainer = trainer_of(task, held, encoder, signs={0: 1}, decay=(0.0, 3.0, 9.0))
+    list(trainer.run(Schedule(epochs=12, batch=25, rate=0.2)))
+    assert (trainer.coef != trainer.parameters.coef).any(), "the test needs a model whose last epoch is not its best"
+    trainer.parameters.go_on_(trainer.theta)
+    np.testing.assert_array_equal(trainer.parameters.coef, trainer.coef)
+
+
 # ---- constraints -----------------------------------------------------------------------------------------------
 
 
@@ -455,28 +630,6 @@ def test_a_monotone_column_follows_data_that_rise():
 # ---- the schedule ----------------------------------------------------------------------------------------------
 
 
-class Recorder:
-    """The step engine, with an ear on the rates and corrections that reach adam."""
-
-    def __init__(self, engine):
-        self.engine, self.rates, self.corrections = engine, [], []
-
-    def __getattr__(self, name):
-        return getattr(self.engine, name)
-
-    def adam(self, theta, grad, first, second, rate, keep, *rest):
-        self.rates.append(rate)
-        self.corrections.append(rest[2])
-        self.engine.adam(theta, grad, first, second, rate, keep, *rest)
-
-
-@pytest.fixture
-def recorder(monkeypatch):
-    result = Recorder(_steps.step_engine())
-    monkeypatch.setattr(train, "step_engine", lambda: result)
-    return result
-
-
 def test_the_rate_warms_up_and_falls_to_zero_along_half_a_cosine(recorder):
     task, held, encoder = small_problem()
     trainer = trainer_of(task, held, encoder)
@@ -496,23 +649,15 @@ def test_the_rate_warms_up_and_falls_to_zero_along_half_a_cosine(recorder):
     assert shape[-1] < 1e-3
 
 
-def test_every_row_is_seen_exactly_once_in_an_epoch(recorder, monkeypatch):
+def test_every_row_is_seen_exactly_once_in_an_epoch(recorder):
     task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
-    seen = []
-
-    def forward(ids, weights, rows, *rest):
-        seen.append(rows.copy())
-        recorder.engine.forward(ids, weights, rows, *rest)
-
-    monkeypatch.setattr(recorder, "forward", forward, raising=False)
-    list(trainer.run(Schedule(epochs=2, batch=64)))
-    steps = [rows for rows in seen if rows.shape[1] <= 64]  # seven batches of nearly the same size
-    assert len(steps) == 2 * 7
-    for epoch in (steps[:7], steps[7:]):
+    list(trainer_of(task, held, encoder).run(Schedule(epochs=2, batch=64)))
+    steps = recorder.rows  # six batches of nearly the same size
+    assert [rows.shape for rows in steps] == [(3, 67)] * 4 + [(3, 66)] * 2 + [(3, 67)] * 4 + [(3, 66)] * 2
+    for epoch in (steps[:6], steps[6:]):
         rows = np.concatenate(epoch, axis=1)
         assert all(np.array_equal(np.sort(model), np.arange(400)) for model in rows)
-    assert (np.concatenate(steps[:7], axis=1) != np.concatenate(steps[7:], axis=1)).any()
+    assert (np.concatenate(steps[:6], axis=1) != np.concatenate(steps[6:], axis=1)).any()
 
 
 def test_even_a_single_step_moves_the_models():

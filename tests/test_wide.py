@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from bits import bits, repeat
 from lambdak.encode import TableEncoder
 
 
@@ -71,11 +75,40 @@ def test_stored_zeros_and_repeated_cells_of_a_sparse_table_change_nothing():
 
 def test_weights_of_sparse_rows_count_as_repetition():
     X, weight = counts(), np.random.default_rng(3).integers(0, 4, 40)
-    weighted = TableEncoder().fit(sparse.csr_array(X), sample_weight=weight)
-    repeated = TableEncoder().fit(sparse.csr_array(np.repeat(X, weight, axis=0)))
-    for column, other in zip(weighted.columns, repeated.columns, strict=True):
-        assert column.scale == pytest.approx(other.scale, rel=1e-14)
-        assert (column.low, column.high) == (other.low, other.high)
+    encoder = TableEncoder().fit(sparse.csr_array(X), sample_weight=weight)
+    assert bits(encoder) == bits(TableEncoder().fit(sparse.csr_array(repeat(X, weight))))
+    expected = np.sqrt(weight @ X**2 / np.maximum(weight @ (X > 0), 1))
+    np.testing.assert_allclose([column.scale for column in encoder.columns][1:], expected[1:], rtol=1e-14)
+
+
+cells = st.one_of(st.sampled_from([0.0, 0.0, 1.0, np.nan, 1e300, -1e-300]), st.floats(-9, 9))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.integers(1, 30), st.integers(1, 4))
+def test_whole_weights_of_sparse_rows_are_repetition_to_the_last_bit(form, data, rows, width):
+    X = data.draw(hnp.arrays(np.float64, (rows, width), elements=cells))
+    weight = data.draw(hnp.arrays(np.int64, rows, elements=st.integers(0, 40)).filter(np.any))
+    weighted = TableEncoder().fit(sparse.coo_array(X).asformat(form), weight)
+    assert bits(weighted) == bits(TableEncoder().fit(sparse.csr_array(repeat(X, weight))))
+    unweighted, ones = TableEncoder().fit(sparse.csr_array(X)), TableEncoder().fit(sparse.csr_array(X), np.ones(rows))
+    assert bits(unweighted) == bits(ones)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.integers(1, 30))
+def test_the_order_of_sparse_rows_with_any_weights_does_not_matter(data, rows):
+    X = data.draw(hnp.arrays(np.float64, (rows, 2), elements=cells))
+    weight = data.draw(hnp.arrays(np.float64, rows, elements=st.floats(0, 1e6)).filter(np.any))
+    order = np.random.default_rng(0).permutation(rows)
+    fitted = TableEncoder().fit(sparse.csr_array(X), weight)
+    assert bits(fitted) == bits(TableEncoder().fit(sparse.csr_array(X[order]), weight[order]))
+
+
+def test_sparse_rows_of_weight_zero_may_hold_anything():
+    X = sparse.csr_array([[1.0, 0.0], [np.inf, np.nan], [0.0, 2.0]])
+    assert bits(TableEncoder().fit(X, [1, 0, 1])) == bits(TableEncoder().fit(X[[0, 2]]))
 
 
 def test_sparse_tables_have_no_categories():

@@ -108,6 +108,21 @@ def check_positive(value: float, name: str) -> float:
     return number
 
 
+def check_weight(sample_weight: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return weights (rows,) that are finite, not negative and not all zero; a number is the weight of every row."""
+    weight = np.asarray(sample_weight, np.float64)
+    weight = np.full(rows, weight) if weight.ndim == 0 else weight
+    if weight.shape != (rows,):
+        raise ValueError(f"sample_weight must have shape ({rows},), one entry per row of X; got {weight.shape}")
+    for wrong, wanted in ((~np.isfinite(weight), "be finite"), (weight < 0, "not be negative")):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(f"sample_weight must {wanted}; got {weight[row]} at row {row}")
+    if not weight.any():
+        raise ValueError("sample_weight must have a positive entry; got zeros only: every row would be ignored")
+    return weight
+
+
 def check_tol(tol: float) -> float:
     """Return ``tol`` if it is a number that is not negative."""
     if not tol >= 0:

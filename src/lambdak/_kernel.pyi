@@ -49,7 +49,9 @@ def backward(
     dim: int,
     grad: FloatArray,
 ) -> None: ...
-def multiply(left: FloatArray, right: FloatArray, spans: NDArray[np.int32], out: FloatArray) -> None: ...
+def multiply(
+    left: FloatArray, which: Sequence[int], right: FloatArray, spans: NDArray[np.int32], out: FloatArray
+) -> None: ...
 def adam(
     theta: FloatArray,
     grad: FloatArray,
@@ -61,4 +63,5 @@ def adam(
     beta2: float,
     correct: float,
     tiny: float,
+    spared: int,
 ) -> None: ...

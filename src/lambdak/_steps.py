@@ -53,9 +53,15 @@ def backward(
         np.add.at(grad[model], ids[chosen], weights[chosen][..., None] * outer[:, None])
 
 
-def multiply(left: FloatArray, right: FloatArray, spans: NDArray[np.int32], out: FloatArray) -> None:
-    """Fill out with left @ right; ``spans`` only says where left is zero."""
-    np.matmul(left, right, out=out)
+def multiply(
+    left: FloatArray, which: Sequence[int], right: FloatArray, spans: NDArray[np.int32], out: FloatArray
+) -> None:
+    """Fill out with L @ right, where row i of a model's L is left[which, i] between the columns spans[i], else zero."""
+    kinds, rows, _ = left.shape
+    whole = np.zeros((kinds, rows, right.shape[1]), left.dtype)
+    for i, (first, last) in enumerate(spans):
+        whole[:, i, first:last] = left[:, i, : last - first]
+    np.matmul(whole[list(which)], right, out=out)
 
 
 def adam(
@@ -69,13 +75,17 @@ def adam(
     beta2: float,
     correct: float,
     tiny: float,
+    spared: int,
 ) -> None:
-    """θ = keep θ − rate m / (√(correct v) + tiny) with Adam's moments m and v, all updated in place."""
+    """θ = keep θ − rate m / (√(correct v) + tiny) with Adam's moments m and v, all updated in place.
+
+    The first ``spared`` numbers of θ are kept whole before the step.
+    """
     dtype = theta.dtype
     first += (1 - beta1) * (grad - first)
     second += (1 - beta2) * (grad**2 - second)
     step = first / (np.sqrt(correct * second) + tiny)
-    theta *= np.asarray(keep, dtype)[:, None]
+    theta[:, spared:] *= np.asarray(keep, dtype)[:, None]
     theta -= np.asarray(rate, dtype)[:, None] * step
 
 

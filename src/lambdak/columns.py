@@ -1,7 +1,8 @@
 """One user column as a matrix curve: A(x) = Σ_s w_s(x) C[id_s(x)], with one or two active entries.
 
 A curve through knots κ_0 < … < κ_{K-1} has two, A(x) = (1−t) C_j + t C_{j+1} for x in [κ_j, κ_{j+1}]; a linear
-column has one, A(x) = ((x − center) / scale) C; so has a category, A(level) = C[level].
+column has one, A(x) = ((x − center) / scale) C; so has a category, A(level) = C[level]. Outside of the knots a curve
+is constant, or goes on with the slope of its first and last piece: then t < 0 or t > 1.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Column:
     start, stop : int
         Its design columns. Design column 0 is the constant and belongs to no user column.
     knots : array of shape (K,)
-        Increasing knots of a curve; outside of [κ_0, κ_{K-1}] the curve is constant. Empty otherwise.
+        Increasing knots of a curve, from ``low`` to ``high``. Empty otherwise.
     levels : tuple
         Levels of a category in design order: numbers ascending, then strings in alphabetical order, then None if
         cells were missing in training, then OTHER if levels were pooled. Empty otherwise.
@@ -56,7 +57,7 @@ class Column:
     median : float
         Where a missing number is read if none was missing in training; NaN for a category.
     clamp : bool
-        Whether a linear column is constant outside of [low, high]. A curve always is.
+        Whether a column of numbers is constant outside of [low, high]; otherwise it goes on with its end slopes.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Column:
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
     def _write_curve_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
-        x = np.clip(x, self.knots[0], self.knots[-1])
+        x = np.clip(x, self.knots[0], self.knots[-1]) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")
         t = (x - self.knots[piece]) / np.diff(self.knots)[piece]
         ids[:, 0] = piece + self.start
@@ -123,20 +124,15 @@ class Column:
         weights[:, 0] = (found >= 0)[codes]
 
 
-def fit_number(
-    cells: Cells, start: int, n_knots: int | None, clamp: bool, rows: NDArray[np.intp] | None, mass: Floats | None
-) -> Column:
-    """Column of numbers with ``n_knots`` knots (None: as many as suit the rows; 0: linear).
-
-    ``rows`` are the training rows to look at and ``mass`` their weights; None stands for all of them, evenly.
-    """
-    x = cells.numbers() if rows is None else cells.numbers()[rows]
+def fit_number(cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Column:
+    """Column of numbers with ``n_knots`` knots (None: as many as suit the rows; 0: linear); the rows weigh ``mass``."""
+    x = cells.numbers()
     seen = ~np.isnan(x)
     gaps = not seen.all()
     values, weight = distinct(x[seen], None if mass is None else mass[seen])
     if not len(values):
         values, weight = np.zeros(1), np.ones(1)
-    n_knots = auto_knots(len(x)) if n_knots is None else n_knots
+    n_knots = auto_knots(len(x) if mass is None else mass.sum()) if n_knots is None else n_knots
     knots = choose_knots(values, weight, n_knots) if n_knots else np.empty(0)
     center, scale = (0.0, 1.0) if n_knots else center_and_scale(values, weight)
     end = start + max(len(knots), 1)
@@ -156,12 +152,10 @@ def fit_number(
     )
 
 
-def fit_category(
-    cells: Cells, start: int, min_level_count: int, max_levels: int, rows: NDArray[np.intp] | None
-) -> Column:
+def fit_category(cells: Cells, start: int, min_level_count: int, max_levels: int, mass: Floats | None) -> Column:
     """Column of levels; those with less than ``min_level_count`` rows, or beyond ``max_levels``, become OTHER."""
     codes, levels = cells.levels()
-    counts = np.bincount(codes if rows is None else codes[rows], minlength=len(levels))
+    counts = np.bincount(codes, mass, len(levels))
     kept = _kept_levels(dict(zip(levels, counts.tolist(), strict=True)), min_level_count, max_levels)
     return Column(
         name=cells.name,
@@ -173,12 +167,12 @@ def fit_category(
     )
 
 
-def _kept_levels(counts: dict[object, int], min_level_count: int, max_levels: int) -> tuple[object, ...]:
+def _kept_levels(counts: dict[object, float], min_level_count: int, max_levels: int) -> tuple[object, ...]:
     """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
-    seen = sorted((level for level, count in counts.items() if count and level is not None), key=_natural)
+    seen = sorted((level for level in counts if level is not None), key=_natural)
     frequent = [level for level in seen if counts[level] >= min_level_count]
     kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:max_levels], key=_natural)
-    missing = [None] if counts.get(None) else []
+    missing = [None] if None in counts else []
     pooled = [OTHER] if len(kept) < len(seen) else []
     return (*kept, *missing, *pooled)
 

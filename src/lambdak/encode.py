@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray, check_dtype, check_finite, check_int, check_shape
+from lambdak._checks import FloatArray, check_dtype, check_int, check_weight
 from lambdak.categorical import is_category, listed_columns
 from lambdak.columns import OTHER, Column, fit_category, fit_number
 from lambdak.knots import Floats
-from lambdak.tables import Table, read_table
+from lambdak.tables import EVERY_ROW, Rows, Table, read_table
 from lambdak.wide import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
@@ -85,7 +85,8 @@ class TableEncoder:
     max_levels : int
         Of more levels than this, the most frequent stay and the others are pooled into OTHER.
     clamp : bool
-        Whether linear columns are constant outside of the training range. Curves always are.
+        Whether columns of numbers are constant outside of the training range; otherwise they go on with the slope
+        they have at its ends.
 
     Attributes
     ----------
@@ -159,28 +160,32 @@ class TableEncoder:
         return np.concatenate([[-1], np.repeat(np.arange(self.n_features), widths)]).astype(np.int32)
 
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
-        """Choose knots, levels, centers and scales; a row of weight w counts w times, but once in a number of rows."""
+        """Choose knots, levels, centers and scales.
+
+        A row of weight w counts as w rows wherever rows are counted (so weights should not sum to 1), and a row of
+        weight 0 as none: whole weights give, to the last bit, what repeating the rows gives, in any order.
+        """
         if sparse.issparse(X):
             return self._fit_sparse(read_sparse(X), sample_weight)
         table = read_table(X)
         _check_not_empty(table.shape)
-        rows, mass = _check_sample_weight(sample_weight, table.shape[0])
+        rows, mass = _weighted_rows(sample_weight, table.shape[0])
         self.columns = tuple(self._fit_columns(table, rows, mass))
         self.from_names, self.from_sparse = table.named, False
         return self
 
-    def _fit_columns(self, table: Table, rows: NDArray[np.intp] | None, mass: Floats | None) -> Iterator[Column]:
+    def _fit_columns(self, table: Table, rows: Rows, mass: Floats | None) -> Iterator[Column]:
         listed = listed_columns(self.categorical_features, table)
         self._check_linear(table, listed)
         by_dtype = isinstance(self.categorical_features, str)
         start = 1
         for i, name in enumerate(table.names):
-            cells = table.cells(i)
+            cells = table.cells(i, rows)
             if name not in self.linear and (listed[i] or is_category(cells, by_dtype)):
-                column = fit_category(cells, start, self.min_level_count, self.max_levels, rows)
+                column = fit_category(cells, start, self.min_level_count, self.max_levels, mass)
             else:
                 n_knots = 0 if name in self.linear else self.n_knots
-                column = fit_number(cells, start, n_knots if isinstance(n_knots, int) else None, self.clamp, rows, mass)
+                column = fit_number(cells, start, n_knots if isinstance(n_knots, int) else None, self.clamp, mass)
             start = column.stop
             yield column
 
@@ -196,8 +201,8 @@ class TableEncoder:
         _check_not_empty(csr.shape)
         if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
             raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
-        rows, mass = _check_sample_weight(sample_weight, csr.shape[0])
-        self.columns = fit_sparse(csr if rows is None else csr[rows], self.clamp, mass)
+        rows, mass = _weighted_rows(sample_weight, csr.shape[0])
+        self.columns = fit_sparse(csr[rows], self.clamp, mass)
         self.from_names, self.from_sparse = False, True
         return self
 
@@ -267,13 +272,10 @@ def _check_not_empty(shape: tuple[int, int]) -> None:
             raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _check_sample_weight(sample_weight: ArrayLike | None, rows: int) -> tuple[NDArray[np.intp] | None, Floats | None]:
-    """Rows of positive weight and these weights; None stands for all rows, evenly."""
+def _weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
+    """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
     if sample_weight is None:
-        return None, None
-    weights: Floats = np.asarray(sample_weight, np.float64)
-    check_finite(check_shape(weights, "sample_weight", (rows,)), "sample_weight")
-    if weights.min() < 0.0 or not weights.any():
-        raise ValueError(f"sample_weight must not be negative, nor zero in all rows; its minimum is {weights.min()}")
-    kept = np.flatnonzero(weights)
-    return kept, weights[kept]
+        return EVERY_ROW, None
+    weight = check_weight(sample_weight, rows)
+    order = np.argsort(weight)[np.count_nonzero(weight == 0.0) :]
+    return order, weight[order]

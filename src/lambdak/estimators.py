@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, check_weight
 from lambdak.fitting import SpectralEstimator
 from lambdak.losses import BinaryLog, Loss, Ordinal, Pinball, SoftmaxLog, make_loss
 
@@ -80,8 +81,10 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         eig_idx: int | None = None,
         shape: str | None = None,
         monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
+        alpha: float = 0.0,
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
@@ -89,14 +92,17 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
-            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst,
-            categorical_features=categorical_features, n_knots=n_knots, effort=effort, n_estimators=n_estimators,
-            max_iter=max_iter, early_stopping=early_stopping, validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change, tol=tol, verbose=verbose, random_state=random_state,
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.loss = loss
         self.quantile = quantile
@@ -117,14 +123,55 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
         return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, offset, held)
 
+    def partial_fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "theta_"):
+            return self.fit(X, y, sample_weight, offset=offset)
+        return self._go_on(X, self.loss_.check_target(_target(y)), sample_weight, offset)
+
     def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row."""
         raw = self._raw(X, offset)
         return self.loss_.predict(raw)
 
 
-class SpectralClassifier(ClassifierMixin, SpectralEstimator):
-    """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax."""
+class _Classifier(ClassifierMixin, SpectralEstimator):
+    """What the classifiers share: classes and their weights, partial_fit, and the most probable class."""
+
+    def __init__(
+        self,
+        *,
+        class_weight: Mapping[Any, float] | str | None = None,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.class_weight = class_weight
 
     def fit(
         self,
@@ -138,22 +185,39 @@ class SpectralClassifier(ClassifierMixin, SpectralEstimator):
         """Fit to a table and its classes."""
         target = _target(y)
         check_classification_targets(target)
-        self.classes_, codes = np.unique(target, return_inverse=True)
-        classes = len(self.classes_)
-        _require_two(self.classes_)
-        if classes > 2 and self.monotonic_cst is not None:
-            raise ValueError(
-                f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
-                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
-            )
-        loss: Loss = BinaryLog() if classes == 2 else SoftmaxLog(classes)
-        codes = codes.astype(np.float64) if classes == 2 else codes
-        held = None if X_val is None else (X_val, _codes(self.classes_, y_val).astype(codes.dtype))
-        return self._fit(X, codes, loss, sample_weight, None, held, neurons=1 if classes == 2 else classes)
+        if not (self.warm_start and hasattr(self, "theta_")):
+            self.classes_ = np.unique(target)
+            _require_two(self.classes_)
+        codes = _codes(self.classes_, target, "y")
+        held = None if X_val is None else (X_val, _codes(self.classes_, y_val, "y_val"))
+        weight = self._weighted(target, sample_weight)
+        return self._fit(X, codes, self._class_loss(), weight, None, held, self._n_neurons())
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
-        return self._raw(X)
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
+        target = _target(y)
+        if not hasattr(self, "theta_"):
+            self.classes_ = np.unique(target if classes is None else np.asarray(classes))
+            _require_two(self.classes_)
+            codes = _codes(self.classes_, target, "y")
+            weight = self._weighted(target, sample_weight)
+            return self._fit(X, codes, self._class_loss(), weight, None, None, self._n_neurons())
+        return self._go_on(X, _codes(self.classes_, target, "y"), self._weighted(target, sample_weight))
+
+    def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """The weight of a row times that of its class."""
+        if self.class_weight is None:
+            return sample_weight
+        own = 1.0 if sample_weight is None else check_weight(sample_weight, len(target))
+        return np.asarray(compute_sample_weight(self.class_weight, target) * own)
+
+    def _class_loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _n_neurons(self) -> int:
+        return 1
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class, (rows, classes)."""
@@ -164,6 +228,29 @@ class SpectralClassifier(ClassifierMixin, SpectralEstimator):
         """The most probable class of each row."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+
+class SpectralClassifier(_Classifier):
+    """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax.
+
+    ``class_weight`` is a dict or "balanced", as in scikit-learn; other settings as in :class:`SpectralRegressor`.
+    """
+
+    def _class_loss(self) -> Loss:
+        classes = len(self.classes_)
+        if classes > 2 and self.monotonic_cst is not None:
+            raise ValueError(
+                f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
+                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
+            )
+        return BinaryLog() if classes == 2 else SoftmaxLog(classes)
+
+    def _n_neurons(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
+        return self._raw(X)
 
 
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
@@ -186,8 +273,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         eig_idx: int | None = None,
         shape: str | None = None,
         monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
+        alpha: float = 0.0,
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
@@ -195,14 +284,17 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
-            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst,
-            categorical_features=categorical_features, n_knots=n_knots, effort=effort, n_estimators=n_estimators,
-            max_iter=max_iter, early_stopping=early_stopping, validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change, tol=tol, verbose=verbose, random_state=random_state,
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.quantiles = quantiles
 
@@ -220,6 +312,12 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
         return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, None, held)
 
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "theta_"):
+            return self.fit(X, y, sample_weight)
+        return self._go_on(X, self.loss_.check_target(_target(y)), sample_weight)
+
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""
         raw = self._raw(X)
@@ -235,38 +333,15 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         return self.predict_quantiles(X)[:, [0, -1]]
 
 
-class SpectralOrdinalClassifier(ClassifierMixin, SpectralEstimator):
+class SpectralOrdinalClassifier(_Classifier):
     """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
 
-    A column with a monotone constraint +1 never makes a higher class less likely.
+    The order is that of the sorted labels. A column with a monotone constraint +1 never makes a higher class less
+    likely. Settings as in :class:`SpectralClassifier`.
     """
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to a table and its classes, whose order is that of their sorted labels."""
-        target = _target(y)
-        check_classification_targets(target)
-        self.classes_, codes = np.unique(target, return_inverse=True)
-        _require_two(self.classes_)
-        held = None if X_val is None else (X_val, _codes(self.classes_, y_val))
-        return self._fit(X, codes, Ordinal(len(self.classes_)), sample_weight, None, held)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The probability of each class, (rows, classes)."""
-        raw = self._raw(X)
-        return self.loss_.predict(raw)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+    def _class_loss(self) -> Loss:
+        return Ordinal(len(self.classes_))
 
 
 def _target(y: ArrayLike | None) -> NDArray[Any]:
@@ -280,11 +355,13 @@ def _require_two(classes: NDArray[Any]) -> None:
         raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
 
 
-def _codes(classes: NDArray[Any], y_val: ArrayLike | None) -> NDArray[Any]:
-    """Positions of validation labels among the classes of y."""
-    labels = _target(y_val)
-    unknown = ~np.isin(labels, classes)
+def _codes(classes: NDArray[Any], labels: ArrayLike | None, name: str) -> NDArray[Any]:
+    """Positions of labels among the classes."""
+    target = _target(labels)
+    unknown = ~np.isin(target, classes)
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise ValueError(f"y_val must hold classes of y; got {labels[row]!r} at row {row}: y has {classes.tolist()}")
-    return np.searchsorted(classes, labels)
+        raise ValueError(
+            f"{name} must hold known classes; got {target[row]!r} at row {row}: they are {classes.tolist()}"
+        )
+    return np.searchsorted(classes, target)

@@ -1,4 +1,4 @@
-"""What the estimators share: encoding, scouts, the stack of models, the choice among them, prediction."""
+"""What the estimators share: encoding, scouts, the stack of models that is trained at once, and prediction."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak._checks import FloatArray, check_int
-from lambdak.coordinates import ConeCoordinates, FreeCoordinates, design_moments, free_ramps
-from lambdak.encode import TableEncoder
-from lambdak.ensemble import convex_weights
+from lambdak._checks import FloatArray, check_int, check_weight
+from lambdak.caps import steepest, swaps
+from lambdak.coordinates import design_moments
+from lambdak.encode import Design, TableEncoder
+from lambdak.initial import anchored, gapped
 from lambdak.losses import Loss, Ordinal
 from lambdak.packing import packed_size
 from lambdak.pencil import Pencil
-from lambdak.recipes import GRID, RECIPES, Recipe
-from lambdak.spectrum import spectral_norm
-from lambdak.train import Task, Trainer, evaluate
+from lambdak.plan import Plan
+from lambdak.recipes import MIDDLE, RECIPES, SCOUTS, Recipe, scout_turns
+from lambdak.runtime import threads
+from lambdak.tables import read_table
+from lambdak.train import Folds, Schedule, Task, Trainer, evaluate
+from lambdak.wishes import influence_caps, monotone_signs
 
-_DESIGN_COLUMNS = 1600  # wanted, where knots are ours to choose
-_MOST_DESIGN_COLUMNS = 2500  # the whitening of a stack keeps a square of them for every model
+_MOST_DESIGN_COLUMNS = 60_000
+_GENTLE = 0.3  # of the usual rate, where a fitted model goes on training
+_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 _PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
-_FEW_ROWS = 200  # below this, holding rows out costs more than it tells
-_MIDDLE = GRID.index((1.0, 3.0))  # where to stand when no row can tell
+_FEW_ROWS = 40  # below this, holding rows out costs more than it tells
+_MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
 
 
 class SpectralEstimator(BaseEstimator):
@@ -41,8 +48,10 @@ class SpectralEstimator(BaseEstimator):
         eig_idx: int | None = None,
         shape: str | None = None,
         monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
+        alpha: float = 0.0,
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
@@ -50,15 +59,19 @@ class SpectralEstimator(BaseEstimator):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.dim = dim
         self.eig_idx = eig_idx
         self.shape = shape
         self.monotonic_cst = monotonic_cst
+        self.max_influence = max_influence
         self.categorical_features = categorical_features
         self.n_knots = n_knots
+        self.alpha = alpha
         self.effort = effort
         self.n_estimators = n_estimators
         self.max_iter = max_iter
@@ -66,8 +79,12 @@ class SpectralEstimator(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    theta_: list[FloatArray]
 
     # ---- fitting ----------------------------------------------------------------------------------------------
 
@@ -80,11 +97,108 @@ class SpectralEstimator(BaseEstimator):
         offset: ArrayLike | None,
         validation: tuple[Any, NDArray[Any]] | None,
         neurons: int = 1,
+        partial: bool = False,
     ) -> Self:
-        recipe = self._recipe()
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
-        self.encoder_ = self._encoder(recipe, X).fit(X)
+        with threads(self.n_jobs), threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the kernel's
+            recipe, rng = self._recipe(), self._generator()
+            go_on = partial or (self.warm_start and hasattr(self, "theta_"))
+            task = self._task(X, y, loss, sample_weight, offset, neurons, recipe, go_on)
+            held = self._validation(task, validation)
+            if not go_on:
+                self.plan_ = self._plan(task)
+                self.places_ = self._scout(task, held, recipe, rng)
+            parameters = self.plan_.parameters(self.places_, self.dim_, neurons)
+            if go_on:
+                self._check_unchanged(recipe)
+                parameters.go_on_(self.theta_)
+            else:
+                parameters.start_(self._constants(task, self.dim_, recipe.members * neurons, rng), rng)
+            trainer = Trainer(task, parameters, rng, self._folds(task, held, recipe.members, rng), held)
+            epochs = _PARTIAL_EPOCHS if partial and self.max_iter is None else self.max_iter
+            self._run(trainer, recipe.schedule(len(task.design), epochs), go_on)
+        self.theta_ = trainer.theta
+        self.coef_ = parameters.exact(trainer.theta) if parameters.guarded else trainer.coef
+        self._centre_levels_(self.coef_)
+        self.weights_ = np.full(recipe.members, 1 / recipe.members)
+        return self
+
+    def _go_on(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, offset: ArrayLike | None = None) -> Self:
+        """Train the fitted members a little more, on these rows."""
+        return self._fit(X, y, self.loss_, sample_weight, offset, None, self.neurons_, partial=True)
+
+    def _check_unchanged(self, recipe: Recipe) -> None:
+        for name, now, then in (("dim", recipe.dim, self.dim_), ("n_estimators", recipe.members, len(self.weights_))):
+            if now != then:
+                raise ValueError(f"{name} must stay {then} where a fitted model goes on training; got {now}")
+
+    def _centre_levels_(self, coef: FloatArray) -> None:
+        """Move the mean matrix of each category to the constant, so that an unseen level, a zero, is average."""
+        for column in self.encoder_.columns:
+            if column.kind == "category":
+                rows = coef[:, column.start : column.stop]
+                share = self.plan_.moments.mean[column.start : column.stop].astype(coef.dtype)
+                mean = np.einsum("p,mpw->mw", share / max(share.sum(), 1e-30), rows)
+                rows -= mean[:, None]
+                coef[:, 0] += mean
+
+    def _recipe(self) -> Recipe:
+        if self.effort not in RECIPES:
+            raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {self.effort!r}")
+        if not 0 <= self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be in [0, 1); got {self.validation_fraction}")
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must not be negative; got {self.alpha}")
+        base = RECIPES[self.effort]
+        dim = base.dim if self.dim is None else check_int(self.dim, "dim", 1, 129)
+        members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
+        return replace(base, dim=dim, members=members, scout_dim=min(dim, base.scout_dim))
+
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _task(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        loss: Loss,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        neurons: int,
+        recipe: Recipe,
+        go_on: bool,
+    ) -> Task:
+        """The encoded table with its targets; fills in the attributes that the table decides, unless it goes on."""
+        weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+        if not go_on:
+            self._encode(X, weight, recipe)
+        design = self.encoder_.transform(X)
+        shift = _optional(offset, len(design), "offset")
+        if len(y) != len(design):
+            raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(y)}")
+        design, y, weight, shift = _merged(design, y, weight, shift)
+        if not go_on:
+            self.dim_, self.neurons_ = recipe.dim, neurons
+            loss = loss.resolved(y, weight, shift)
+            self.loss_, self.start_, self.scale_ = loss, loss.start(y, weight, shift), loss.scale(y, weight, shift)
+            self.indices_ = self._indices(loss, neurons, self.dim_)
+            self.anchors_ = (0.0,)
+            if len(self.indices_) > 1:  # the outputs differ by their eigenvalues alone, so that their order is certain
+                center = self.start_[len(self.start_) // 2]
+                self.anchors_ = tuple(((self.start_ - center) / self.scale_).tolist())
+                self.start_ = np.full_like(self.start_, center)
+        light = None if weight is None else weight.astype(np.float32)
+        return Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
+
+    def _encode(self, X: Any, weight: NDArray[np.float64] | None, recipe: Recipe) -> None:
+        if self.shape not in (None, "convex", "concave"):
+            raise ValueError(f"shape must be None, 'convex' or 'concave'; got {self.shape!r}")
+        # Whole weights count rows; others say how much a row matters, but it is one row all the same.
+        counts = None if weight is None else weight if (weight == np.floor(weight)).all() else np.sign(weight)
+        rows, width = X.shape if issparse(X) else read_table(X).shape
+        rows = rows if counts is None else int(counts.sum())
+        knots = recipe.n_knots(rows, width) if self.n_knots == "auto" else self.n_knots
+        encoder = TableEncoder(n_knots=knots, categorical_features=self.categorical_features, clamp=self.shape is None)
+        self.encoder_ = encoder.fit(X, counts)
         self.n_features_in_ = self.encoder_.n_features
         if self.encoder_.from_names:
             self.feature_names_in_ = np.asarray(self.encoder_.feature_names, dtype=object)
@@ -93,43 +207,14 @@ class SpectralEstimator(BaseEstimator):
                 f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "
                 f"together); got {self.encoder_.n_design}: choose among its columns, or lower n_knots"
             )
-        design = self.encoder_.transform(X)
-        weight = _check_weight(_optional(sample_weight, len(design), "sample_weight"))
-        shift = _optional(offset, len(design), "offset")
-        if len(y) != len(design):
-            raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(y)}")
-        self.dim_ = recipe.dim
-        self.signs_ = self._monotone_signs()
-        loss = loss.resolved(y, weight, shift)
-        self.loss_, self.start_, self.scale_ = loss, loss.start(y, weight, shift), loss.scale(y, weight, shift)
-        self.indices_ = self._indices(loss, neurons, self.dim_)
-        anchors = (0.0,)
-        if len(self.indices_) > 1:  # the outputs differ by their eigenvalues alone, so that their order is certain
-            center = self.start_[len(self.start_) // 2]
-            anchors = tuple(((self.start_ - center) / self.scale_).tolist())
-            self.start_ = np.full_like(self.start_, center)
-        whole = Task(design, y, weight, shift, loss, self.start_, self.scale_, self.indices_, neurons, anchors)
-        train, held = self._split(whole, validation, rng)
-        trainer = self._trainer(train, held, self._scout(train, held, recipe, rng), self.dim_, rng)
-        self._run(trainer, recipe, len(train.design))
-        self._choose(trainer, held, recipe, neurons)
-        return self
 
-    def _recipe(self) -> Recipe:
-        if self.effort not in RECIPES:
-            raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {self.effort!r}")
-        base = RECIPES[self.effort]
-        dim = base.dim if self.dim is None else check_int(self.dim, "dim", 1, 129)
-        members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
-        return replace(base, dim=dim, members=members)
-
-    def _encoder(self, recipe: Recipe, X: Any) -> TableEncoder:
-        if self.shape not in (None, "convex", "concave"):
-            raise ValueError(f"shape must be None, 'convex' or 'concave'; got {self.shape!r}")
-        wide = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-        auto = int(np.clip(_DESIGN_COLUMNS // max(wide, 1), 2, recipe.knots))  # fewer for wide tables
-        knots = 0 if self.shape else auto if self.n_knots == "auto" else self.n_knots
-        return TableEncoder(n_knots=knots, categorical_features=self.categorical_features, clamp=self.shape is None)
+    def _plan(self, task: Task) -> Plan:
+        columns = self.encoder_.columns
+        flip = -1 if isinstance(task.loss, Ordinal) else 1  # a larger cut-score means a smaller class
+        signs = {i: flip * sign for i, sign in monotone_signs(self.monotonic_cst, columns).items()}
+        caps = {i: cap / self.scale_ for i, cap in influence_caps(self.max_influence, columns).items()}
+        moments = design_moments(task.design, self.encoder_.n_design, task.weight)
+        return Plan(columns, moments, signs, self.shape, caps, self.alpha)
 
     def _indices(self, loss: Loss, neurons: int, dim: int) -> tuple[int, ...]:
         outputs = loss.n_outputs
@@ -145,84 +230,59 @@ class SpectralEstimator(BaseEstimator):
             return (dim // 2,)
         return (check_int(self.eig_idx, "eig_idx", 0, dim),)
 
-    def _monotone_signs(self) -> dict[int, int]:
-        """Column position → +1 or -1, from any of the spellings of ``monotonic_cst``."""
-        names, cst = self.encoder_.feature_names, self.monotonic_cst
-        if cst is None:
-            return {}
-        if isinstance(cst, str):
-            if cst not in ("increasing", "decreasing"):
-                raise ValueError(f"monotonic_cst must be 'increasing', 'decreasing', a dict or an array; got {cst!r}")
-            cst = [1 if cst == "increasing" else -1] * len(names)
-        if isinstance(cst, Mapping):
-            unknown = [name for name in cst if name not in names]
-            if unknown:
-                raise ValueError(f"monotonic_cst names columns that X does not have: {unknown}; X has {list(names)}")
-            cst = [cst.get(name, 0) for name in names]
-        if len(cst) != len(names):
-            raise ValueError(f"monotonic_cst must have {len(names)} entries, one per column; got {len(cst)}")
-        for name, column, sign in zip(names, self.encoder_.columns, cst, strict=True):
-            if sign not in (-1, 0, 1):
-                raise ValueError(f"monotonic_cst of column {name!r} must be -1, 0 or 1; got {sign!r}")
-            if sign and column.kind == "category":
-                raise ValueError(
-                    f"monotonic_cst of column {name!r} must be 0, because it is a category; got {sign}: give it as "
-                    "numbers if its levels are ordered"
-                )
-        return {i: int(sign) for i, sign in enumerate(cst) if sign}
+    def _constants(self, task: Task, dim: int, models: int, rng: np.random.Generator) -> FloatArray:
+        """A_0 of each model at the start: a gap around a single index, or a spectrum through several anchors."""
+        if len(task.indices) > 1:
+            return np.stack([anchored(dim, task.indices, self.anchors_, rng) for _ in range(models)])
+        return np.stack([gapped(0, dim, task.indices[0], random_state=rng)[0] for _ in range(models)])
 
-    def _split(
-        self, task: Task, validation: tuple[Any, NDArray[Any]] | None, rng: np.random.Generator
-    ) -> tuple[Task, Task | None]:
-        """Training rows and validation rows; with few rows, or fraction 0, there are no validation rows."""
-        if validation is not None:
-            if task.offset is not None:
-                raise ValueError("X_val has no offset of its own: leave it out, and rows of X are held out instead")
-            design = self.encoder_.transform(validation[0])
-            if len(validation[1]) != len(design):
-                raise ValueError(
-                    f"y_val must have {len(design)} entries, one per row of X_val; got {len(validation[1])}"
-                )
-            return task, replace(task, design=design, y=validation[1], weight=None, offset=None)
+    def _validation(self, task: Task, validation: tuple[Any, NDArray[Any]] | None) -> Task | None:
+        if validation is None:
+            return None
+        if task.offset is not None:
+            raise ValueError("X_val has no offset of its own: leave it out, and rows of X are held out instead")
+        design = self.encoder_.transform(validation[0])
+        if len(validation[1]) != len(design):
+            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(validation[1])}")
+        return replace(task, design=design, y=validation[1], weight=None, offset=None)
+
+    def _folds(
+        self, task: Task, held: Task | None, members: int, rng: np.random.Generator, larger: float = 1
+    ) -> Folds | None:
+        """Every member leaves out another fold, so that each is measured on rows it has not seen and all rows count."""
         rows = len(task.design)
-        if rows < _FEW_ROWS or not self.validation_fraction:
-            return task, None
-        order = rng.permutation(rows)
-        cut = max(int(rows * self.validation_fraction), 1)
-        return _subset(task, order[cut:]), _subset(task, order[:cut])
+        if held is not None or rows < _FEW_ROWS or not self.validation_fraction:
+            return None
+        folds = max(round(1 / (larger * self.validation_fraction)), 2)
+        return Folds((rng.permutation(rows) % folds).astype(np.int32), tuple(m % folds for m in range(members)))
 
     def _scout(
-        self, train: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator
+        self, task: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator
     ) -> list[tuple[float, float]]:
-        """Where on the grid of damping and decay the members should stand."""
-        if held is None:
-            return recipe.places([_MIDDLE] * 5)
-        dim = max(recipe.scout_dim, train.loss.n_outputs + 2 if len(train.indices) > 1 else 1)
-        small = self._indices(train.loss, train.neurons, dim)
-        scouts = self._trainer(replace(train, indices=small), replace(held, indices=small), list(GRID), dim, rng)
-        rows = len(train.design)
-        for _ in scouts.run(recipe.schedule(rows, recipe.scout_steps, None, None, 0.0)):
+        """Damping and decay of the members: those of the rung on which the scouts did best."""
+        rows = len(task.design)
+        folds = self._folds(task, held, 1, rng, larger=2)  # noise in the choice of a rung costs more than rows
+        if folds is None and held is None:
+            return recipe.places(MIDDLE)
+        turns = 1
+        if folds is not None:
+            turns = scout_turns(rows, int(folds.fold.max()) + 1, task.neurons)
+            folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(SCOUTS)).tolist()))
+        dim = max(recipe.scout_dim, task.loss.n_outputs + 2 if len(task.indices) > 1 else 1)
+        small = replace(task, indices=self._indices(task.loss, task.neurons, dim))
+        held = None if held is None else replace(held, indices=small.indices)
+        parameters = self.plan_.parameters(list(SCOUTS) * turns, dim, task.neurons)
+        parameters.start_(self._constants(small, dim, len(SCOUTS) * turns * task.neurons, rng), rng)
+        scouts = Trainer(small, parameters, rng, folds, held)
+        for _ in scouts.run(recipe.scout_schedule(rows, self.max_iter)):
             pass
-        return recipe.places(np.argsort(scouts.best).tolist())
+        return recipe.places(int(scouts.best.reshape(turns, -1, 2).mean(axis=(0, 2)).argmin()))
 
-    def _trainer(
-        self, train: Task, held: Task | None, places: list[tuple[float, float]], dim: int, rng: np.random.Generator
-    ) -> Trainer:
-        ladder = np.repeat(np.asarray(places), train.neurons, axis=0)
-        columns, n_design = self.encoder_.columns, self.encoder_.n_design
-        moments = design_moments(train.design, n_design, train.weight)
-        free = FreeCoordinates(free_ramps(columns, n_design, list(self.signs_)), moments, ladder[:, 0].tolist())
-        flip = -1 if isinstance(train.loss, Ordinal) else 1  # a larger cut-score means a smaller class
-        cones = [
-            ConeCoordinates(columns[i], flip * sign, moments, dim)
-            for i, sign in self.signs_.items()
-            if columns[i].n_ramps or columns[i].kind == "linear"
-        ]
-        return Trainer(train, held, free, cones, dim, ladder[:, 1].tolist(), rng)
-
-    def _run(self, trainer: Trainer, recipe: Recipe, rows: int) -> None:
-        patience = self.n_iter_no_change if self.early_stopping else None
-        schedule = recipe.schedule(rows, recipe.row_steps, self.max_iter, patience, self.tol)
+    def _run(self, trainer: Trainer, schedule: Schedule, go_on: bool) -> None:
+        if self.early_stopping:
+            schedule = replace(schedule, patience=self.n_iter_no_change, tol=self.tol)
+        if go_on:
+            schedule = replace(schedule, rate=_GENTLE * schedule.rate)
         events = []
         columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
         with Progress(*columns, TimeRemainingColumn(), disable=not self.verbose) as progress:
@@ -230,7 +290,7 @@ class SpectralEstimator(BaseEstimator):
             try:
                 for event in trainer.run(schedule):
                     events.append(event)
-                    progress.update(bar, advance=1, loss=f"loss {event.validation.min():.5g}")
+                    progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
             except KeyboardInterrupt:
                 if not events:
                     raise
@@ -238,19 +298,6 @@ class SpectralEstimator(BaseEstimator):
         self.n_iter_ = len(events)
         self.loss_curve_ = np.array([event.train for event in events])
         self.validation_curve_ = np.array([event.validation for event in events])
-
-    def _choose(self, trainer: Trainer, held: Task | None, recipe: Recipe, neurons: int) -> None:
-        models = len(trainer.coef) // neurons
-        weights = np.full(models, 1 / models)
-        task = held or trainer.task
-        if models > 1:
-            weights = convex_weights(
-                task, evaluate(trainer.coef, self.dim_, self.indices_, task.design), recipe.members
-            )
-        kept = np.flatnonzero(weights > 1e-3 * weights.max())
-        self.weights_ = weights[kept] / weights[kept].sum()
-        self.coef_ = np.concatenate([trainer.coef[m * neurons : (m + 1) * neurons] for m in kept])
-        self.neurons_ = neurons
 
     # ---- the fitted model -------------------------------------------------------------------------------------
 
@@ -264,36 +311,32 @@ class SpectralEstimator(BaseEstimator):
     def feature_strengths_(self) -> NDArray[np.float64]:
         """Proven bound on what each column can do: no change of it, however large, moves the raw score by more.
 
-        It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A linear column that
-        is not clamped counts by its training range.
+        It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A column that is
+        not clamped counts by its training range.
         """
         check_is_fitted(self)
         weights = np.repeat(self.weights_, self.neurons_)
         packed = self.coef_[..., : packed_size(self.dim_)].astype(np.float64)
         strengths = []
         for column in self.encoder_.columns:
-            rows = packed[:, column.start : column.stop]
-            if column.kind == "linear":
-                span = (column.high - column.low) / column.scale
-                rows = np.concatenate([np.zeros_like(rows[:, :1]), rows * span], axis=1)
-            first, second = np.triu_indices(rows.shape[1], 1)
-            norms = spectral_norm(rows[:, first] - rows[:, second]).max(axis=1, initial=0.0)
+            norms, _ = steepest(swaps(column), packed[:, column.start : column.stop])
             strengths.append(self.scale_ * (weights * norms).reshape(-1, self.neurons_).sum(axis=0).max())
         return np.array(strengths)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         check_is_fitted(self)
-        design = self.encoder_.transform(X)
-        shift = _optional(offset, len(design), "offset")
-        parts = []
-        for start in range(0, max(len(design), 1), _PREDICT_ROWS):
-            rows = np.arange(start, min(start + _PREDICT_ROWS, len(design)))
-            task = Task(
-                design.take(rows), rows, None, None if shift is None else shift[rows], self.loss_, self.start_,
-                self.scale_, self.indices_, self.neurons_,
-            )  # fmt: skip
-            raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
-            parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
+        with threads(self.n_jobs):
+            design = self.encoder_.transform(X, self.coef_.dtype)
+            shift = _optional(offset, len(design), "offset")
+            parts = []
+            for start in range(0, max(len(design), 1), _PREDICT_ROWS):
+                rows = np.arange(start, min(start + _PREDICT_ROWS, len(design)))
+                task = Task(
+                    design.take(rows), rows, None, None if shift is None else shift[rows], self.loss_, self.start_,
+                    self.scale_, self.indices_, self.neurons_,
+                )  # fmt: skip
+                raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
+                parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
         return np.concatenate(parts)
 
     def __sklearn_tags__(self) -> Any:
@@ -320,16 +363,17 @@ def _optional(values: ArrayLike | None, rows: int, name: str) -> FloatArray | No
     return array
 
 
-def _check_weight(weight: FloatArray | None) -> FloatArray | None:
-    if weight is not None and (weight < 0).any():
-        row = int(np.argmax(weight < 0))
-        raise ValueError(f"sample_weight must not be negative; got {weight[row]} at row {row}")
-    if weight is not None and not weight.any():
-        raise ValueError("sample_weight must have a positive entry; got zeros only: every row would be ignored")
-    return weight
-
-
-def _subset(task: Task, rows: NDArray[np.intp]) -> Task:
-    weight = None if task.weight is None else task.weight[rows]
-    offset = None if task.offset is None else task.offset[rows]
-    return replace(task, design=task.design.take(rows), y=task.y[rows], weight=weight, offset=offset)
+def _merged(
+    design: Design, y: NDArray[Any], weight: NDArray[np.float64] | None, offset: FloatArray | None
+) -> tuple[Design, NDArray[Any], NDArray[np.float64] | None, FloatArray | None]:
+    """The rows of a small table in an order of their own, equal rows as one: weights then are repetitions, exactly."""
+    if len(design) > _MERGED_ROWS:
+        return design, y, weight, offset
+    extra = [y.astype(np.float64), np.zeros(len(y)) if offset is None else offset]
+    table = np.column_stack([design.ids, design.weights, *extra])
+    mass = np.ones(len(y)) if weight is None else weight
+    table, first, where = np.unique(table[mass > 0], axis=0, return_index=True, return_inverse=True)
+    kept = np.flatnonzero(mass > 0)[first]
+    total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
+    merged = None if (total == 1).all() else total
+    return design.take(kept), y[kept], merged, None if offset is None else offset[kept]

@@ -1,6 +1,12 @@
-"""Knots of a curve: where the rows are, with one knot for every value that holds many of them."""
+"""Knots of a curve: where the rows are, with one knot for every value that holds many of them.
+
+Everything is computed from the distinct values and their mass, so that neither the order of the rows matters nor
+whether a row is repeated or weighs more.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +17,8 @@ ROWS_PER_KNOT = 40
 FEWEST_KNOTS, MOST_KNOTS = 4, 32
 
 
-def auto_knots(rows: int) -> int:
-    """clip(rows // 40, 4, 32), the number of knots that ``n_knots="auto"`` stands for.
+def auto_knots(rows: float) -> int:
+    """clip(rows // 40, 4, 32), the number of knots that ``n_knots="auto"`` stands for; rows count by their weight.
 
     >>> [auto_knots(rows) for rows in (10, 400, 10_000)]
     [4, 10, 32]
@@ -26,11 +32,13 @@ def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Flo
     >>> distinct(np.array([2.0, 1.0, 2.0]))
     (array([1., 2.]), array([1., 2.]))
     """
+    mass: NDArray[Any]
     if weights is None:
-        unique, counts = np.unique(values, return_counts=True)
-        return unique, counts.astype(np.float64)
-    unique, inverse = np.unique(values, return_inverse=True)
-    return unique, np.bincount(inverse, weights, len(unique)).astype(np.float64)
+        unique, mass = np.unique(values, return_counts=True)
+    else:
+        unique, inverse = np.unique(values, return_inverse=True)
+        mass = np.bincount(inverse, weights, len(unique))
+    return unique + 0.0, mass.astype(np.float64)  # -0.0 and 0.0 are one value: 0.0, whichever came first
 
 
 def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
@@ -78,8 +86,8 @@ def center_and_scale(values: Floats, mass: Floats) -> tuple[float, float]:
     """
     size = float(np.abs(values).max()) or 1.0  # squares of huge or tiny values would leave the range of a float
     share = mass / mass.sum()
-    center = float(share @ (values / size))
-    scale = float(np.sqrt(share @ (values / size - center) ** 2))
+    center = float((share * (values / size)).sum())  # a product of BLAS would depend on the number of threads
+    scale = float(np.sqrt((share * (values / size - center) ** 2).sum()))
     if len(values) == 1 or scale * size < np.finfo(np.float64).tiny:
         return float(np.clip(center * size, values[0], values[-1])), 1.0
     return center * size, scale * size

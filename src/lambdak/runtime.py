@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from types import ModuleType
 
@@ -91,3 +93,21 @@ def _from_environment() -> None:
 
 
 _from_environment()
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use so many threads for a while, in scikit-learn's spelling: None leaves it, -1 is every CPU, -2 all but one."""
+    if n_jobs is None:
+        yield
+        return
+    cpus = os.cpu_count() or 1
+    wanted = check_int(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1)
+    if wanted == 0:
+        raise ValueError("n_jobs must not be 0: None leaves the choice, -1 uses every CPU")
+    before = get_num_threads()
+    set_num_threads(wanted if wanted > 0 else max(cpus + 1 + wanted, 1))
+    try:
+        yield
+    finally:
+        set_num_threads(before)

@@ -1,7 +1,8 @@
 """Tables of any make, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
 
 ``read_table(X)`` looks at names and shape only; ``Table.cells(i)`` then reads one column as a 1-D array and says
-what its dtype takes it for: a number, a bool, a level (a category of numbers) or a text.
+what its dtype takes it for: a number, a bool, a level (a category of numbers) or a text. ``Table.cells(i, rows)``
+does so for some rows as if the others were not there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Complex, Integral, Real
 from typing import Any, NoReturn
@@ -17,6 +18,9 @@ from typing import Any, NoReturn
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+
+Rows = slice | NDArray[np.intp]
+EVERY_ROW = slice(None)
 
 # Beyond this, the difference of two values may overflow.
 LARGEST = float(np.finfo(np.float64).max) / 4
@@ -47,11 +51,15 @@ _ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text."""
+    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text.
+
+    ``rows`` are those of the table that the values come from.
+    """
 
     name: str
     values: NDArray[Any]
     kind: str
+    rows: Rows = field(default_factory=lambda: EVERY_ROW)
 
     def numbers(self) -> NDArray[np.float64]:
         """The column as finite float64 numbers, with NaN where a cell is missing."""
@@ -62,9 +70,10 @@ class Cells:
             result = np.array([self._number(key) for key in keys], np.float64)[codes]
         huge = np.abs(result) > LARGEST
         if huge.any():
-            row = int(np.argmax(huge))
+            cell = int(np.argmax(huge))
+            row = cell if isinstance(self.rows, slice) else self.rows[cell]
             raise ValueError(
-                f"column {self.name!r} contains infinity or a value too large; got {result[row]} in row {row}: "
+                f"column {self.name!r} contains infinity or a value too large; got {result[cell]} in row {row}: "
                 "replace it with NaN, which counts as missing, or with a finite cap"
             )
         return result
@@ -93,12 +102,20 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Names, shape and a reader of single columns; ``named`` tells whether the names are the user's."""
+    """Names, shape and a reader of single columns; ``named`` tells whether the names are the user's.
+
+    >>> read_table([[1, "a"], [2, "b"], [3, None]]).cells(0, np.array([2, 0])).numbers()
+    array([3., 1.])
+    """
 
     names: tuple[str, ...]
     named: bool
     shape: tuple[int, int]
-    cells: Callable[[int], Cells]
+    read: Callable[[int, Rows], Cells]
+
+    def cells(self, place: int, rows: Rows = EVERY_ROW) -> Cells:
+        """The column at ``place``, of these rows only: what other rows hold has no say in its kind."""
+        return replace(self.read(place, rows), rows=rows)
 
 
 def read_table(X: object) -> Table:
@@ -131,7 +148,7 @@ def _read_frame(X: Any) -> Table:
     frame = nw.from_native(X, eager_only=True)
     named = _are_names(labels)
     names = tuple(map(str, labels)) if named else position_names(len(labels))
-    return Table(names, named, frame.shape, lambda i: _series_cells(frame[:, i], names[i]))
+    return Table(names, named, frame.shape, lambda i, rows: _series_cells(frame[:, i][rows], names[i]))
 
 
 def _are_names(labels: Sequence[object]) -> bool:
@@ -193,7 +210,7 @@ def _read_array(X: Any) -> Table:
     if array.ndim > 2:
         raise ValueError(f"Found array with dim {array.ndim}, while dim <= 2 is required.")
     names = position_names(array.shape[1])
-    return Table(names, False, (array.shape[0], array.shape[1]), lambda i: _cells(names[i], array[:, i]))
+    return Table(names, False, (array.shape[0], array.shape[1]), lambda i, rows: _cells(names[i], array[rows, i]))
 
 
 def _cells(name: str, values: NDArray[Any], categorical: bool = False) -> Cells:

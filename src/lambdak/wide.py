@@ -14,7 +14,7 @@ from scipy import sparse
 
 from lambdak._checks import FloatArray
 from lambdak.columns import Column
-from lambdak.knots import Floats
+from lambdak.knots import Floats, distinct
 from lambdak.tables import LARGEST, position_names
 
 
@@ -27,6 +27,10 @@ def read_sparse(X: Any) -> Any:
     csr = sparse.csr_array(X, dtype=np.float64, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
+    return csr
+
+
+def _check_values(csr: Any) -> None:
     huge = np.abs(csr.data) > LARGEST
     if huge.any():
         cell = int(np.argmax(huge))
@@ -35,20 +39,18 @@ def read_sparse(X: Any) -> Any:
             f"column {name!r} contains infinity or a value too large; got {csr.data[cell]}: "
             "replace it with NaN, which counts as missing, or with a finite cap"
         )
-    return csr
 
 
 def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Column, ...]:
     """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs the rows."""
+    _check_values(csr)
     n_features = csr.shape[1]
-    gaps = np.isnan(csr.data)
-    missing = np.bincount(csr.indices[gaps], minlength=n_features) > 0
-    index, value = csr.indices[~gaps], csr.data[~gaps]
+    missing = np.bincount(csr.indices[np.isnan(csr.data)], minlength=n_features) > 0
+    index, value, mass = _distinct_cells(csr, mass)
     low, high = np.zeros(n_features), np.zeros(n_features)
     np.minimum.at(low, index, value)
     np.maximum.at(high, index, value)
-    share = np.ones(len(value)) if mass is None else np.repeat(mass, np.diff(csr.indptr))[~gaps]
-    scale = _root_mean_square(index, value, share, np.maximum(-low, high))
+    scale = _root_mean_square(index, value, mass, np.maximum(-low, high))
     start = 1 + np.arange(n_features) + np.cumsum(missing) - missing
     return tuple(
         Column(
@@ -67,10 +69,18 @@ def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Column, ...]
     )
 
 
-def _root_mean_square(index: NDArray[np.integer], value: Floats, share: Floats, size: Floats) -> Floats:
+def _distinct_cells(csr: Any, mass: Floats | None) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Column, value and mass of the distinct non-zeros, sorted: a sum over them does not depend on the rows' order."""
+    seen = ~np.isnan(csr.data)
+    cells = (csr.indices + 1j * csr.data)[seen]  # complex numbers are sorted by their real part first
+    unique, total = distinct(cells, None if mass is None else np.repeat(mass, np.diff(csr.indptr))[seen])
+    return unique.real.astype(np.intp), unique.imag, total
+
+
+def _root_mean_square(index: NDArray[np.intp], value: Floats, mass: Floats, size: Floats) -> Floats:
     size = np.where(size > 0.0, size, 1.0)  # squares of huge or tiny values would leave the range of a float
-    squares = np.bincount(index, share * (value / size[index]) ** 2, len(size))
-    total = np.bincount(index, share, len(size))
+    squares = np.bincount(index, mass * (value / size[index]) ** 2, len(size))
+    total = np.bincount(index, mass, len(size))
     return np.where(total > 0.0, size * np.sqrt(squares / np.where(total > 0.0, total, 1.0)), 1.0)
 
 
@@ -78,6 +88,7 @@ def sparse_rows(
     csr: Any, columns: tuple[Column, ...], dtype: np.dtype[np.floating]
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Slots (rows, 1 + most non-zeros of a row) of the constant and the non-zeros; id 0 with weight 0 pads a row."""
+    _check_values(csr)
     rows, lengths = csr.shape[0], np.diff(csr.indptr)
     ids = np.zeros((rows, 1 + int(lengths.max(initial=0))), np.int32)
     weights = np.zeros(ids.shape, dtype)

@@ -10,6 +10,7 @@ template <class T, int V>
 inline void gather_part(const int32_t* ids, const T* weights, int slots, int64_t stride, const T* coef, T* out) {
   Vec<T> sum[V] = {};
   for (int s = 0; s < slots; ++s) {
+    if (weights[s] == T(0)) continue;  // a value at a knot
     const T* const from = coef + ids[s] * stride;
     const Vec<T> weight = splat<T>(weights[s]);
 #pragma GCC unroll 8
@@ -19,17 +20,27 @@ inline void gather_part(const int32_t* ids, const T* weights, int slots, int64_t
   for (int v = 0; v < V; ++v) store<T>(out + v * W<T>, sum[v]);
 }
 
+// Calls work(V) for chunks of at most `most` vectors that add up to `count`, V as a constant: work(Chunk<8>{}), ...
+template <int V> struct Chunk {
+  static constexpr int size = V;
+};
+template <int most, class Work> inline void in_chunks(int count, Work work) {
+  int first = 0;
+  for (; first + most <= count; first += most) work(Chunk<most>{}, first);
+  if constexpr (most > 1)
+    if (first < count) in_chunks<most - 1>(count - first, [&](auto chunk, int c) { work(chunk, first + c); });
+}
+
 template <class T> void gather(const Design& design, int64_t begin, int64_t end, const void* coef, void* packed) {
   constexpr int w = W<T>;
   const T* const weights = static_cast<const T*>(design.weights);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t first = int64_t(design.rows[i]) * design.slots;
     T* const out = static_cast<T*>(packed) + (i - begin) * design.stride;
-    int c = 0;
-    for (; c + 8 * w <= design.stride; c += 8 * w)
-      gather_part<T, 8>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c, out + c);
-    for (; c < design.stride; c += w)
-      gather_part<T, 1>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c, out + c);
+    in_chunks<8>(design.stride / w, [&](auto chunk, int c) {
+      gather_part<T, chunk.size>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c * w,
+                                 out + c * w);
+    });
   }
 }
 
@@ -40,6 +51,7 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
     const int64_t first = int64_t(design.rows[i]) * design.slots;
     const T* const from = static_cast<const T*>(packed) + (i - begin) * design.stride;
     for (int s = 0; s < design.slots; ++s) {
+      if (weights[first + s] == T(0)) continue;
       T* const to = static_cast<T*>(coef) + design.ids[first + s] * int64_t(design.stride);
       const Vec<T> weight = splat<T>(weights[first + s]);
       for (int c = 0; c < design.stride; c += w) store<T>(to + c, load<T>(to + c) + weight * load<T>(from + c));
@@ -49,7 +61,7 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
 
 // Rows i0 .. i0+R-1 of out = left right, V vectors from column c on: the block is summed in registers.
 template <class T, int R, int V>
-inline void multiply_part(const T* left, const T* right, T* out, int inner, int width, int64_t i0, int c, int from, int to) {
+inline void multiply_part(const T* left, const T* right, T* out, int reach, int width, int64_t i0, int c, int from, int to) {
   Vec<T> sum[R][V] = {};
   for (int k = from; k < to; ++k) {
     Vec<T> b[V];
@@ -57,7 +69,7 @@ inline void multiply_part(const T* left, const T* right, T* out, int inner, int 
     for (int v = 0; v < V; ++v) b[v] = load<T>(right + int64_t(k) * width + c + v * W<T>);
 #pragma GCC unroll 6
     for (int r = 0; r < R; ++r) {
-      const Vec<T> a = splat<T>(left[(i0 + r) * inner + k]);
+      const Vec<T> a = splat<T>(left[(i0 + r) * reach + k - from]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[r][v] += a * b[v];
     }
@@ -69,30 +81,34 @@ inline void multiply_part(const T* left, const T* right, T* out, int inner, int 
 }
 
 template <class T, int R>
-inline void multiply_rows(const T* left, const T* right, T* out, int inner, int width, int64_t i0, const int32_t* spans) {
+inline void multiply_rows(const T* left, const T* right, T* out, int reach, int width, int64_t i0, const int32_t* spans) {
   constexpr int V = LAMBDAK_VECTOR_BYTES == 64 ? 4 : 2;
-  int from = inner, to = 0;
-  for (int64_t i = i0; i < i0 + R; ++i) {
-    from = spans[2 * i] < from ? spans[2 * i] : from;
-    to = spans[2 * i + 1] > to ? spans[2 * i + 1] : to;
-  }
-  int c = 0;
-  for (; c + V * W<T> <= width; c += V * W<T>) multiply_part<T, R, V>(left, right, out, inner, width, i0, c, from, to);
-  for (; c < width; c += W<T>) multiply_part<T, R, 1>(left, right, out, inner, width, i0, c, from, to);
+  const int from = spans[2 * i0];
+  int to = from;
+  for (int64_t i = i0; i < i0 + R; ++i) to = spans[2 * i + 1] > to ? spans[2 * i + 1] : to;
+  in_chunks<V>(width / W<T>, [&](auto chunk, int c) {
+    multiply_part<T, R, chunk.size>(left, right, out, reach, width, i0, c * W<T>, from, to);
+  });
 }
 
-// Rows begin .. end-1 of out (rows, width) = left (rows, inner) right (inner, width), width a multiple of `pad`;
-// spans (rows, 2) say between which columns a row of `left` can differ from zero.
+// Rows begin .. end-1 of out (rows, width) = left right, right (inner, width), width a multiple of `pad`. Row i of `left`
+// differs from zero between the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end.
 template <class T>
-void multiply(const void* left, const void* right, void* out, int inner, int width, const int32_t* spans, int64_t begin, int64_t end) {
+void multiply(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
   constexpr int R = LAMBDAK_VECTOR_BYTES == 64 ? 6 : 4;
   const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
-  int64_t i = begin;
-  for (; i + R <= end; i += R) multiply_rows<T, R>(a, b, static_cast<T*>(out), inner, width, i, spans);
-  for (; i < end; ++i) multiply_rows<T, 1>(a, b, static_cast<T*>(out), inner, width, i, spans);
+  for (int64_t i = begin; i < end;) {
+    bool alike = i + R <= end;
+    for (int r = 1; alike && r < R; ++r) alike = spans[2 * (i + r)] == spans[2 * i];
+    if (alike)
+      multiply_rows<T, R>(a, b, static_cast<T*>(out), reach, width, i, spans), i += R;
+    else
+      multiply_rows<T, 1>(a, b, static_cast<T*>(out), reach, width, i, spans), i += 1;
+  }
 }
 
-// One step of Adam with decoupled weight decay on `count` numbers: θ shrinks by `keep`, then moves by `rate`.
+// One step of Adam with decoupled weight decay on `count` numbers: θ, but for its first `spared` numbers, shrinks by
+// `keep`, then moves by `rate`.
 template <class T> void adam(const Adam& step, void* theta_, const void* grad_, void* first_, void* second_, int64_t count) {
   T *const theta = static_cast<T*>(theta_), *const first = static_cast<T*>(first_), *const second = static_cast<T*>(second_);
   const T* const grad = static_cast<const T*>(grad_);
@@ -104,7 +120,8 @@ template <class T> void adam(const Adam& step, void* theta_, const void* grad_, 
     const Vec<T> v = beta2 * load<T>(second + i) + (T(1) - beta2) * g * g;
     store<T>(first + i, m);
     store<T>(second + i, v);
-    store<T>(theta + i, keep * load<T>(theta + i) - rate * m / (vsqrt(v * correct) + tiny));
+    const T factor = i < step.spared ? T(1) : keep;
+    store<T>(theta + i, factor * load<T>(theta + i) - rate * m / (vsqrt(v * correct) + tiny));
   }
 }
 

@@ -41,6 +41,7 @@ constexpr int pad = 16;
 // Adam's numbers for one step: `rate` holds the correction of the first moment, `correct` that of the second.
 struct Adam {
   double beta1, beta2, rate, keep, correct, tiny;
+  int64_t spared;  // leading numbers that do not shrink, a multiple of `pad`
 };
 
 struct Kernel {
@@ -52,7 +53,7 @@ struct Kernel {
   void (*vjp)(const Job&, int64_t begin, int64_t end, void* scratch);     // the derivative through value and vector
   void (*gather[2])(const Design&, int64_t begin, int64_t end, const void* coef, void* packed);   // packed[i] = A(row i)
   void (*scatter[2])(const Design&, int64_t begin, int64_t end, const void* packed, void* coef);  // its transpose, added
-  void (*multiply[2])(const void* left, const void* right, void* out, int inner, int width, const int32_t* spans,
+  void (*multiply[2])(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans,
                       int64_t begin, int64_t end);
   void (*adam[2])(const Adam&, void* theta, const void* grad, void* first, void* second, int64_t count);
 };

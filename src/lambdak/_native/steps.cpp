@@ -153,40 +153,44 @@ void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Ou
   step.design.double_precision ? add(double{}) : add(float{});
 }
 
-// out (models, rows, width) = left (models, rows, inner) right (models, inner, width), all contiguous; spans (rows, 2)
-// say between which columns a row of `left` can differ from zero.
-void multiply(In left, In right, In spans, Out out) {
+// out (models, rows, width) = left[which] right, right (models, inner, width), all contiguous; spans (rows, 2) say between
+// which columns a row of the left factors can differ from zero; left (kinds, rows, reach) holds what is between them.
+void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out) {
   if (left.ndim() != 3 || right.ndim() != 3) throw nb::value_error("left and right must have three axes");
-  const int64_t models = int64_t(left.shape(0)), rows = int64_t(left.shape(1)), inner = int64_t(left.shape(2));
-  const int64_t width = int64_t(right.shape(2)), element = int64_t(left.itemsize());
-  const Array a = describe(left, "left", Axes::row_index_entry, {models, rows, inner}, left.dtype());
+  const int64_t kinds = int64_t(left.shape(0)), rows = int64_t(left.shape(1)), reach = int64_t(left.shape(2));
+  const int64_t models = int64_t(which.size());
+  const int64_t inner = int64_t(right.shape(1)), width = int64_t(right.shape(2)), element = int64_t(left.itemsize());
+  const Array a = describe(left, "left", Axes::row_index_entry, {kinds, rows, reach}, left.dtype());
   const Array b = describe(right, "right", Axes::row_index_entry, {models, inner, width}, left.dtype());
   const Array c = describe(out, "out", Axes::row_index_entry, {models, rows, width}, left.dtype());
+  for (int64_t kind : which)
+    if (kind < 0 || kind >= kinds) throw nb::value_error("which holds a left factor that does not exist");
   const bool contiguous = dense(left) && dense(right) && dense(out) && dense(spans);
   const Array span = describe(spans, "spans", Axes::row_entry, {rows, 2}, nb::dtype<int32_t>());
   const int32_t* const limits = static_cast<const int32_t*>(span.data);
   for (int64_t i = 0; contiguous && i < rows; ++i)
-    if (limits[2 * i] < 0 || limits[2 * i + 1] > inner) throw nb::value_error("spans must lie within left");
+    if (limits[2 * i] < 0 || limits[2 * i + 1] > inner || limits[2 * i + 1] - limits[2 * i] > reach)
+      throw nb::value_error("spans must lie within right, and be no longer than left");
   if (width % pad || !contiguous || !is_float(left.dtype())) throw nb::value_error("multiply needs contiguous arrays of padded width");
   const auto work = active->multiply[left.dtype() == nb::dtype<double>()];
   constexpr int64_t at_once = 48;
   const int64_t chunks = (rows + at_once - 1) / at_once;
-  const bool small = models * rows * inner * width < 200000;
+  const bool small = models * rows * reach * width < 200000;
   in_parallel(models * chunks, small ? 1 : num_threads.load(), 0, [&](int64_t task, void*) {
     const int64_t model = task / chunks, begin = task % chunks * at_once;
-    const auto of = [&](const Array& x, int64_t size) { return static_cast<char*>(x.data) + model * size * element; };
-    work(of(a, rows * inner), of(b, inner * width), of(c, rows * width), int(inner), int(width), limits, begin,
+    const auto of = [&](const Array& x, int64_t at, int64_t size) { return static_cast<char*>(x.data) + at * size * element; };
+    work(of(a, which[size_t(model)], rows * reach), of(b, model, inner * width), of(c, model, rows * width), int(reach), int(width), limits, begin,
          std::min(rows, begin + at_once));
   });
 }
 
 // One Adam step of every model of a stack; all arrays are (models, size), contiguous, size a multiple of `pad`.
 void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, std::vector<double> keep, double beta1, double beta2,
-          double correct, double tiny) {
+          double correct, double tiny, int64_t spared) {
   const int64_t models = int64_t(rate.size()), size = theta.ndim() == 2 ? int64_t(theta.shape(1)) : 0;
   const int64_t element = int64_t(theta.itemsize());
   const auto dtype = theta.dtype();
-  bool fits = keep.size() == rate.size() && size % pad == 0 && is_float(dtype);
+  bool fits = keep.size() == rate.size() && size % pad == 0 && spared % pad == 0 && is_float(dtype);
   describe(theta, "theta", Axes::row_entry, {models, size}, dtype), describe(grad, "grad", Axes::row_entry, {models, size}, dtype);
   describe(first, "first", Axes::row_entry, {models, size}, dtype), describe(second, "second", Axes::row_entry, {models, size}, dtype);
   fits = fits && dense(theta) && dense(grad) && dense(first) && dense(second);
@@ -194,7 +198,7 @@ void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, s
   const auto work = active->adam[dtype == nb::dtype<double>()];
   in_parallel(models, models * size < 20000 ? 1 : num_threads.load(), 0, [&](int64_t model, void*) {
     const auto of = [&](const void* data) { return const_cast<char*>(static_cast<const char*>(data)) + model * size * element; };
-    const Adam step{beta1, beta2, rate[size_t(model)], keep[size_t(model)], correct, tiny};
+    const Adam step{beta1, beta2, rate[size_t(model)], keep[size_t(model)], correct, tiny, spared};
     work(step, of(theta.data()), of(grad.data()), of(first.data()), of(second.data()), size);
   });
 }
@@ -206,9 +210,9 @@ void bind_steps(nb::module_& m) {
         nb::arg("value").noconvert(), nb::arg("vector").noconvert().none());
   m.def("backward", &backward, nb::arg("ids"), nb::arg("weights"), nb::arg("rows"), nb::arg("vector"), nb::arg("grad_value"),
         nb::arg("dim"), nb::arg("grad").noconvert());
-  m.def("multiply", &multiply, nb::arg("left"), nb::arg("right"), nb::arg("spans"), nb::arg("out").noconvert());
+  m.def("multiply", &multiply, nb::arg("left"), nb::arg("which"), nb::arg("right"), nb::arg("spans"), nb::arg("out").noconvert());
   m.def("adam", &adam, nb::arg("theta").noconvert(), nb::arg("grad"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
-        nb::arg("rate"), nb::arg("keep"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("correct"), nb::arg("tiny"));
+        nb::arg("rate"), nb::arg("keep"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("correct"), nb::arg("tiny"), nb::arg("spared"));
 }
 
 }  // namespace lambdak
