@@ -33,6 +33,7 @@ ORDER = [
     "categorical",
     "wide",
     "encode",
+    "levels",
     "losses",
     "_steps",
     "coordinates",

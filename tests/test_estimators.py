@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.packing import sym
 
 ALL = [SpectralRegressor, SpectralClassifier, SpectralQuantileRegressor, SpectralOrdinalClassifier]
 
@@ -219,6 +220,26 @@ def test_quantiles_never_cross_and_cover_what_they_should():
     assert width[1] > 1.5 * width[0]
 
 
+def test_steps_from_quantile_to_quantile_are_semidefinite(table):
+    X, y = table
+    model = SpectralQuantileRegressor((0.1, 0.3, 0.5, 0.9), effort="fast", n_estimators=3, random_state=0).fit(X, y)
+    for pencil in model.pencils_:
+        for step in np.diff(pencil.packed[-4:], axis=0):
+            assert np.linalg.eigvalsh(sym(step)).min() > -1e-12
+
+
+def test_several_quantiles_of_one_model_are_as_good_as_separate_models(table):
+    X, y = table
+    levels = (0.1, 0.5, 0.9)
+    together = SpectralQuantileRegressor(levels, random_state=0).fit(X[:2000], y[:2000]).predict_quantiles(X[2000:])
+    losses = []
+    for q, predicted in zip(levels, together.T, strict=True):
+        alone = SpectralRegressor("quantile", quantile=q, random_state=0).fit(X[:2000], y[:2000]).predict(X[2000:])
+        losses.append([np.maximum(q * e, (q - 1) * e).mean() for e in (y[2000:] - predicted, y[2000:] - alone)])
+    joint, separate = np.mean(losses, axis=0)
+    assert joint < 1.1 * separate
+
+
 def test_classifiers_reach_the_usual_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     assert cross_val_score(SpectralClassifier(effort="fast", random_state=0), X, y, cv=3).mean() > 0.94
@@ -386,7 +407,7 @@ def test_bad_targets_weights_and_offsets_are_named(table):
     with pytest.raises(ValueError, match="at least two classes"):
         SpectralClassifier().fit(X, np.zeros(3000))
     with pytest.raises(ValueError, match="dim must be at least 4"):
-        SpectralQuantileRegressor((0.1, 0.2, 0.3, 0.4), dim=3).fit(X, y)
+        SpectralOrdinalClassifier(dim=3).fit(X, np.arange(3000) % 5)
 
 
 def test_bad_validation_rows_and_weights_are_named(table):

@@ -181,17 +181,27 @@ class ConeCoordinates:
     together: hinges that all rise, or all fall.
     """
 
-    def __init__(self, column: Column, sign: int, moments: Moments, dim: int, spread: Float64Array) -> None:
+    def __init__(
+        self,
+        column: Column,
+        sign: int,
+        moments: Moments,
+        dim: int,
+        spread: Float64Array,
+        rises: Float64Array | None = None,
+    ) -> None:
+        """``rises`` (steps,) says how far each step goes at the start."""
         self._sign, self._dim, self._width = sign, dim, packed_size(dim)
         self.place = slice(column.start, column.start + len(spread))
         self._spread, self._mean = spread, moments.mean[self.place, None]
         self.size = spread.shape[1]
+        self._rises = np.full(self.size, _START_RISE / max(self.size, 1)) if rises is None else rises
 
     def start(self, models: int, rng: np.random.Generator) -> FloatArray:
         """Parameters (models, size, D): steps near small multiples of the identity, not all alike."""
         theta = 0.1 * rng.standard_normal((models, self.size, self._width))
         theta[..., np.cumsum(np.arange(1, self._dim + 1)) - 1] += 1
-        return np.asarray(np.sqrt(_START_RISE / max(self.size, 1)) * theta, np.float32)
+        return np.asarray(np.sqrt(self._rises)[:, None] * theta, np.float32)
 
     def add_(self, theta: FloatArray, coef: FloatArray) -> None:
         """Add to the column's rows of coef, and take their mean from the constant."""

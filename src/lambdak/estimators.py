@@ -309,6 +309,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = Pinball(tuple(float(q) for q in self.quantiles))
+        self.levels_ = loss.quantiles
         held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
         return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, None, held)
 
@@ -320,8 +321,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""
-        raw = self._raw(X)
-        return raw if raw.ndim == 2 else raw[:, None]
+        return self._raw(X)
 
     def predict(self, X: Any) -> FloatArray:
         """The middle one of the quantiles, (rows,): by default the median."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -20,8 +21,9 @@ from lambdak.caps import steepest, swaps
 from lambdak.coordinates import design_moments
 from lambdak.encode import Design, TableEncoder
 from lambdak.initial import anchored, gapped
-from lambdak.losses import Loss, Ordinal
-from lambdak.packing import packed_size
+from lambdak.levels import level_column, with_levels
+from lambdak.losses import LevelPinball, Loss, Ordinal
+from lambdak.packing import diagonal_indices, packed_size
 from lambdak.pencil import Pencil
 from lambdak.plan import Plan
 from lambdak.recipes import MIDDLE, RECIPES, SCOUTS, Recipe, scout_turns
@@ -34,6 +36,8 @@ _MOST_DESIGN_COLUMNS = 60_000
 _GENTLE = 0.3  # of the usual rate, where a fitted model goes on training
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 _PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
+_SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
+_CALIBRATION = 0.5  # of the shift that single members ask for: their mean, whose errors are smaller, needs less
 _FEW_ROWS = 40  # below this, holding rows out costs more than it tells
 _MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
 
@@ -85,6 +89,7 @@ class SpectralEstimator(BaseEstimator):
         self.n_jobs = n_jobs
 
     theta_: list[FloatArray]
+    levels_: tuple[float, ...] = ()  # of quantiles that one model predicts
 
     # ---- fitting ----------------------------------------------------------------------------------------------
 
@@ -120,6 +125,8 @@ class SpectralEstimator(BaseEstimator):
         self.coef_ = parameters.exact(trainer.theta) if parameters.guarded else trainer.coef
         self._centre_levels_(self.coef_)
         self.weights_ = np.full(recipe.members, 1 / recipe.members)
+        if self.levels_:
+            self._calibrate_(trainer)
         return self
 
     def _go_on(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, offset: ArrayLike | None = None) -> Self:
@@ -140,6 +147,22 @@ class SpectralEstimator(BaseEstimator):
                 mean = np.einsum("p,mpw->mw", share / max(share.sum(), 1e-30), rows)
                 rows -= mean[:, None]
                 coef[:, 0] += mean
+
+    def _calibrate_(self, trainer: Trainer) -> None:
+        """Shift the quantiles by what rows that a member has not seen ask for, in order, so that they cannot cross."""
+        raw, rows, task = trainer.unseen()
+        levels = len(self.levels_)
+        error = (task.y[rows][..., 0] - raw).reshape(-1, levels)
+        weight = (
+            None if task.weight is None else np.broadcast_to(task.weight[rows], raw.shape).reshape(-1, levels)[:, 0]
+        )
+        wanted = [
+            np.quantile(error[:, j], q, weights=weight, method="inverted_cdf") for j, q in enumerate(self.levels_)
+        ]
+        share = 1.0 if len(self.weights_) == 1 else _CALIBRATION
+        shift = share * isotonic_regression(np.asarray(wanted)) / self.scale_
+        level_rows = self.coef_[:, self.encoder_.n_design :]
+        level_rows[..., diagonal_indices(self.dim_)] += shift[:, None]
 
     def _recipe(self) -> Recipe:
         if self.effort not in RECIPES:
@@ -181,13 +204,23 @@ class SpectralEstimator(BaseEstimator):
             loss = loss.resolved(y, weight, shift)
             self.loss_, self.start_, self.scale_ = loss, loss.start(y, weight, shift), loss.scale(y, weight, shift)
             self.indices_ = self._indices(loss, neurons, self.dim_)
-            self.anchors_ = (0.0,)
-            if len(self.indices_) > 1:  # the outputs differ by their eigenvalues alone, so that their order is certain
-                center = self.start_[len(self.start_) // 2]
-                self.anchors_ = tuple(((self.start_ - center) / self.scale_).tolist())
-                self.start_ = np.full_like(self.start_, center)
+            # Several outputs differ by their eigenvalues or levels alone, so that their order is certain.
+            self.anchors_ = tuple(((self.start_ - np.median(self.start_)) / self.scale_).tolist())
+            if loss.n_outputs > 1 and neurons == 1:
+                self.start_ = np.full_like(self.start_, np.median(self.start_))
         light = None if weight is None else weight.astype(np.float32)
-        return Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
+        task = Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
+        return self._leveled(task) if self.levels_ else task
+
+    def _leveled(self, task: Task) -> Task:
+        """The same task with every row once for each quantile level."""
+        q, rows = len(self.levels_), len(task.design)
+        design = with_levels(task.design, self.encoder_.n_design, q)
+        y = np.column_stack([np.repeat(task.y, q), np.tile(self.levels_, rows)])
+        weight, offset = (None if part is None else np.repeat(part, q) for part in (task.weight, task.offset))
+        return replace(
+            task, design=design, y=y, weight=weight, offset=offset, loss=LevelPinball(), start=task.start[:1]
+        )
 
     def _encode(self, X: Any, weight: NDArray[np.float64] | None, recipe: Recipe) -> None:
         if self.shape not in (None, "convex", "concave"):
@@ -209,16 +242,23 @@ class SpectralEstimator(BaseEstimator):
             )
 
     def _plan(self, task: Task) -> Plan:
-        columns = self.encoder_.columns
+        columns, n_design, rises = list(self.encoder_.columns), self.encoder_.n_design, {}
         flip = -1 if isinstance(task.loss, Ordinal) else 1  # a larger cut-score means a smaller class
         signs = {i: flip * sign for i, sign in monotone_signs(self.monotonic_cst, columns).items()}
         caps = {i: cap / self.scale_ for i, cap in influence_caps(self.max_influence, columns).items()}
-        moments = design_moments(task.design, self.encoder_.n_design, task.weight)
-        return Plan(columns, moments, signs, self.shape, caps, self.alpha)
+        if self.levels_:
+            signs[len(columns)] = 1
+            rises[len(columns)] = np.maximum(np.diff(self.anchors_), _SMALLEST_RISE)
+            columns.append(level_column(self.levels_, n_design))
+            n_design = columns[-1].stop
+        moments = design_moments(task.design, n_design, task.weight)
+        return Plan(columns, moments, signs, self.shape, caps, self.alpha, rises)
 
     def _indices(self, loss: Loss, neurons: int, dim: int) -> tuple[int, ...]:
         outputs = loss.n_outputs
-        if outputs > 1 and neurons == 1:  # several eigenvalues of one pencil, away from its ends if there is room
+        if (
+            outputs > 1 and neurons == 1 and not self.levels_
+        ):  # several eigenvalues of one pencil, away from its ends if there is room
             if outputs > dim:
                 raise ValueError(f"dim must be at least {outputs}, one eigenvalue per output; got {dim}")
             inner = dim >= outputs + 2
@@ -244,17 +284,19 @@ class SpectralEstimator(BaseEstimator):
         design = self.encoder_.transform(validation[0])
         if len(validation[1]) != len(design):
             raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(validation[1])}")
-        return replace(task, design=design, y=validation[1], weight=None, offset=None)
+        held = replace(task, design=design, y=validation[1], weight=None, offset=None)
+        return self._leveled(held) if self.levels_ else held
 
     def _folds(
         self, task: Task, held: Task | None, members: int, rng: np.random.Generator, larger: float = 1
     ) -> Folds | None:
         """Every member leaves out another fold, so that each is measured on rows it has not seen and all rows count."""
-        rows = len(task.design)
-        if held is not None or rows < _FEW_ROWS or not self.validation_fraction:
+        rows, copies = len(task.design), max(len(self.levels_), 1)  # the copies of a row stay together
+        if held is not None or rows // copies < _FEW_ROWS or not self.validation_fraction:
             return None
         folds = max(round(1 / (larger * self.validation_fraction)), 2)
-        return Folds((rng.permutation(rows) % folds).astype(np.int32), tuple(m % folds for m in range(members)))
+        fold = np.repeat(rng.permutation(rows // copies) % folds, copies)
+        return Folds(fold.astype(np.int32), tuple(m % folds for m in range(members)))
 
     def _scout(
         self, task: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator
@@ -335,9 +377,11 @@ class SpectralEstimator(BaseEstimator):
                     design.take(rows), rows, None, None if shift is None else shift[rows], self.loss_, self.start_,
                     self.scale_, self.indices_, self.neurons_,
                 )  # fmt: skip
+                task = self._leveled(task) if self.levels_ else task
                 raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
                 parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
-        return np.concatenate(parts)
+        raw = np.concatenate(parts)
+        return raw.reshape(-1, len(self.levels_)) if self.levels_ else raw
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from lambdak.columns import Column
 from lambdak.coordinates import Block, ConeCoordinates, FreeCoordinates, Moments, Whitening, free_blocks, hinged, rising
 from lambdak.parameters import Parameters
 from lambdak.shrink import Shrinkage
+from lambdak.spectrum import Float64Array
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Plan:
     shape: str | None
     caps: Mapping[int, float]  # in units of eigenvalues
     alpha: float
+    rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
 
     def parameters(self, places: Sequence[tuple[float, float]], dim: int, neurons: int) -> Parameters:
         """Parameters of ``neurons`` pencils for each place, a pair of damping and decay."""
@@ -54,9 +56,9 @@ class Plan:
         cones = []
         for i in sorted([*self._rising, *self._bent]):
             column, sign = self.columns[i], self.signs.get(i, 0)
-            bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps else 0
+            bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps and i not in self.rises else 0
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
             spread = hinged(column, sign * bend) if bend else rising(column)
             if spread.shape[1]:
-                cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread))
+                cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread, self.rises.get(i)))
         return cones

@@ -2,59 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from lambdak._checks import FloatArray
-from lambdak.demo import CurveData, Gallery
+from lambdak.demo import Effect, Fan, Influence
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
-COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
+BLUE, ORANGE, GREEN, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00"
+_GREY, _DARK = "#8A8A8A", "#333333"
+_DPI = 110
 
 
-def save(drawn: Figure | Axes, path: Path) -> None:
-    """Write the figure to a file and close it."""
-    figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+def side_by_side(count: int) -> list[Axes]:
+    """Axes next to each other on one figure."""
+    _, axes = plt.subplots(1, count, figsize=(4.6 * count, 4.2), layout="constrained", squeeze=False)
+    return list(axes[0])
+
+
+def save(ax: Axes, path: Path) -> None:
+    """Write the figure that the Axes are on to a file, and close it."""
+    figure = ax.get_figure(root=True)
     if figure is None:
-        raise ValueError("drawn must be on a figure; got Axes that were removed from theirs")
-    figure.savefig(path, dpi=130)
+        raise ValueError("ax must be on a figure; got Axes that were removed from theirs")
+    figure.savefig(path, dpi=_DPI)
     plt.close(figure)
 
 
-def draw_gallery(data: Gallery) -> Figure:
-    """Each λ_k in its own axis, and all of them in one below."""
-    dim = len(data.values)
-    with plt.rc_context({"axes.spines.top": False, "axes.spines.right": False}):
-        figure = plt.figure(figsize=(max(7.5, 2.1 * dim), 6.2), layout="constrained")
-        grid = figure.add_gridspec(2, dim, height_ratios=[1, 1.7])
-        together = figure.add_subplot(grid[1, :])
-        for k, curve in enumerate(data.values):
-            colour = COLOURS[k % len(COLOURS)]
-            alone = figure.add_subplot(grid[0, k])
-            alone.plot(data.x, curve, color=colour, linewidth=2)
-            alone.set_title(f"$\\lambda_{k + 1}$")
-            alone.tick_params(labelsize=8)
-            together.plot(data.x, curve, color=colour, linewidth=2, label=f"$\\lambda_{k + 1}$")
-        together.legend(frameon=False, ncols=2)
-        together.set_xlabel("x")
-        figure.suptitle(data.title)
-    return figure
+def draw_effect(effect: Effect, ax: Axes | None = None) -> Axes:
+    """The change of every row as a thin line, their mean as a thick one, and the region that no row can leave."""
+    ax = ax or side_by_side(1)[0]
+    ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, linewidth=0, label="proven bounds")
+    ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
+    lines = ax.plot(effect.x, effect.change.T, color=_GREY, linewidth=0.4, alpha=0.35, rasterized=True)
+    lines[0].set_label(f"each of {len(effect.change)} rows")
+    ax.plot(effect.x, effect.change.mean(axis=0), color=BLUE, linewidth=2.5, label="mean")
+    asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
+    ax.set(xlabel=effect.column, ylabel="change of the prediction", title=f"{effect.column.split(' (')[0]}{asked}")
+    return _finished(ax, legend="upper left")
 
 
-def draw_fits(data: CurveData, fits: Mapping[int, FloatArray], ax: Axes | None = None) -> Axes:
-    """The sample, the true curve, and the fitted curve of each dim, with its distance from the truth."""
-    ax = ax or plt.subplots(figsize=(9, 5), layout="constrained")[1]
-    ax.scatter(data.x, data.y, s=4, color="#999999", alpha=0.35, linewidths=0, label="noisy sample")
-    ax.plot(data.grid, data.truth, color="black", linewidth=1.2, linestyle="--", label="truth")
-    for colour, (dim, curve) in zip(COLOURS, fits.items(), strict=False):
-        rmse = float(np.sqrt(np.mean((curve - data.truth) ** 2)))
-        ax.plot(data.grid, curve, color=colour, linewidth=2, label=f"dim {dim}: RMSE to truth {rmse:.3f}")
-    ax.set(xlabel="x", ylabel="y", title="One spectral neuron, λₖ(A₀ + xA₁), fitted to a noisy curve")
+def draw_influence(influences: Sequence[Influence], ax: Axes | None = None) -> Axes:
+    """A bar per column up to its proven bound, the strongest on top, and a dot at the largest change that was seen."""
+    ax = ax or plt.subplots(figsize=(8, 4.4), layout="constrained")[1]
+    ranked = sorted(influences, key=lambda influence: influence.proven)
+    proven, seen = np.array([[each.proven, each.seen] for each in ranked]).T
+    places = np.arange(len(ranked))
+    ax.barh(places, proven, color=[BLUE if each.sign else SKY for each in ranked], height=0.65)
+    ax.plot(seen, places, "o", color=ORANGE, markersize=7)
+    ax.set_yticks(places, [each.column for each in ranked])
+    return _finished(ax)
+
+
+def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
+    """Bands between matching quantiles, row by row, with what came true."""
+    ax = ax or plt.subplots(figsize=(8, 4.4), layout="constrained")[1]
+    rows = np.arange(len(fan.y))
+    return _finished(ax)
+
+
+def _finished(ax: Axes, legend: str = "best") -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc=legend, fontsize=9)
     return ax

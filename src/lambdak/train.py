@@ -196,12 +196,25 @@ class Trainer:
         weight = None if task.weight is None else task.weight[chosen]
         return task.loss.value(raw, task.y[chosen], weight)
 
-    def _keep_best(self) -> FloatArray:
-        """Measure every model, and keep the states that improved."""
+    def unseen(self) -> tuple[FloatArray, Rows | slice, Task]:
+        """Raw scores of the kept models on rows they have not trained on, which rows these are, and of which task.
+
+        Without validation rows and folds these are the training rows.
+        """
+        values, rows, task = self._measure(self.coef)
+        return task.raw(values, rows), rows, task
+
+    def _measure(self, coef: FloatArray) -> tuple[FloatArray, Rows | slice, Task]:
+        """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which task."""
         task, rows = self.validation or self.task, self._held
         each = None if rows is None else np.repeat(rows, task.neurons, axis=0)
-        values = evaluate(self.parameters.coef, self.parameters.dim, task.indices, task.design, each)
-        seen = task.losses(values, slice(None) if rows is None else rows)
+        values = evaluate(coef, self.parameters.dim, task.indices, task.design, each)
+        return values, slice(None) if rows is None else rows, task
+
+    def _keep_best(self) -> FloatArray:
+        """Measure every model, and keep the states that improved."""
+        values, rows, task = self._measure(self.parameters.coef)
+        seen = task.losses(values, rows)
         better = seen < self.best
         self.best = np.where(better, seen, self.best)
         models = np.repeat(better, task.neurons)

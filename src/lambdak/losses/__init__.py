@@ -10,7 +10,7 @@ looks at it once.
 from lambdak.losses._contract import Loss
 from lambdak.losses.classes import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.factory import make_loss
-from lambdak.losses.identity import AbsoluteError, Huber, Pinball, Quantile, SquaredError
+from lambdak.losses.identity import AbsoluteError, Huber, LevelPinball, Pinball, Quantile, SquaredError
 from lambdak.losses.loglink import Gamma, Poisson, Tweedie
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "BinaryLog",
     "Gamma",
     "Huber",
+    "LevelPinball",
     "Loss",
     "Ordinal",
     "Pinball",

@@ -163,6 +163,24 @@ class Pinball(_Robust):
         return _quantile(y - offset, weight, self.quantiles)
 
 
+@final
+@dataclass(frozen=True)
+class LevelPinball(_Robust):
+    """max(q e, (q − 1) e) with e = y − r, where every row has a level of its own: the target is (y, q), (..., 2)."""
+
+    name: ClassVar[str] = "pinball"
+
+    def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
+        error = y[..., 0] - raw
+        return np.maximum(y[..., 1] * error, (y[..., 1] - 1.0) * error)
+
+    def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
+        return np.asarray((raw > y[..., 0]) - y[..., 1], raw.dtype)
+
+    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+        return _quantile(y - offset, weight, 0.5)
+
+
 def _check_fraction(value: float, name: str) -> float:
     number = float(value)
     if not 0.0 < number < 1.0:
