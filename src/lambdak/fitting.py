@@ -171,7 +171,7 @@ class SpectralEstimator(BaseEstimator):
             raise ValueError(f"validation_fraction must be in [0, 1); got {self.validation_fraction}")
         if not self.alpha >= 0:
             raise ValueError(f"alpha must not be negative; got {self.alpha}")
-        base = RECIPES[self.effort]
+        base = RECIPES[self.effort].shaped() if self.shape else RECIPES[self.effort]
         dim = base.dim if self.dim is None else check_int(self.dim, "dim", 1, 129)
         members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
         return replace(base, dim=dim, members=members, scout_dim=min(dim, base.scout_dim))

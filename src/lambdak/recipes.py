@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from lambdak.train import Schedule
 # alike. The best rung differs between data sets by orders of magnitude: scouts, small models trained for a short time,
 # try all of them, and the members are trained on the rung where the scouts did best.
 LADDER = (
+    ((0.1, 0.3), (1.0, 0.1)),
     ((0.1, 1.0), (1.0, 0.3)),
     ((0.1, 3.0), (1.0, 1.0)),
     ((0.1, 6.0), (10.0, 0.6)),
@@ -20,7 +21,7 @@ LADDER = (
     ((10.0, 10.0), (100.0, 3.0)),
 )
 SCOUTS = tuple(place for rung in LADDER for place in rung)
-MIDDLE = 3  # the rung to stand on when no row can tell
+MIDDLE = 4  # the rung to stand on when no row can tell
 
 _EPOCHS_OF_ANY_TABLE = 9
 _RATE = 0.06
@@ -43,6 +44,10 @@ class Recipe:
     scout_dim: int
     scout_steps: int  # rows that a scout sees
     knots: int
+
+    def shaped(self) -> Recipe:
+        """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and patience."""
+        return replace(self, dim=3 * self.dim + 4, scout_dim=15, row_steps=3 * self.row_steps, knots=8)
 
     def places(self, rung: int) -> list[tuple[float, float]]:
         """(damping, decay) of each member."""
