@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from lambdak.recipes import LADDER, MIDDLE, RECIPES, SCOUTS, Recipe, scout_turns
+from lambdak.recipes import LADDER, MIDDLE, RECIPES, Recipe, scout_turns
 
 TABLES = [1, 10, 40, 300, 3_000, 30_000, 300_000, 3_000_000]
 RECIPE = Recipe(dim=9, members=5, row_steps=100_000, scout_dim=5, scout_steps=20_000, knots=30)
@@ -56,11 +56,13 @@ def test_members_take_the_places_of_a_rung_in_turns(rung):
     assert RECIPE.places(rung) == [first, second, first, second, first]
 
 
-def test_scouts_stand_on_all_places_of_the_ladder_rung_by_rung():
-    assert len(set(SCOUTS)) == len(SCOUTS)
-    assert [SCOUTS[2 * rung : 2 * rung + 2] for rung in range(len(LADDER))] == list(LADDER)
-    assert min(number for place in SCOUTS for number in place) > 0
+def test_rungs_are_pairs_of_positive_places_and_shaped_models_decay_less():
+    places = [place for rung in RECIPE.ladder for place in rung]
+    assert len(places) == 2 * len(LADDER) == len(set(places))
+    assert min(number for place in places for number in place) > 0
     assert MIDDLE in range(len(LADDER))
+    shaped = [place for rung in RECIPE.shaped().ladder for place in rung]
+    assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, places, strict=True))
 
 
 def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():

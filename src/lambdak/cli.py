@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import track
 from rich.table import Table
 
 from lambdak import demo as demonstration
-from lambdak._checks import FloatArray
-from lambdak.runtime import get_isa, get_num_threads, show_config
+from lambdak.runtime import show_config
 
-DIMS = (3, 7, 15)
-STEPS = 3000
-PICTURES = ("gallery-5x5.png", "gallery-6x6-psd.png", "noisy-curve.png")
+EFFORT = "balanced"
+FOLDS = 5
+PAIRS = 20_000
+DRAWN = (2, 8)  # body mass index, of which a sign is asked, and triglycerides, which are free
+PICTURES = ("effects.png", "influence.png", "quantiles.png")
 
 app = typer.Typer(
     help="The spectral neuron: one eigenvalue of a learned symmetric matrix, with guarantees you can read.",
@@ -35,69 +38,109 @@ def config() -> None:
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.", file_okay=False)] = Path("lambdak-demo"),
-    speed: Annotated[bool, typer.Option(help="Also time the kernel against LAPACK.")] = True,
 ) -> None:
-    """Draw the paper's galleries, fit a noisy curve with dims 3, 7 and 15, and time the kernel.
+    """Fit, score and explain scikit-learn's diabetes table, and count how often guarantees are broken.
 
-    Takes about ten seconds. Example: lambdak demo --out pictures
+    Takes about ten seconds and needs no network. Example: lambdak demo --out pictures
     """
+    plots = _plots()
+    if plots:
+        _make_folder(out)
+    table = demonstration.patients()
+    console.print(
+        f"{len(table.y)} patients, {len(table.names)} columns: {table.target}. Body mass index and blood pressure shall\n"
+        f"never lower the prediction: SpectralRegressor(monotonic_cst={list(table.signs)})"
+    )
+    _print_scores(_scores(table))
+    with console.status("fitting the whole table"):
+        model = demonstration.spectral(table, EFFORT).fit(table.X, table.y)
+        peer = demonstration.boosted().fit(table.X, table.y)
+    columns = demonstration.influences(model, peer, table, pairs=PAIRS)
+    influences = list(track(columns, "changing columns at random", len(table.names), console=console, transient=True))
+    _print_influences(influences)
+    with console.status("fitting quantiles"):
+        fan = demonstration.fan(table, rows=PAIRS, effort=EFFORT)
+    _print_quantiles(fan)
+    if plots:
+        effects = [demonstration.effect(model, table, column) for column in DRAWN]
+        _draw(plots, effects, influences, fan, out)
+    else:
+        console.print("Pictures need matplotlib: pip install 'lambdak\\[plot]'")
+
+
+def _plots() -> ModuleType | None:
+    """The drawing functions, if matplotlib is installed."""
     try:
         from lambdak import plots
-    except ImportError as error:
-        console.print("[red]The pictures need matplotlib:[/] pip install 'lambdak\\[plot]'")
-        raise typer.Exit(1) from error
+    except ImportError:
+        return None
+    return plots
+
+
+def _draw(
+    plots: ModuleType,
+    effects: Sequence[demonstration.Effect],
+    influences: Sequence[demonstration.Influence],
+    fan: demonstration.Fan,
+    out: Path,
+) -> None:
+    axes = plots.side_by_side(len(effects))
+    for effect, ax in zip(effects, axes, strict=True):
+        plots.draw_effect(effect, ax)
+    for ax, name in zip((axes[0], plots.draw_influence(influences), plots.draw_fan(fan)), PICTURES, strict=True):
+        plots.save(ax, out / name)
+    console.print(f"Pictures: {', '.join(PICTURES)} in {out}/", soft_wrap=True)
+
+
+def _make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         console.print(f"[red]--out must be a folder that can be made;[/] got {out}: {error.strerror}")
         raise typer.Exit(1) from error
-    data = demonstration.noisy_curve()
-    fits = _fit_all(data)
-    plots.save(plots.draw_gallery(demonstration.gallery(5, definite=False)), out / PICTURES[0])
-    plots.save(plots.draw_gallery(demonstration.gallery(6, definite=True)), out / PICTURES[1])
-    plots.save(plots.draw_fits(data, fits), out / PICTURES[2])
-    _print_fits(data, fits)
-    if speed:
-        _print_speed()
-    console.print(f"Pictures: {', '.join(PICTURES)} in {out}/", soft_wrap=True)
 
 
-def _fit_all(data: demonstration.CurveData) -> dict[int, FloatArray]:
-    """Fit each dim behind a progress bar; the fitted curves on the grid."""
-    fits = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[loss]}"), TimeRemainingColumn())
-    with Progress(*columns, console=console) as progress:
-        for dim in DIMS:
-            task = progress.add_task(f"fitting dim {dim:2d}", total=STEPS // 100, loss="")
-            for pencil in demonstration.fit_curve(data, dim, steps=STEPS):
-                rmse = float(np.sqrt(np.mean((pencil(data.x[:, None]) - data.y) ** 2)))
-                progress.update(task, advance=1, loss=f"train RMSE {rmse:.3f}")
-            fits[dim] = pencil(data.grid[:, None])
-    return fits
+def _scores(table: demonstration.Table) -> dict[str, list[demonstration.Score]]:
+    """The scores of each model, gathered behind a progress bar."""
+    found: dict[str, list[demonstration.Score]] = {}
+    models = demonstration.contestants(table, EFFORT)
+    fits = demonstration.scores(table, models, FOLDS)
+    for score in track(fits, "cross-validating", len(models) * FOLDS, console=console, transient=True):
+        found.setdefault(score.model, []).append(score)
+    return found
 
 
-def _print_fits(data: demonstration.CurveData, fits: dict[int, FloatArray]) -> None:
-    table = Table(title=f"A noisy curve (noise {demonstration.NOISE}), one spectral neuron", title_justify="left")
-    table.add_column("dim", justify="right")
-    table.add_column("RMSE to the true curve", justify="right")
-    for dim, curve in fits.items():
-        table.add_row(str(dim), f"{np.sqrt(np.mean((curve - data.truth) ** 2)):.4f}")
+def _print_scores(found: dict[str, list[demonstration.Score]]) -> None:
+    table = _table(f"Cross-validation, {FOLDS} folds", "", "R² on unseen rows", "seconds per fit")
+    for name, scores in found.items():
+        r2, seconds = np.array([[score.r2, score.seconds] for score in scores]).T
+        table.add_row(name, f"{r2.mean():.3f}", f"{np.median(seconds):.3f}")
     console.print(table)
 
 
-def _print_speed() -> None:
-    title = f"One eigenpair per matrix: microseconds per matrix (kernel: {get_isa()}, {get_num_threads()} threads)"
+def _print_influences(influences: Sequence[demonstration.Influence]) -> None:
+    names = ("column", "asked", "proven", "seen", "lambdak", "boosted trees")
+    table = _table(f"What a column can do, and falls among {PAIRS:,} pairs of rows in which it alone rises", *names)
+    for each in sorted(influences, key=lambda each: -each.proven):
+        falls = [f"{count:,}" for count in each.falls] if each.falls else ["", ""]
+        asked = "never lowers" if each.sign else ""
+        table.add_row(each.column, asked, f"{each.proven:.0f}", f"{each.seen:.0f}", *falls)
+    console.print(table)
+
+
+def _print_quantiles(fan: demonstration.Fan) -> None:
+    table = _table(f"Rows with crossing quantiles, among {PAIRS:,} random ones", "", "rows")
+    for name, count in zip(("lambdak", "boosted trees, one fit per quantile"), fan.crossings, strict=True):
+        table.add_row(name, f"{count:,}")
+    console.print(table)
+    console.print(f"{fan.inside.mean():.0%} of the held-out rows are inside of the 90 % band.")
+
+
+def _table(title: str, *names: str) -> Table:
     table = Table(title=title, title_justify="left")
-    for name in ("dim", "dtype", "lambdak, 1 thread", "LAPACK (numpy eigh)", "ratio", "lambdak, all threads"):
-        table.add_column(name, justify="right")
-    with console.status("timing the kernel against LAPACK"):
-        for dim in (5, 9, 15, 31):
-            for dtype in (np.float32, np.float64):
-                result = demonstration.kernel_speed(dim, dtype)
-                times = (result.one_thread, result.lapack, result.all_threads)
-                one, peer, many = (f"{1e6 * seconds / result.batch:.3f}" for seconds in times)
-                table.add_row(str(dim), result.dtype, one, peer, f"{result.lapack / result.one_thread:.0f}x", many)
-    console.print(table)
+    for i, name in enumerate(names):
+        table.add_column(name, justify="right" if i else "left")
+    return table
 
 
 def main() -> None:

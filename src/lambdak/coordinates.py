@@ -29,6 +29,7 @@ MOST_COVARIANCES = 2500
 
 # Moments only precondition: on a longer table a sample of this size serves.
 _SAMPLE = 16_000
+_AT_ONCE = 4_000
 
 # A mean variance below this is the rounding of a table that never varies.
 _VARIES = 1e-12
@@ -63,10 +64,13 @@ def design_moments(design: Design, n_design: int, weight: FloatArray | None = No
     mean = np.asarray(matrix.T @ rows).ravel()
     if n_design > MOST_COVARIANCES:
         return Moments(mean, np.asarray(matrix.power(2).T @ rows).ravel() - mean**2)
-    if n_design <= JOINT_RAMPS:
-        dense = matrix.toarray().astype(np.float32)
-        return Moments(mean, ((dense * rows[:, None].astype(np.float32)).T @ dense) - np.outer(mean, mean))
-    return Moments(mean, (matrix.multiply(rows[:, None]).T @ matrix).toarray() - np.outer(mean, mean))
+    dtype = np.float64 if len(sample) <= _AT_ONCE else np.float32  # single precision is enough where it saves time
+    matrix, rows = matrix.astype(dtype), rows.astype(dtype)[:, None]
+    second = np.zeros((n_design, n_design), dtype)
+    for first in range(0, len(sample), _AT_ONCE):
+        dense = matrix[first : first + _AT_ONCE].toarray()
+        second += (rows[first : first + _AT_ONCE] * dense).T @ dense
+    return Moments(mean, second - np.outer(mean, mean))
 
 
 @dataclass(frozen=True)

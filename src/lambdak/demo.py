@@ -6,11 +6,12 @@ Everything here is data; :mod:`lambdak.plots` draws it and the command line show
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
@@ -44,6 +45,7 @@ class Table:
     y: FloatArray
     names: tuple[str, ...]
     signs: tuple[int, ...]
+    target: str
 
 
 def patients() -> Table:
@@ -57,7 +59,8 @@ def patients() -> Table:
     bunch = load_diabetes(scaled=False)
     names = bunch.feature_names
     shown = tuple(_MEANING.get(name, name) for name in names)
-    return Table(bunch.data, bunch.target, shown, tuple(int(name in _RISING) for name in names))
+    signs = tuple(int(name in _RISING) for name in names)
+    return Table(bunch.data, bunch.target, shown, signs, "disease progression after one year")
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,13 @@ class Score:
     seconds: float
 
 
-def scores(table: Table, *, folds: int, effort: str) -> Iterator[Score]:
-    """Cross-validate our regressor beside boosted trees and a linear model, one fit after the other."""
-    models = {
-        "lambdak, bmi and bp never lower it": spectral(table, effort),
-        "boosted trees (HistGradientBoosting)": HistGradientBoostingRegressor(random_state=0),
-        "linear model": LinearRegression(),
-    }
+def contestants(table: Table, effort: str) -> dict[str, Any]:
+    """Our regressor, boosted trees and a linear model, not yet fitted."""
+    return {"lambdak": spectral(table, effort), "boosted trees": boosted(), "linear model": LinearRegression()}
+
+
+def scores(table: Table, models: Mapping[str, Any], folds: int) -> Iterator[Score]:
+    """Cross-validate the models, one fit after the other."""
     for train, test in KFold(folds, shuffle=True, random_state=0).split(table.X):
         for name, model in models.items():
             began = time.perf_counter()
@@ -89,19 +92,24 @@ def spectral(table: Table, effort: str) -> SpectralRegressor:
     return SpectralRegressor(monotonic_cst=table.signs, effort=effort, random_state=0)
 
 
+def boosted(**settings: Any) -> Any:
+    """scikit-learn's boosted trees, not yet fitted."""
+    return HistGradientBoostingRegressor(random_state=0, **settings)
+
+
 @dataclass(frozen=True)
 class Influence:
     """What a change of one column alone can do to a prediction, and what random changes of it did.
 
-    ``falls`` counts the predictions that fell although the column rose, of our model and of the boosted trees.
+    ``falls`` counts the predictions that fell although the column rose, of our model and of a peer; it is None where
+    nothing was asked of the column.
     """
 
     column: str
     sign: int
     proven: float
     seen: float
-    falls: int
-    peer_falls: int
+    falls: tuple[int, int] | None
 
 
 def influences(model: SpectralRegressor, peer: Any, table: Table, *, pairs: int) -> Iterator[Influence]:
@@ -112,10 +120,13 @@ def influences(model: SpectralRegressor, peer: Any, table: Table, *, pairs: int)
         high = low.copy()
         ends = np.sort(rng.uniform(table.X[:, i].min(), table.X[:, i].max(), (pairs, 2)), axis=1)
         low[:, i], high[:, i] = ends.T
-        ours, theirs = (which.predict(high) - which.predict(low) for which in (model, peer))
-        falls, peer_falls = (int((change < -_ROUNDING).sum()) for change in (ours, theirs))
-        seen = float(np.abs(ours).max())
-        yield Influence(table.names[i], table.signs[i], float(proven), seen, falls, peer_falls)
+        change = model.predict(high) - model.predict(low)
+        falls = (_falls(change), _falls(peer.predict(high) - peer.predict(low))) if table.signs[i] else None
+        yield Influence(table.names[i], table.signs[i], float(proven), float(np.abs(change).max()), falls)
+
+
+def _falls(change: FloatArray) -> int:
+    return int((change < -_ROUNDING).sum())
 
 
 @dataclass(frozen=True)
@@ -142,15 +153,14 @@ class Effect:
 
 def effect(model: SpectralRegressor, table: Table, column: int, *, points: int = 81) -> Effect:
     """The effect of one column on every row of the table, with its proven bounds."""
-    middle = np.median(table.X[:, column])
-    x = np.linspace(table.X[:, column].min(), table.X[:, column].max(), points)
-    x = np.sort(np.append(x, middle))
+    values = table.X[:, column]
+    x = np.sort([*np.linspace(values.min(), values.max(), points), np.median(values)])
+    middle = int(np.searchsorted(x, np.median(values)))
     rows = np.repeat(table.X[:, None], len(x), axis=1)  # (rows, points, columns)
     rows[..., column] = x
     predicted = model.predict(rows.reshape(-1, table.X.shape[1])).reshape(rows.shape[:2])
-    low, high = _moves(model, rows[0], int(np.searchsorted(x, middle)))
-    start = predicted[:, [np.searchsorted(x, middle)]]
-    return Effect(table.names[column], table.signs[column], x, predicted - start, low, high)
+    low, high = _moves(model, rows[0], middle)
+    return Effect(table.names[column], table.signs[column], x, predicted - predicted[:, [middle]], low, high)
 
 
 def _moves(model: SpectralRegressor, rows: FloatArray, reference: int) -> FloatArray:
@@ -163,23 +173,22 @@ def _moves(model: SpectralRegressor, rows: FloatArray, reference: int) -> FloatA
 
 @dataclass(frozen=True)
 class Fan:
-    """Quantiles of rows that were held out, in the order of their medians, and how often quantiles cross.
+    """Quantiles of rows that were held out, in the order of their medians, and how often quantiles cross anywhere.
 
     ``crossings`` counts the random rows on which some quantile lies above a higher one, of our model and of boosted
     trees that were fitted quantile by quantile.
     """
 
+    target: str
     levels: tuple[float, ...]
     quantiles: FloatArray  # (rows, levels)
     y: FloatArray
-    rows: int
-    crossings: int
-    peer_crossings: int
+    crossings: tuple[int, int]
 
     @property
-    def inside(self) -> float:
-        """Share of the held-out rows between the lowest and the highest quantile."""
-        return float(((self.quantiles[:, 0] <= self.y) & (self.y <= self.quantiles[:, -1])).mean())
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of the held-out rows came out between the lowest and the highest quantile."""
+        return np.asarray((self.quantiles[:, 0] <= self.y) & (self.y <= self.quantiles[:, -1]))
 
 
 def fan(table: Table, *, rows: int, effort: str, levels: Sequence[float] = LEVELS) -> Fan:
@@ -187,13 +196,13 @@ def fan(table: Table, *, rows: int, effort: str, levels: Sequence[float] = LEVEL
     train_X, test_X, train_y, test_y = train_test_split(table.X, table.y, test_size=1 / 3, random_state=0)
     model = SpectralQuantileRegressor(levels, monotonic_cst=table.signs, effort=effort, random_state=0)
     model.fit(train_X, train_y)
-    peers = [HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=0) for q in levels]
+    peers = [boosted(loss="quantile", quantile=q) for q in levels]
     anywhere = np.random.default_rng(0).uniform(table.X.min(axis=0), table.X.max(axis=0), (rows, table.X.shape[1]))
-    boosted = np.column_stack([peer.fit(train_X, train_y).predict(anywhere) for peer in peers])
+    apart = np.column_stack([peer.fit(train_X, train_y).predict(anywhere) for peer in peers])
     quantiles = model.predict_quantiles(test_X)
     order = np.argsort(quantiles[:, len(levels) // 2])
-    ours, theirs = (_crossings(values) for values in (model.predict_quantiles(anywhere), boosted))
-    return Fan(tuple(levels), quantiles[order], test_y[order], rows, ours, theirs)
+    crossings = (_crossings(model.predict_quantiles(anywhere)), _crossings(apart))
+    return Fan(table.target, tuple(levels), quantiles[order], test_y[order], crossings)
 
 
 def _crossings(quantiles: FloatArray) -> int:

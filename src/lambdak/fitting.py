@@ -26,14 +26,14 @@ from lambdak.losses import LevelPinball, Loss, Ordinal
 from lambdak.packing import diagonal_indices, packed_size
 from lambdak.pencil import Pencil
 from lambdak.plan import Plan
-from lambdak.recipes import MIDDLE, RECIPES, SCOUTS, Recipe, scout_turns
+from lambdak.recipes import MIDDLE, RECIPES, Recipe, scout_turns
 from lambdak.runtime import threads
 from lambdak.tables import read_table
 from lambdak.train import Folds, Schedule, Task, Trainer, evaluate
 from lambdak.wishes import influence_caps, monotone_signs
 
 _MOST_DESIGN_COLUMNS = 60_000
-_GENTLE = 0.3  # of the usual rate, where a fitted model goes on training
+_GENTLE = 0.1  # of the usual rate, where a fitted model goes on training
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 _PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
 _SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
@@ -302,19 +302,19 @@ class SpectralEstimator(BaseEstimator):
         self, task: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator
     ) -> list[tuple[float, float]]:
         """Damping and decay of the members: those of the rung on which the scouts did best."""
-        rows = len(task.design)
+        rows, places = len(task.design), [place for rung in recipe.ladder for place in rung]
         folds = self._folds(task, held, 1, rng, larger=2)  # noise in the choice of a rung costs more than rows
         if folds is None and held is None:
             return recipe.places(MIDDLE)
         turns = 1
         if folds is not None:
             turns = scout_turns(rows, int(folds.fold.max()) + 1, task.neurons)
-            folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(SCOUTS)).tolist()))
+            folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(places)).tolist()))
         dim = max(recipe.scout_dim, task.loss.n_outputs + 2 if len(task.indices) > 1 else 1)
         small = replace(task, indices=self._indices(task.loss, task.neurons, dim))
         held = None if held is None else replace(held, indices=small.indices)
-        parameters = self.plan_.parameters(list(SCOUTS) * turns, dim, task.neurons)
-        parameters.start_(self._constants(small, dim, len(SCOUTS) * turns * task.neurons, rng), rng)
+        parameters = self.plan_.parameters(places * turns, dim, task.neurons)
+        parameters.start_(self._constants(small, dim, len(places) * turns * task.neurons, rng), rng)
         scouts = Trainer(small, parameters, rng, folds, held)
         for _ in scouts.run(recipe.scout_schedule(rows, self.max_iter)):
             pass

@@ -12,14 +12,16 @@ from matplotlib.axes import Axes
 from lambdak.demo import Effect, Fan, Influence
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
-BLUE, ORANGE, GREEN, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00"
-_GREY, _DARK = "#8A8A8A", "#333333"
-_DPI = 110
+BLUE, SKY, RED = "#0072B2", "#56B4E9", "#D55E00"
+GREY, DARK = "#8A8A8A", "#333333"
+_DPI = 100
+_MOST_LINES = 40
+_ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
-def side_by_side(count: int) -> list[Axes]:
-    """Axes next to each other on one figure."""
-    _, axes = plt.subplots(1, count, figsize=(4.6 * count, 4.2), layout="constrained", squeeze=False)
+def side_by_side(count: int, size: tuple[float, float] = (4.6, 4.2)) -> list[Axes]:
+    """Axes of this size, in inches, next to each other on one figure."""
+    _, axes = plt.subplots(1, count, figsize=(size[0] * count, size[1]), layout="constrained", squeeze=False)
     return list(axes[0])
 
 
@@ -33,38 +35,57 @@ def save(ax: Axes, path: Path) -> None:
 
 
 def draw_effect(effect: Effect, ax: Axes | None = None) -> Axes:
-    """The change of every row as a thin line, their mean as a thick one, and the region that no row can leave."""
+    """The change of single rows as thin lines, that of all as a thick one, and the region that no row can leave."""
     ax = ax or side_by_side(1)[0]
-    ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, linewidth=0, label="proven bounds")
+    ax.fill_between(
+        effect.x, effect.low, effect.high, color=SKY, alpha=0.25, linewidth=0, label="proven: no row leaves"
+    )
     ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
-    lines = ax.plot(effect.x, effect.change.T, color=_GREY, linewidth=0.4, alpha=0.35, rasterized=True)
-    lines[0].set_label(f"each of {len(effect.change)} rows")
-    ax.plot(effect.x, effect.change.mean(axis=0), color=BLUE, linewidth=2.5, label="mean")
-    asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
+    shown = effect.change[:: -(-len(effect.change) // _MOST_LINES)]
+    lines = ax.plot(effect.x, shown.T, color=GREY, linewidth=0.6, alpha=0.5)
+    lines[0].set_label(f"{len(shown)} single rows")
+    ax.plot(effect.x, effect.change.mean(axis=0), color=BLUE, linewidth=2.5, label="mean of all rows")
+    asked = {1: ": prediction never falls", -1: ": prediction never rises", 0: ": free"}[effect.sign]
     ax.set(xlabel=effect.column, ylabel="change of the prediction", title=f"{effect.column.split(' (')[0]}{asked}")
-    return _finished(ax, legend="upper left")
+    return _finished(ax, "upper left")
 
 
 def draw_influence(influences: Sequence[Influence], ax: Axes | None = None) -> Axes:
     """A bar per column up to its proven bound, the strongest on top, and a dot at the largest change that was seen."""
-    ax = ax or plt.subplots(figsize=(8, 4.4), layout="constrained")[1]
+    ax = ax or _wide()
     ranked = sorted(influences, key=lambda influence: influence.proven)
-    proven, seen = np.array([[each.proven, each.seen] for each in ranked]).T
     places = np.arange(len(ranked))
-    ax.barh(places, proven, color=[BLUE if each.sign else SKY for each in ranked], height=0.65)
-    ax.plot(seen, places, "o", color=ORANGE, markersize=7)
-    ax.set_yticks(places, [each.column for each in ranked])
-    return _finished(ax)
+    ax.barh(places, [each.proven for each in ranked], color=SKY, height=0.6, label="proven: no change does more")
+    ax.plot([each.seen for each in ranked], places, "o", color=RED, markersize=6, label="largest change that was seen")
+    names = [f"{each.column}{_ARROWS[each.sign]}" for each in ranked]
+    ax.set_yticks(places, names)
+    ax.set(xlabel="change of the prediction, when this column alone changes", title="What each column can do")
+    return _finished(ax, "lower right")
 
 
 def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
-    """Bands between matching quantiles, row by row, with what came true."""
-    ax = ax or plt.subplots(figsize=(8, 4.4), layout="constrained")[1]
-    rows = np.arange(len(fan.y))
-    return _finished(ax)
+    """Bands between quantiles of opposite levels, row after row, and what came true."""
+    ax = ax or _wide()
+    rows, last = np.arange(len(fan.y)), len(fan.levels) - 1
+    for i in range(len(fan.levels) // 2):
+        share = f"{100 * (fan.levels[last - i] - fan.levels[i]):.0f} % of the rows should be inside"
+        edges = fan.quantiles[:, [i, last - i]].T
+        ax.fill_between(rows, *edges, step="mid", color=SKY, alpha=0.35 + 0.3 * i, linewidth=0, label=share)
+    ax.step(rows, fan.quantiles[:, len(fan.levels) // 2], where="mid", color=BLUE, linewidth=2, label="median")
+    inside = (fan.quantiles[:, 0] <= fan.y) & (fan.y <= fan.quantiles[:, -1])
+    for which, marker, colour, name in ((inside, "o", DARK, "came true"), (~inside, "X", RED, "came true, outside")):
+        ax.plot(rows[which], fan.y[which], marker, color=colour, markersize=4 if marker == "o" else 7, label=name)
+    ax.set(
+        xlabel="held-out rows, by predicted median", ylabel="disease after one year", title="Quantiles that never cross"
+    )
+    return _finished(ax, "upper left")
 
 
-def _finished(ax: Axes, legend: str = "best") -> Axes:
+def _wide() -> Axes:
+    return side_by_side(1, (9.2, 4.4))[0]
+
+
+def _finished(ax: Axes, legend: str) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc=legend, fontsize=9)
     return ax

@@ -12,7 +12,6 @@ from lambdak.train import Schedule
 # alike. The best rung differs between data sets by orders of magnitude: scouts, small models trained for a short time,
 # try all of them, and the members are trained on the rung where the scouts did best.
 LADDER = (
-    ((0.1, 0.3), (1.0, 0.1)),
     ((0.1, 1.0), (1.0, 0.3)),
     ((0.1, 3.0), (1.0, 1.0)),
     ((0.1, 6.0), (10.0, 0.6)),
@@ -20,8 +19,7 @@ LADDER = (
     ((10.0, 3.0), (100.0, 1.0)),
     ((10.0, 10.0), (100.0, 3.0)),
 )
-SCOUTS = tuple(place for rung in LADDER for place in rung)
-MIDDLE = 4  # the rung to stand on when no row can tell
+MIDDLE = 3  # the rung to stand on when no row can tell
 
 _EPOCHS_OF_ANY_TABLE = 9
 _RATE = 0.06
@@ -44,14 +42,20 @@ class Recipe:
     scout_dim: int
     scout_steps: int  # rows that a scout sees
     knots: int
+    ease: float = 1.0  # of the decays of the ladder
 
     def shaped(self) -> Recipe:
         """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and patience."""
-        return replace(self, dim=3 * self.dim + 4, scout_dim=15, row_steps=3 * self.row_steps, knots=8)
+        return replace(self, dim=3 * self.dim + 4, scout_dim=15, row_steps=3 * self.row_steps, knots=8, ease=0.3)
+
+    @property
+    def ladder(self) -> list[list[tuple[float, float]]]:
+        """Rungs of two places, (damping, decay), from weak to strong regularisation."""
+        return [[(damping, self.ease * decay) for damping, decay in rung] for rung in LADDER]
 
     def places(self, rung: int) -> list[tuple[float, float]]:
         """(damping, decay) of each member."""
-        return [LADDER[rung][member % 2] for member in range(self.members)]
+        return [self.ladder[rung][member % 2] for member in range(self.members)]
 
     def n_knots(self, rows: int, columns: int) -> int:
         """Knots per numeric column, fewer for wide and for short tables."""
@@ -72,7 +76,7 @@ class Recipe:
 def scout_turns(rows: int, folds: int, neurons: int) -> int:
     """Folds over which scouts are compared: several, if a single one holds few rows and the models are few."""
     wanted = _ENOUGH_HELD * folds / rows
-    return int(np.clip(min(wanted, _MOST_SCOUTS / (len(SCOUTS) * neurons)), 1, folds))
+    return int(np.clip(min(wanted, _MOST_SCOUTS / (2 * len(LADDER) * neurons)), 1, folds))
 
 
 def _batch(rows: int) -> int:
@@ -83,5 +87,5 @@ def _batch(rows: int) -> int:
 RECIPES = {
     "fast": Recipe(dim=9, members=1, row_steps=50_000, scout_dim=5, scout_steps=40_000, knots=28),
     "balanced": Recipe(dim=9, members=6, row_steps=100_000, scout_dim=5, scout_steps=100_000, knots=32),
-    "best": Recipe(dim=15, members=16, row_steps=300_000, scout_dim=7, scout_steps=300_000, knots=40),
+    "best": Recipe(dim=13, members=24, row_steps=400_000, scout_dim=5, scout_steps=200_000, knots=36),
 }

@@ -20,7 +20,7 @@ from lambdak.losses import Loss
 from lambdak.packing import packed_size
 from lambdak.parameters import Parameters
 
-_WARM_UP = 0.05
+_WARM_UP = 0.2
 
 Rows = NDArray[np.int32]
 
