@@ -1,16 +1,16 @@
 """Accuracy and time of the estimators beside their peers, all with defaults, re-run in this script.
 
-usage: python benchmarks/estimators.py [--data DIR] [--splits 3] [--only california bike ...] [--effort fast balanced]
+usage: python benchmarks/estimators.py [--data DIR] [--splits 3] [--only california bike ...]
+                                       [--effort fast balanced best] [--ebm]
 
 Each split holds out a fifth of the rows for the test, which nothing sees before the score. LightGBM stops early on a
 tenth of the training rows, as the spectral estimators do. Scores: R² (california, bike), AUC (adult, higgs), mean
-Poisson deviance (fremtpl2, smaller is better). Needs lightgbm and pandas; EBM is run if interpret is installed.
+Poisson deviance (fremtpl2, smaller is better). Needs lightgbm and pandas; with --ebm interpret as well.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
 import warnings
 from collections.abc import Callable
@@ -180,17 +180,21 @@ def network(task: str) -> object:
 def additive_boosting(task: str) -> object:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-    return ExplainableBoostingClassifier() if task == "classification" else ExplainableBoostingRegressor()
+    if task == "classification":
+        return ExplainableBoostingClassifier()
+    return ExplainableBoostingRegressor(objective="poisson_deviance" if task == "poisson" else "rmse")
 
 
-def contestants(efforts: list[str], seed: int, task: str) -> dict[str, Callable[[Problem, np.ndarray], Predict]]:
+def contestants(
+    efforts: list[str], seed: int, task: str, with_ebm: bool
+) -> dict[str, Callable[[Problem, np.ndarray], Predict]]:
     ours = {f"lambdak {effort}": spectral(effort, seed) for effort in efforts}
     peers = {"LightGBM": boosted, "HistGradientBoosting": simple(hist_boosting, with_categories=True)}
     peers |= {"spline GLM": simple(spline), "linear": simple(linear)}
     if task != "poisson":
         peers["MLP 64x64"] = simple(network)
-        if importlib.util.find_spec("interpret"):
-            peers["EBM"] = simple(additive_boosting)
+    if with_ebm:
+        peers["EBM"] = simple(additive_boosting, with_categories=True)
     return ours | peers
 
 
@@ -203,12 +207,12 @@ def score(problem: Problem, test: np.ndarray, predicted: np.ndarray) -> float:
     return r2_score(problem.y[test], predicted)
 
 
-def compare(problem: Problem, splits: int, efforts: list[str]) -> None:
+def compare(problem: Problem, splits: int, efforts: list[str], with_ebm: bool) -> None:
     results: dict[str, list[tuple[float, float, float]]] = {}
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(len(problem.y))
         test, train = order[: len(order) // 5], order[len(order) // 5 :]
-        for name, fit in contestants(efforts, seed, problem.task).items():
+        for name, fit in contestants(efforts, seed, problem.task, with_ebm).items():
             began = time.perf_counter()
             predict = fit(problem, train)
             fitted = time.perf_counter()
@@ -232,14 +236,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the Parquet files")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=["california", "bike", "adult", "higgs", "fremtpl2"])
-    parser.add_argument("--effort", nargs="+", default=["fast", "balanced"])
+    parser.add_argument("--effort", nargs="+", default=["fast", "balanced", "best"])
+    parser.add_argument("--ebm", action="store_true", help="EBM too, which takes minutes; needs interpret")
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         parser.error(f"no folder {arguments.data}: give the folder with the Parquet files with --data")
     warnings.filterwarnings("ignore")
     lambdak.show_config()
     for name in arguments.only:
-        compare(load(name, arguments.data), arguments.splits, arguments.effort)
+        compare(load(name, arguments.data), arguments.splits, arguments.effort, arguments.ebm)
 
 
 if __name__ == "__main__":

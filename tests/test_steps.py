@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import lambdak
-from lambdak import _steps, eigenpair, eigenvalue, sym
+from lambdak import _steps, columns, eigenpair, eigenvalue, sym
+from lambdak.columns import Column
 from lambdak.runtime import native
 
 kernel = native()
@@ -598,3 +599,35 @@ def test_adam_refuses(fault):
     kernel.adam(**arguments)
     with pytest.raises((ValueError, TypeError)):
         kernel.adam(**(arguments | ADAM_FAULTS[fault](arguments)))
+
+
+# ---- curve -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("clamp", [True, False])
+@pytest.mark.parametrize("knots", [[0.0, 1.0], [-1.0, 0.0, 0.5], list(np.arange(17.0) ** 2)])
+def test_curve_fills_the_entries_that_numpy_finds(knots, clamp, monkeypatch):
+    rng = np.random.default_rng(0)
+    knots = np.array(knots)
+    x = np.concatenate([knots, rng.uniform(knots[0] - 3, knots[-1] + 3, 200), [-np.inf, np.inf] if clamp else []])
+    column = Column("x", "curve", 5, 5 + len(knots), knots=knots, clamp=clamp)
+    for dtype in DTYPES:
+        results = []
+        for kernel_of in (lambda: kernel, lambda: None):
+            monkeypatch.setattr(columns, "native", kernel_of)
+            ids, weights = np.zeros((len(x), 4), np.int32), np.zeros((len(x), 4), dtype)
+            column._write_curve_(x, ids[:, 1:3], weights[:, 1:3])
+            results.append((ids, weights))
+        for got, wanted in zip(*results, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "fault", [{"knots": np.zeros(1)}, {"x": np.zeros(3, np.float32)}, {"ids": np.zeros((2, 2), np.int32)}]
+)
+def test_curve_refuses(fault):
+    arguments = {"x": np.zeros(3), "knots": np.arange(2.0), "start": 0, "clamp": True}
+    arguments |= {"ids": np.zeros((3, 2), np.int32), "weights": np.zeros((3, 2), np.float32)}
+    kernel.curve(**arguments)
+    with pytest.raises(ValueError, match="curve needs"):
+        kernel.curve(**(arguments | fault))

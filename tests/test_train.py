@@ -641,7 +641,7 @@ def test_the_rate_warms_up_and_falls_to_zero_along_half_a_cosine(recorder):
     assert (rates == rates[:, :1]).all()
     np.testing.assert_allclose(recorder.corrections, 1 / (1 - 0.99**step), rtol=1e-9)
     shape = rates[:, 0] * (1 - 0.9**step) / 0.03  # without the correction of Adam's first moment
-    warm = total // 5 + 1
+    warm = total // 20 + 1
     assert (np.diff(shape[:warm]) > 0).all()
     assert shape[0] < 0.2
     np.testing.assert_allclose(shape[warm:], 0.5 * (1 + np.cos(np.pi * step[warm:] / total)), atol=0.02)

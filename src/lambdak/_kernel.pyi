@@ -49,6 +49,14 @@ def backward(
     dim: int,
     grad: FloatArray,
 ) -> None: ...
+def curve(
+    x: NDArray[np.float64],
+    knots: NDArray[np.float64],
+    start: int,
+    clamp: bool,
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+) -> None: ...
 def multiply(
     left: FloatArray, which: Sequence[int], right: FloatArray, spans: NDArray[np.int32], out: FloatArray
 ) -> None: ...

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.knots import Floats, auto_knots, center_and_scale, choose_knots, distinct, median
+from lambdak.runtime import native
 from lambdak.tables import Cells
 
 
@@ -103,6 +104,10 @@ class Column:
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
     def _write_curve_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
+        kernel = native()
+        if kernel is not None:
+            kernel.curve(np.ascontiguousarray(x, np.float64), self.knots, self.start, self.clamp, ids, weights)
+            return
         x = np.clip(x, self.knots[0], self.knots[-1]) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")
         t = (x - self.knots[piece]) / np.diff(self.knots)[piece]

@@ -148,7 +148,12 @@ def _read_frame(X: Any) -> Table:
     frame = nw.from_native(X, eager_only=True)
     named = _are_names(labels)
     names = tuple(map(str, labels)) if named else position_names(len(labels))
-    return Table(names, named, frame.shape, lambda i, rows: _series_cells(frame[:, i][rows], names[i]))
+    return Table(names, named, frame.shape, lambda i, rows: _series_cells(_series(frame, i, rows), names[i]))
+
+
+def _series(frame: nw.DataFrame[Any], place: int, rows: Rows) -> nw.Series[Any]:
+    series = frame[:, place]
+    return series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows]
 
 
 def _are_names(labels: Sequence[object]) -> bool:
@@ -164,8 +169,13 @@ def _are_names(labels: Sequence[object]) -> bool:
     return all(strings)
 
 
+_PLAIN_INTEGERS = (nw.Int64, nw.Int32, nw.Int16, nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)
+
+
 def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     dtype = series.dtype
+    if dtype.is_float() or dtype in _PLAIN_INTEGERS:
+        return _cells(name, series.to_numpy())
     for refused, what, advice in _REFUSED_DTYPES:
         if dtype == refused:
             native = series.to_native()

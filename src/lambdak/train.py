@@ -20,7 +20,7 @@ from lambdak.losses import Loss
 from lambdak.packing import packed_size
 from lambdak.parameters import Parameters
 
-_WARM_UP = 0.2
+_WARM_UP = 0.05
 
 Rows = NDArray[np.int32]
 

@@ -203,6 +203,37 @@ void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, s
   });
 }
 
+template <class T> void fill_curve(const double* x, int64_t n, const double* knots, int64_t count, int32_t start, bool clamp, int32_t* ids, int64_t id_stride, T* weights, int64_t weight_stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    double at = x[i];
+    if (clamp) at = at < knots[0] ? knots[0] : at > knots[count - 1] ? knots[count - 1] : at;
+    int64_t piece = 0, size = count - 1;  // the last piece whose first knot is not beyond `at`
+    while (size > 1) {
+      const int64_t half = size / 2;
+      piece += knots[piece + half] <= at ? half : 0;
+      size -= half;
+    }
+    const double t = (at - knots[piece]) / (knots[piece + 1] - knots[piece]);
+    ids[i * id_stride] = start + int32_t(piece), ids[i * id_stride + 1] = start + int32_t(piece) + 1;
+    weights[i * weight_stride] = T(1.0 - t), weights[i * weight_stride + 1] = T(t);
+  }
+}
+
+// The two active entries (n, 2) of a curve through knots, for numbers x (n).
+void curve(In x, In knots, int start, bool clamp, Out ids, Out weights) {
+  const int64_t n = x.ndim() == 1 ? int64_t(x.shape(0)) : -1, count = knots.ndim() == 1 ? int64_t(knots.shape(0)) : 0;
+  if (n == 0) return;
+  const auto pair = [&](const Out& a) { return a.ndim() == 2 && int64_t(a.shape(0)) == n && a.shape(1) == 2 && a.stride(1) == 1; };
+  const bool fits = count > 1 && x.dtype() == nb::dtype<double>() && knots.dtype() == nb::dtype<double>() && dense(x) && dense(knots) &&
+                    pair(ids) && pair(weights) && ids.dtype() == nb::dtype<int32_t>() && is_float(weights.dtype());
+  if (!fits) throw nb::value_error("curve needs numbers and knots in double precision, and places for two entries per row");
+  const auto fill = [&](auto* to) {
+    fill_curve(static_cast<const double*>(x.data()), n, static_cast<const double*>(knots.data()), count, start, clamp,
+               static_cast<int32_t*>(ids.data()), ids.stride(0), to, weights.stride(0));
+  };
+  weights.dtype() == nb::dtype<double>() ? fill(static_cast<double*>(weights.data())) : fill(static_cast<float*>(weights.data()));
+}
+
 }  // namespace
 
 void bind_steps(nb::module_& m) {
@@ -210,6 +241,8 @@ void bind_steps(nb::module_& m) {
         nb::arg("value").noconvert(), nb::arg("vector").noconvert().none());
   m.def("backward", &backward, nb::arg("ids"), nb::arg("weights"), nb::arg("rows"), nb::arg("vector"), nb::arg("grad_value"),
         nb::arg("dim"), nb::arg("grad").noconvert());
+  m.def("curve", &curve, nb::arg("x"), nb::arg("knots"), nb::arg("start"), nb::arg("clamp"), nb::arg("ids").noconvert(),
+        nb::arg("weights").noconvert());
   m.def("multiply", &multiply, nb::arg("left"), nb::arg("which"), nb::arg("right"), nb::arg("spans"), nb::arg("out").noconvert());
   m.def("adam", &adam, nb::arg("theta").noconvert(), nb::arg("grad"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
         nb::arg("rate"), nb::arg("keep"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("correct"), nb::arg("tiny"), nb::arg("spared"));
