@@ -453,3 +453,12 @@ def test_column_and_design_are_frozen():
     with pytest.raises(AttributeError):
         encoder.columns[0].start = 3
     assert repr(encoder) == f"TableEncoder(5 columns, {encoder.n_design} design columns)"
+
+
+def test_every_design_column_has_a_name_that_tells_its_cell():
+    X = pd.DataFrame({"age": [20.0, 30.0, np.nan] * 5, "weight": [1.0, 2.0, 4.0] * 5, "city": ["a", "b", None] * 5})
+    encoder = TableEncoder(n_knots=2, linear=("weight",)).fit(X)
+    names = encoder.get_feature_names_out().tolist()
+    expected = ["constant", "age=20", "age=30", "age=missing", "weight", "city=a", "city=b", "city=missing"]
+    assert names == expected
+    assert len(names) == encoder.n_design

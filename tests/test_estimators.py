@@ -7,13 +7,15 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lambdak
@@ -423,3 +425,37 @@ def test_bad_validation_rows_and_weights_are_named(table):
         SpectralRegressor().fit(X, y, sample_weight=np.where(np.arange(3000) == 2, -1.0, 1.0))
     with pytest.raises(ValueError, match="sample_weight must have a positive entry"):
         SpectralRegressor().fit(X, y, sample_weight=np.zeros(3000))
+
+
+def test_weights_are_routed_through_pipelines_and_searches(table):
+    X, y = table
+    weight = np.where(X["income"] > 4, 3.0, 1.0)
+    settings = {"effort": "fast", "max_iter": 3, "random_state": 0}
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = SpectralRegressor(**settings).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(FunctionTransformer(), model).fit(X, y, sample_weight=weight)
+        search = GridSearchCV(model, {"alpha": [0.0]}, cv=2).fit(X, y, sample_weight=weight)
+    direct = SpectralRegressor(**settings).fit(X, y, weight).predict(X)
+    np.testing.assert_array_equal(pipeline.predict(X), direct)
+    np.testing.assert_array_equal(search.predict(X), direct)
+
+
+def test_names_of_a_transformer_with_set_output_reach_the_model(table):
+    X, y = table
+    scaled = ColumnTransformer([("numbers", StandardScaler(), ["income", "age"])], remainder="passthrough")
+    pipeline = make_pipeline(scaled, SpectralRegressor(effort="fast", max_iter=3, random_state=0))
+    pipeline.set_output(transform="pandas").fit(X, y)
+    names = ["numbers__income", "numbers__age", "remainder__noise", "remainder__region"]
+    assert pipeline[-1].feature_names_in_.tolist() == names
+    assert pipeline[-1].encoder_.columns[3].kind == "category"
+
+
+def test_intervals_of_mapie_cover_what_they_should(table):
+    regression = pytest.importorskip("mapie.regression")
+    X, y = table
+    model = SpectralRegressor(effort="fast", random_state=0).fit(X[:1500], y[:1500])
+    conformal = regression.SplitConformalRegressor(model, confidence_level=0.9, prefit=True)
+    conformal.conformalize(X[1500:2300], y[1500:2300])
+    _, intervals = conformal.predict_interval(X[2300:])
+    low, high = intervals[:, 0, 0], intervals[:, 1, 0]
+    assert 0.85 < np.mean((low <= y[2300:]) & (y[2300:] <= high)) < 0.95

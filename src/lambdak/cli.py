@@ -47,10 +47,8 @@ def demo(
     if plots:
         _make_folder(out)
     table = demonstration.patients()
-    console.print(
-        f"{len(table.y)} patients, {len(table.names)} columns: {table.target}. Body mass index and blood pressure shall\n"
-        f"never lower the prediction: SpectralRegressor(monotonic_cst={list(table.signs)})"
-    )
+    console.print(f"{len(table.y)} patients, {len(table.names)} columns; to predict: {table.target}.")
+    console.print("A larger body mass index or blood pressure shall never lower the prediction.")
     _print_scores(_scores(table))
     with console.status("fitting the whole table"):
         model = demonstration.spectral(table, EFFORT).fit(table.X, table.y)
@@ -115,31 +113,37 @@ def _print_scores(found: dict[str, list[demonstration.Score]]) -> None:
     for name, scores in found.items():
         r2, seconds = np.array([[score.r2, score.seconds] for score in scores]).T
         table.add_row(name, f"{r2.mean():.3f}", f"{np.median(seconds):.3f}")
+    table.caption = "boosted trees: HistGradientBoostingRegressor"
     console.print(table)
 
 
 def _print_influences(influences: Sequence[demonstration.Influence]) -> None:
-    names = ("column", "asked", "proven", "seen", "lambdak", "boosted trees")
-    table = _table(f"What a column can do, and falls among {PAIRS:,} pairs of rows in which it alone rises", *names)
+    names = ("column", "monotonic_cst", "proven", "seen", "falls:\nlambdak", "falls:\nboosted trees")
+    table = _table("What a change of one column can do to a prediction", *names)
     for each in sorted(influences, key=lambda each: -each.proven):
         falls = [f"{count:,}" for count in each.falls] if each.falls else ["", ""]
-        asked = "never lowers" if each.sign else ""
+        asked = f"{each.sign:+d}" if each.sign else ""
         table.add_row(each.column, asked, f"{each.proven:.0f}", f"{each.seen:.0f}", *falls)
+    table.caption = (
+        f"proven: no change of the column moves any prediction by more; seen: the most that {PAIRS:,} random changes "
+        "did; falls: how many of them lowered the prediction although the column rose"
+    )
     console.print(table)
 
 
 def _print_quantiles(fan: demonstration.Fan) -> None:
-    table = _table(f"Rows with crossing quantiles, among {PAIRS:,} random ones", "", "rows")
+    table = _table("Quantiles", "", "rows on which they cross")
     for name, count in zip(("lambdak", "boosted trees, one fit per quantile"), fan.crossings, strict=True):
-        table.add_row(name, f"{count:,}")
+        table.add_row(name, f"{count:,} of {PAIRS:,}")
+    nominal = fan.levels[-1] - fan.levels[0]
+    table.caption = f"{fan.inside.mean():.0%} of the held-out rows lie in lambdak's band for {nominal:.0%}"
     console.print(table)
-    console.print(f"{fan.inside.mean():.0%} of the held-out rows are inside of the 90 % band.")
 
 
 def _table(title: str, *names: str) -> Table:
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", caption_justify="left")
     for i, name in enumerate(names):
-        table.add_column(name, justify="right" if i else "left")
+        table.add_column(name, justify="right" if i else "left", no_wrap=True)
     return table
 
 

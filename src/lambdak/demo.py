@@ -24,9 +24,9 @@ from lambdak.estimators import SpectralQuantileRegressor, SpectralRegressor
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _RISING = ("bmi", "bp")
-_MEANING = {
-    "bmi": "body mass index (kg/m²)",
-    "bp": "mean blood pressure (mmHg)",
+_NAMES = {
+    "bmi": "body mass index",
+    "bp": "blood pressure",
     "s1": "total cholesterol",
     "s2": "LDL cholesterol",
     "s3": "HDL cholesterol",
@@ -58,7 +58,7 @@ def patients() -> Table:
     """
     bunch = load_diabetes(scaled=False)
     names = bunch.feature_names
-    shown = tuple(_MEANING.get(name, name) for name in names)
+    shown = tuple(_NAMES.get(name, name) for name in names)
     signs = tuple(int(name in _RISING) for name in names)
     return Table(bunch.data, bunch.target, shown, signs, "disease progression after one year")
 

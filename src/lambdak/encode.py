@@ -159,6 +159,21 @@ class TableEncoder:
         widths = [column.stop - column.start for column in self.columns]
         return np.concatenate([[-1], np.repeat(np.arange(self.n_features), widths)]).astype(np.int32)
 
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """What each design column, and so each matrix of a pencil, stands for; ``input_features`` is ignored.
+
+        >>> TableEncoder(n_knots=2).fit([[0.0, "a"], [4.0, "b"], [2.0, "a"]]).get_feature_names_out().tolist()
+        ['constant', 'x0=0', 'x0=4', 'x1=a', 'x1=b']
+        """
+        names = ["constant"]
+        for column in self.columns:
+            own = [f"{column.name}={'missing' if level is None else level}" for level in column.levels]
+            own += [f"{column.name}={knot:g}" for knot in column.knots] if column.kind == "curve" else []
+            own += [column.name] if column.kind == "linear" else []
+            own += [f"{column.name}=missing"] * (column.stop - column.start - len(own))
+            names += own
+        return np.array(names, dtype=object)
+
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
         """Choose knots, levels, centers and scales.
 

@@ -31,13 +31,19 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     eig_idx : int, optional
         Which eigenvalue, zero-based ascending; None is the middle one.
     shape : {None, "convex", "concave"}
-        Convex or concave in all numeric columns together: linear columns and the last or first eigenvalue.
+        Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
+        by semidefinite hinges, and go on straight outside of the training range.
     monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
         Column name → 1 (never falls) or -1 (never rises).
+    max_influence : float, dict or array, optional
+        Hard cap on what a column can do to the raw score, for all columns, by name, or one for each.
     categorical_features
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     n_knots : int or "auto"
         Knots per numeric column; 0 makes columns linear.
+    alpha : float
+        Penalty on the spectral norm of each column: whole columns become exactly zero. Columns of pure noise vanish at
+        about 1.
     effort : {"fast", "balanced", "best"}
         How much time accuracy may cost.
     n_estimators : int, optional
@@ -47,16 +53,23 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     early_stopping, n_iter_no_change, tol
         Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
     validation_fraction : float
-        Share of the rows held out to weigh the members; ``fit`` takes ``X_val`` and ``y_val`` instead.
+        Share of the rows that each member leaves out, every one another share, to be measured on them; ``fit`` takes
+        ``X_val`` and ``y_val`` instead.
+    warm_start : bool
+        Whether another ``fit`` goes on from the fitted members; knots and levels of the first one stay.
     verbose : int
         A progress bar with the loss and the time left.
     random_state
         Same seed, same model, bit for bit, whatever the number of threads.
+    n_jobs : int, optional
+        Threads; None leaves it to :func:`lambdak.set_num_threads`, -1 is every CPU.
 
     Attributes
     ----------
     pencils_, weights_
         The members and their convex weights.
+    places_
+        Damping and weight decay of each member, as the scouts chose them.
     feature_strengths_
         Proven bound on what each column can do to the raw score.
     loss_curve_, validation_curve_
@@ -254,7 +267,9 @@ class SpectralClassifier(_Classifier):
 
 
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
-    """Several quantiles from the eigenvalues of one pencil: they never cross, because eigenvalues never change order.
+    """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
+
+    Settings as in :class:`SpectralRegressor`; a monotone constraint holds for all quantiles.
 
     Examples
     --------

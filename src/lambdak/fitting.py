@@ -372,11 +372,11 @@ class SpectralEstimator(BaseEstimator):
             shift = _optional(offset, len(design), "offset")
             parts = []
             for start in range(0, max(len(design), 1), _PREDICT_ROWS):
-                rows = np.arange(start, min(start + _PREDICT_ROWS, len(design)))
-                task = Task(
-                    design.take(rows), rows, None, None if shift is None else shift[rows], self.loss_, self.start_,
-                    self.scale_, self.indices_, self.neurons_,
-                )  # fmt: skip
+                rows = slice(start, start + _PREDICT_ROWS)
+                some = Design(design.ids[rows], design.weights[rows])
+                part = None if shift is None else shift[rows]
+                y = np.zeros(len(some))
+                task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
                 task = self._leveled(task) if self.levels_ else task
                 raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
                 parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))

@@ -86,6 +86,6 @@ def _batch(rows: int) -> int:
 
 RECIPES = {
     "fast": Recipe(dim=9, members=1, row_steps=50_000, scout_dim=5, scout_steps=40_000, knots=28),
-    "balanced": Recipe(dim=9, members=6, row_steps=100_000, scout_dim=5, scout_steps=100_000, knots=32),
+    "balanced": Recipe(dim=9, members=6, row_steps=150_000, scout_dim=5, scout_steps=100_000, knots=32),
     "best": Recipe(dim=13, members=24, row_steps=400_000, scout_dim=5, scout_steps=200_000, knots=36),
 }

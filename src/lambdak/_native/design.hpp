@@ -67,14 +67,14 @@ inline void multiply_part(const T* left, const T* right, T* out, int reach, int 
     Vec<T> b[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) b[v] = load<T>(right + int64_t(k) * width + c + v * W<T>);
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
       const Vec<T> a = splat<T>(left[(i0 + r) * reach + k - from]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[r][v] += a * b[v];
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) store<T>(out + (i0 + r) * width + c + v * W<T>, sum[r][v]);
@@ -91,20 +91,28 @@ inline void multiply_rows(const T* left, const T* right, T* out, int reach, int 
   });
 }
 
-// Rows begin .. end-1 of out (rows, width) = left right, right (inner, width), width a multiple of `pad`. Row i of `left`
-// differs from zero between the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end.
-template <class T>
-void multiply(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
-  constexpr int R = LAMBDAK_VECTOR_BYTES == 64 ? 6 : 4;
-  const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
+template <class T, int R>
+void multiply_range(const T* left, const T* right, T* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end;) {
     bool alike = i + R <= end;
     for (int r = 1; alike && r < R; ++r) alike = spans[2 * (i + r)] == spans[2 * i];
     if (alike)
-      multiply_rows<T, R>(a, b, static_cast<T*>(out), reach, width, i, spans), i += R;
+      multiply_rows<T, R>(left, right, out, reach, width, i, spans), i += R;
     else
-      multiply_rows<T, 1>(a, b, static_cast<T*>(out), reach, width, i, spans), i += 1;
+      multiply_rows<T, 1>(left, right, out, reach, width, i, spans), i += 1;
   }
+}
+
+// Rows begin .. end-1 of out (rows, width) = left right, right (inner, width), width a multiple of `pad`. Row i of `left`
+// differs from zero between the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end.
+// The block of rows and vectors that is summed at once fills the registers.
+template <class T>
+void multiply(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
+  constexpr bool many = LAMBDAK_VECTOR_BYTES == 64;
+  const auto work = width <= 2 * W<T>   ? multiply_range<T, many ? 12 : 4>
+                    : width <= 3 * W<T> ? multiply_range<T, many ? 8 : 4>
+                                        : multiply_range<T, many ? 6 : 4>;
+  work(static_cast<const T*>(left), static_cast<const T*>(right), static_cast<T*>(out), reach, width, spans, begin, end);
 }
 
 // One step of Adam with decoupled weight decay on `count` numbers: θ, but for its first `spared` numbers, shrinks by
