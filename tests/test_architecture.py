@@ -44,6 +44,8 @@ ORDER = [
     "plan",
     "train",
     "recipes",
+    "rows",
+    "fitted",
     "fitting",
     "estimators",
     "demo",

@@ -10,39 +10,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak._checks import FloatArray, check_int, check_weight
-from lambdak.caps import steepest, swaps
 from lambdak.coordinates import design_moments
-from lambdak.encode import Design, TableEncoder
+from lambdak.encode import TableEncoder
+from lambdak.fitted import FittedModel
 from lambdak.initial import anchored, gapped
-from lambdak.levels import level_column, with_levels
-from lambdak.losses import LevelPinball, Loss, Ordinal
-from lambdak.packing import diagonal_indices, packed_size
-from lambdak.pencil import Pencil
+from lambdak.levels import level_column
+from lambdak.losses import Loss, Ordinal
+from lambdak.packing import diagonal_indices
 from lambdak.plan import Plan
 from lambdak.recipes import MIDDLE, RECIPES, Recipe, scout_turns
+from lambdak.rows import merged_rows, optional_rows
 from lambdak.runtime import threads
 from lambdak.tables import read_table
-from lambdak.train import Folds, Schedule, Task, Trainer, evaluate
+from lambdak.train import Folds, Schedule, Task, Trainer
 from lambdak.wishes import influence_caps, monotone_signs
 
 _MOST_DESIGN_COLUMNS = 60_000
 _GENTLE = 0.1  # of the usual rate, where a fitted model goes on training
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
-_PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
 _SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
 _CALIBRATION = 0.5  # of the shift that single members ask for: their mean, whose errors are smaller, needs less
 _FEW_ROWS = 40  # below this, holding rows out costs more than it tells
-_MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
 
 
-class SpectralEstimator(BaseEstimator):
+class SpectralEstimator(FittedModel):
     """f = start + scale Σ_m w_m λ_k(A_m(row)): a convex combination of a few pencils, fitted to a table."""
 
     def __init__(
@@ -87,9 +83,6 @@ class SpectralEstimator(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    theta_: list[FloatArray]
-    levels_: tuple[float, ...] = ()  # of quantiles that one model predicts
 
     # ---- fitting ----------------------------------------------------------------------------------------------
 
@@ -152,7 +145,7 @@ class SpectralEstimator(BaseEstimator):
         """Shift the quantiles by what rows that a member has not seen ask for, in order, so that they cannot cross."""
         raw, rows, task = trainer.unseen()
         levels = len(self.levels_)
-        error = (task.y[rows][..., 0] - raw).reshape(-1, levels)
+        error = (np.asarray(task.y[rows][..., 0], np.float64) - raw).reshape(-1, levels)
         weight = (
             None if task.weight is None else np.broadcast_to(task.weight[rows], raw.shape).reshape(-1, levels)[:, 0]
         )
@@ -195,10 +188,10 @@ class SpectralEstimator(BaseEstimator):
         if not go_on:
             self._encode(X, weight, recipe)
         design = self.encoder_.transform(X)
-        shift = _optional(offset, len(design), "offset")
+        shift = optional_rows(offset, len(design), "offset")
         if len(y) != len(design):
             raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(y)}")
-        design, y, weight, shift = _merged(design, y, weight, shift)
+        design, y, weight, shift = merged_rows(design, y, weight, shift)
         if not go_on:
             self.dim_, self.neurons_ = recipe.dim, neurons
             loss = loss.resolved(y, weight, shift)
@@ -211,16 +204,6 @@ class SpectralEstimator(BaseEstimator):
         light = None if weight is None else weight.astype(np.float32)
         task = Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
         return self._leveled(task) if self.levels_ else task
-
-    def _leveled(self, task: Task) -> Task:
-        """The same task with every row once for each quantile level."""
-        q, rows = len(self.levels_), len(task.design)
-        design = with_levels(task.design, self.encoder_.n_design, q)
-        y = np.column_stack([np.repeat(task.y, q), np.tile(self.levels_, rows)])
-        weight, offset = (None if part is None else np.repeat(part, q) for part in (task.weight, task.offset))
-        return replace(
-            task, design=design, y=y, weight=weight, offset=offset, loss=LevelPinball(), start=task.start[:1]
-        )
 
     def _encode(self, X: Any, weight: NDArray[np.float64] | None, recipe: Recipe) -> None:
         if self.shape not in (None, "convex", "concave"):
@@ -341,48 +324,6 @@ class SpectralEstimator(BaseEstimator):
         self.loss_curve_ = np.array([event.train for event in events])
         self.validation_curve_ = np.array([event.validation for event in events])
 
-    # ---- the fitted model -------------------------------------------------------------------------------------
-
-    @property
-    def pencils_(self) -> list[Pencil]:
-        """The members, in design coordinates; with several classes, one after the other for each member."""
-        check_is_fitted(self)
-        return [Pencil(coef[:, : packed_size(self.dim_)], self.indices_[0]) for coef in self.coef_]
-
-    @property
-    def feature_strengths_(self) -> NDArray[np.float64]:
-        """Proven bound on what each column can do: no change of it, however large, moves the raw score by more.
-
-        It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A column that is
-        not clamped counts by its training range.
-        """
-        check_is_fitted(self)
-        weights = np.repeat(self.weights_, self.neurons_)
-        packed = self.coef_[..., : packed_size(self.dim_)].astype(np.float64)
-        strengths = []
-        for column in self.encoder_.columns:
-            norms, _ = steepest(swaps(column), packed[:, column.start : column.stop])
-            strengths.append(self.scale_ * (weights * norms).reshape(-1, self.neurons_).sum(axis=0).max())
-        return np.array(strengths)
-
-    def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        check_is_fitted(self)
-        with threads(self.n_jobs):
-            design = self.encoder_.transform(X, self.coef_.dtype)
-            shift = _optional(offset, len(design), "offset")
-            parts = []
-            for start in range(0, max(len(design), 1), _PREDICT_ROWS):
-                rows = slice(start, start + _PREDICT_ROWS)
-                some = Design(design.ids[rows], design.weights[rows])
-                part = None if shift is None else shift[rows]
-                y = np.zeros(len(some))
-                task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
-                task = self._leveled(task) if self.levels_ else task
-                raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
-                parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
-        raw = np.concatenate(parts)
-        return raw.reshape(-1, len(self.levels_)) if self.levels_ else raw
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -390,34 +331,3 @@ class SpectralEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _optional(values: ArrayLike | None, rows: int, name: str) -> FloatArray | None:
-    if values is None:
-        return None
-    array = np.asarray(values, np.float32)
-    if array.ndim == 0:
-        array = np.full(rows, array)
-    if array.shape != (rows,):
-        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X; got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"{name} must be finite; got {array[~np.isfinite(array)][0]} at row {np.argmin(np.isfinite(array))}"
-        )
-    return array
-
-
-def _merged(
-    design: Design, y: NDArray[Any], weight: NDArray[np.float64] | None, offset: FloatArray | None
-) -> tuple[Design, NDArray[Any], NDArray[np.float64] | None, FloatArray | None]:
-    """The rows of a small table in an order of their own, equal rows as one: weights then are repetitions, exactly."""
-    if len(design) > _MERGED_ROWS:
-        return design, y, weight, offset
-    extra = [y.astype(np.float64), np.zeros(len(y)) if offset is None else offset]
-    table = np.column_stack([design.ids, design.weights, *extra])
-    mass = np.ones(len(y)) if weight is None else weight
-    table, first, where = np.unique(table[mass > 0], axis=0, return_index=True, return_inverse=True)
-    kept = np.flatnonzero(mass > 0)[first]
-    total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
-    merged = None if (total == 1).all() else total
-    return design.take(kept), y[kept], merged, None if offset is None else offset[kept]

@@ -1,0 +1,91 @@
+"""A fitted estimator, whatever it was fitted to: its pencils, what each column can do, and raw scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lambdak._checks import FloatArray
+from lambdak.caps import steepest, swaps
+from lambdak.encode import Design, TableEncoder
+from lambdak.levels import with_levels
+from lambdak.losses import LevelPinball, Loss
+from lambdak.packing import packed_size
+from lambdak.pencil import Pencil
+from lambdak.rows import optional_rows
+from lambdak.runtime import threads
+from lambdak.train import Task, evaluate
+
+_PREDICT_ROWS = 1 << 16  # at a time, so that memory stays bounded
+
+
+class FittedModel(BaseEstimator):
+    """f = start + scale Σ_m w_m λ_k(A_m(row)), with coefficients (models, P, padded width) in design coordinates."""
+
+    encoder_: TableEncoder
+    coef_: FloatArray
+    theta_: list[FloatArray]  # the parameters behind the coefficients, from which training can go on
+    weights_: NDArray[np.float64]
+    loss_: Loss
+    start_: FloatArray
+    scale_: float
+    dim_: int
+    indices_: tuple[int, ...]
+    neurons_: int
+    levels_: tuple[float, ...] = ()  # of quantiles that one model predicts
+    n_jobs: int | None
+
+    @property
+    def pencils_(self) -> list[Pencil]:
+        """The members, in design coordinates; with several classes, one after the other for each member."""
+        check_is_fitted(self)
+        return [Pencil(coef[:, : packed_size(self.dim_)], self.indices_[0]) for coef in self.coef_]
+
+    @property
+    def feature_strengths_(self) -> NDArray[np.float64]:
+        """Proven bound on what each column can do: no change of it, however large, moves the raw score by more.
+
+        It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A column that is
+        not clamped counts by its training range.
+        """
+        check_is_fitted(self)
+        weights = np.repeat(self.weights_, self.neurons_)
+        packed = self.coef_[..., : packed_size(self.dim_)].astype(np.float64)
+        strengths = []
+        for column in self.encoder_.columns:
+            norms, _ = steepest(swaps(column), packed[:, column.start : column.stop])
+            strengths.append(self.scale_ * (weights * norms).reshape(-1, self.neurons_).sum(axis=0).max())
+        return np.array(strengths)
+
+    def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+        check_is_fitted(self)
+        with threads(self.n_jobs):
+            design = self.encoder_.transform(X, self.coef_.dtype)
+            shift = optional_rows(offset, len(design), "offset")
+            parts = []
+            for start in range(0, max(len(design), 1), _PREDICT_ROWS):
+                rows = slice(start, start + _PREDICT_ROWS)
+                some = Design(design.ids[rows], design.weights[rows])
+                part = None if shift is None else shift[rows]
+                y = np.zeros(len(some))
+                task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
+                task = self._leveled(task) if self.levels_ else task
+                raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
+                parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
+        raw = np.concatenate(parts)
+        return raw.reshape(-1, len(self.levels_)) if self.levels_ else raw
+
+    def _leveled(self, task: Task) -> Task:
+        """The same task with every row once for each quantile level."""
+        q, rows = len(self.levels_), len(task.design)
+        design = with_levels(task.design, self.encoder_.n_design, q)
+        y = np.column_stack([np.repeat(task.y, q), np.tile(self.levels_, rows)])
+        weight, offset = (None if part is None else np.repeat(part, q) for part in (task.weight, task.offset))
+        return replace(
+            task, design=design, y=y, weight=weight, offset=offset, loss=LevelPinball(), start=task.start[:1]
+        )
