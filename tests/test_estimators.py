@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -459,3 +460,100 @@ def test_intervals_of_mapie_cover_what_they_should(table):
     _, intervals = conformal.predict_interval(X[2300:])
     low, high = intervals[:, 0, 0], intervals[:, 1, 0]
     assert 0.85 < np.mean((low <= y[2300:]) & (y[2300:] <= high)) < 0.95
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
+def test_units_of_the_target_do_not_matter(table, loss):
+    X, y = table
+    settings = {"effort": "fast", "max_iter": 5, "random_state": 0}
+    plain = SpectralRegressor(loss, **settings).fit(X, y).score(X, y)
+    for unit, shift in ((1e-12, 0.0), (1e12, 0.0), (1.0, 1e8), (1e30, 0.0)):
+        other = SpectralRegressor(loss, **settings).fit(X, unit * y + shift)
+        assert other.score(X, unit * y + shift) == pytest.approx(plain, abs=0.02)
+
+
+def test_a_fit_that_fails_or_is_interrupted_leaves_the_model_as_it_was(table, monkeypatch):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_iter=2, random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="zz"):
+        model.set_params(monotonic_cst={"zz": 1}).fit(X, 50 * y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        SpectralRegressor().predict(X)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lambdak.train.Trainer.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(monotonic_cst=None).fit(X, 50 * y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("change", [{"monotonic_cst": {"income": -1}}, {"alpha": 3.0}, {"loss": "huber"}])
+def test_going_on_refuses_what_it_cannot_change(table, change):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_iter=2, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=f"{next(iter(change))} must stay"):
+        model.set_params(**change).fit(X, y)
+
+
+def test_partial_fit_on_a_row_does_not_shift_the_quantiles_of_others(table):
+    X, y = table
+    model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)
+    before = model.predict_quantiles(X)
+    after = model.partial_fit(X[:1], y[:1] + 30).predict_quantiles(X)
+    assert np.abs(after - before).mean() < 0.5
+
+
+def test_a_class_of_weight_zero_does_not_count(table):
+    X, y = table
+    target = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    model = SpectralClassifier(effort="fast", max_iter=2, random_state=0).fit(X, target, (target != 1) * 1.0)
+    assert model.classes_.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="at least two classes"):
+        SpectralClassifier().fit(X, target, (target == 1) * 1.0)
+
+
+def test_levels_of_another_type_are_refused_by_name():
+    X = pd.DataFrame({"code": ["0", "1", "2"] * 20})
+    model = SpectralRegressor(effort="fast", max_iter=1).fit(X, np.arange(60.0))
+    with pytest.raises(ValueError, match="column 'code' must hold strings, as in training; got 0"):
+        model.predict(X.astype(int))
+
+
+def test_ordinal_classifiers_make_room_for_many_classes(table):
+    X, y = table
+    target = np.digitize(y, np.quantile(y, np.linspace(0.08, 0.92, 12)))
+    model = SpectralOrdinalClassifier(effort="fast", max_iter=2, random_state=0).fit(X, target)
+    assert model.predict_proba(X).shape == (len(X), 13)
+
+
+def test_convex_models_of_straight_columns_predict_in_double_precision(table):
+    X, y = table
+    model = SpectralRegressor(shape="convex", n_knots=0, dim=5, effort="fast", max_iter=2).fit(
+        X[["income", "noise"]], y
+    )
+    assert model.coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be in"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be in"),
+        ({"alpha": float("nan")}, "alpha must be a finite number"),
+        ({"shape": "convex", "eig_idx": 1}, "eig_idx must be None with shape='convex'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(table, settings, message):
+    X, y = table
+    with pytest.raises(ValueError, match=message):
+        SpectralRegressor(**settings).fit(X, y)
+
+
+def test_no_rows_give_no_predictions(table):
+    X, y = table
+    model = SpectralQuantileRegressor(effort="fast", max_iter=1, random_state=0).fit(X, y)
+    assert model.predict_quantiles(X[:0]).shape == (0, 3)

@@ -193,6 +193,7 @@ def test_a_step_pulls_back_moves_decays_shrinks_and_writes(alpha):
     theta = random_theta(parameters)
     parameters.go_on_(theta)
     parameters.step_(grad_coef.copy(), RATE)
+    parameters.shrink_()
 
     coef = parts.written(theta)
     for cap in parts.caps:

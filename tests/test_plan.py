@@ -204,6 +204,7 @@ def test_with_a_large_alpha_all_free_columns_vanish_in_one_step_and_constrained_
     parameters = with_random_theta(plan)
     before = parameters.theta[0][:, 0].copy()
     parameters.step_(np.zeros_like(parameters.coef), 0.1)
+    parameters.shrink_()
     np.testing.assert_array_equal(parameters.coef[:, rows_of(GAPPY_CURVE, PAIR, CONSTANT, LINEAR, CATEGORY)], 0)
     np.testing.assert_array_equal(parameters.coef[:, ENCODER.columns[GAPPY_LINEAR].missing], 0)
     assert (steps(parameters.coef, CURVE) != 0).any(axis=(1, 2, 3)).all()
@@ -217,4 +218,5 @@ def test_with_alpha_weak_columns_vanish_and_strong_ones_stay(alpha, idle):
         if block.owner in (LINEAR, CATEGORY):
             parameters.theta[0][:, block.cols] *= 1e-3
     parameters.step_(np.zeros_like(parameters.coef), 0.1)
+    parameters.shrink_()
     assert [i for i in range(7) if not parameters.coef[:, rows_of(i)].any()] == idle

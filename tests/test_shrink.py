@@ -141,24 +141,24 @@ def test_a_step_shrinks_in_proportion_to_alpha_times_the_rate():
 def test_the_threshold_grows_with_the_root_of_the_numbers_of_a_group_and_of_the_dimension(group):
     """The nuclear norm of noise does: √(numbers) is its Frobenius norm, √d at most what the nuclear norm adds."""
     rows = parameters()[:, group, :WIDTH]
-    threshold = 0.23 * np.sqrt((group.stop - group.start) * WIDTH * DIM)
+    threshold = 0.75 * np.sqrt((group.stop - group.start) * WIDTH * DIM)
     np.testing.assert_allclose(shrunk(1.0, 0.3)[:, group, :WIDTH], prox(rows, 0.3 * threshold), atol=1e-6)
 
 
 @pytest.mark.parametrize(("dim", "r"), [(1, 4), (3, 1), (3, 8), (9, 2)])
-def test_groups_that_follow_pure_noise_vanish_beyond_alpha_one_and_hardly_ever_below(dim, r):
-    width, models, rate = dim * (dim + 1) // 2, 30, 0.02
+def test_groups_that_follow_pure_noise_vanish_at_alpha_two_and_not_at_a_tenth(dim, r):
+    width, models, rate, epoch = dim * (dim + 1) // 2, 30, 0.02, 20
     idle = {}
-    for alpha in (0.5, 2.0):
-        rng, zeros = np.random.default_rng(0), []
+    for alpha in (0.1, 2.0):
+        rng = np.random.default_rng(0)
         theta, first, second = (np.zeros((models, r * width), np.float32) for _ in range(3))
         shrinkage = Shrinkage([slice(0, r)], dim, alpha)
-        for step in range(1, 201):
+        for step in range(1, 10 * epoch + 1):
             noise = rng.standard_normal(theta.shape).astype(np.float32)
             rates, correct = [rate / (1 - 0.9**step)] * models, 1 / (1 - 0.99**step)
             _steps.adam(theta, noise, first, second, rates, [1.0] * models, 0.9, 0.99, correct, 1e-8, 0)
-            shrinkage.apply_(theta.reshape(models, r, width), rate)
-            zeros.append((theta == 0).all(axis=1).mean())
-        idle[alpha] = np.mean(zeros[100:])
-    assert idle[0.5] < 0.05
-    assert idle[2.0] > 0.95
+            if step % epoch == 0:
+                shrinkage.apply_(theta.reshape(models, r, width), rate * epoch**0.5)
+        idle[alpha] = (theta == 0).all(axis=1).mean()
+    assert idle[0.1] < 0.1
+    assert idle[2.0] > 0.9

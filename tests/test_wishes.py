@@ -49,7 +49,6 @@ SIGN_FAULTS = {
     "a word for a sign": ({"dose": "increasing"}, "'dose' must be -1, 0 or 1; got 'increasing'"),
     "None for a sign": ([None, 0, 0], "'age' must be -1, 0 or 1; got None"),
     "a monotone category": ({"city": -1}, "'city' must be 0, because it is a category; got -1: give it as numbers"),
-    "a word for a table with a category": ("increasing", "'city' must be 0, because it is a category; got 1"),
     "an unknown name": ({"agee": 1, "age": 1}, "names columns that X does not have: ['agee']; X has ['age', 'dose', "),
     "positions for names": ({0: 1}, "monotonic_cst names columns that X does not have: [0]"),
     "too few entries": ([1, 0], "monotonic_cst must have 3 entries, one per column; got 2"),
@@ -107,3 +106,8 @@ def test_caps_refuse(fault):
     with pytest.raises(ValueError, match="max_influence") as caught:
         influence_caps(wish, COLUMNS)
     assert message in str(caught.value)
+
+
+def test_a_word_asks_for_all_columns_of_numbers_and_leaves_categories():
+    columns = [Column("age", "curve", 1, 3, knots=np.arange(2.0)), Column("city", "category", 3, 5, levels=("a", "b"))]
+    assert monotone_signs("decreasing", columns) == {0: -1}

@@ -7,6 +7,7 @@ is constant, or goes on with the slope of its first and last piece: then t < 0 o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
@@ -125,8 +126,19 @@ class Column:
         codes, levels = cells.levels()
         positions = {level: i for i, level in enumerate(self.levels)}
         found = np.array([positions.get(level, positions.get(OTHER, -1)) for level in levels], np.int32)
+        given, known = _are_strings(levels), _are_strings(self.levels)
+        if cells.named and given and known and not given & known:
+            raise ValueError(
+                f"column {self.name!r} must hold {'strings' if True in known else 'numbers'}, as in training; got "
+                f"{next(level for level in levels if level is not None)!r}: convert it first"
+            )
         ids[:, 0] = (self.start + np.maximum(found, 0))[codes]
         weights[:, 0] = (found >= 0)[codes]
+
+
+def _are_strings(levels: Iterable[object]) -> set[bool]:
+    """Whether levels are strings: both answers may occur."""
+    return {isinstance(level, str) for level in levels if level is not None and level is not OTHER}
 
 
 def fit_number(cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Column:

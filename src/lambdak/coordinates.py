@@ -8,7 +8,7 @@ plus ε times its roughness. Design column 0, the constant, is θ's first row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,13 +83,19 @@ class Block:
     ramps: Float64Array
 
 
-def free_blocks(columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = ()) -> list[Block]:
+def free_blocks(
+    columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = (), dropped: Collection[int] = ()
+) -> list[Block]:
     """Ramps of the free columns; of a constrained one only missing values are free, and of a ``linear`` one its slope.
+
+    A ``dropped`` column has none.
 
     θ's first row is the constant, so the first block starts at row 1.
     """
     blocks, first = [], 1
     for position, column in enumerate(columns):
+        if position in dropped:
+            continue
         ramps = _ramps(column, position in constrained, position in linear)
         if ramps.shape[1]:
             place = slice(first, first + ramps.shape[1])

@@ -162,12 +162,13 @@ class TableEncoder:
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """What each design column, and so each matrix of a pencil, stands for; ``input_features`` is ignored.
 
-        >>> TableEncoder(n_knots=2).fit([[0.0, "a"], [4.0, "b"], [2.0, "a"]]).get_feature_names_out().tolist()
+        >>> TableEncoder(n_knots=2).fit([[0.0, "a"], [4.0, "b"]] * 5).get_feature_names_out().tolist()
         ['constant', 'x0=0', 'x0=4', 'x1=a', 'x1=b']
         """
         names = ["constant"]
         for column in self.columns:
-            own = [f"{column.name}={'missing' if level is None else level}" for level in column.levels]
+            words: dict[object, object] = {None: "missing", OTHER: "other"}
+            own = [f"{column.name}={words.get(level, level)}" for level in column.levels]
             own += [f"{column.name}={knot:g}" for knot in column.knots] if column.kind == "curve" else []
             own += [column.name] if column.kind == "linear" else []
             own += [f"{column.name}=missing"] * (column.stop - column.start - len(own))

@@ -195,42 +195,47 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         X_val: Any = None,
         y_val: ArrayLike | None = None,
     ) -> Self:
-        """Fit to a table and its classes."""
+        """Fit to a table and its classes; classes of weight zero do not count."""
         target = _target(y)
         check_classification_targets(target)
-        if not (self.warm_start and hasattr(self, "theta_")):
-            self.classes_ = np.unique(target)
-            _require_two(self.classes_)
-        codes = _codes(self.classes_, target, "y")
-        held = None if X_val is None else (X_val, _codes(self.classes_, y_val, "y_val"))
         weight = self._weighted(target, sample_weight)
-        return self._fit(X, codes, self._class_loss(), weight, None, held, self._n_neurons())
+        known = self.classes_ if self.warm_start and hasattr(self, "theta_") else _classes(target, weight)
+        held = None if X_val is None else (X_val, _codes(known, y_val, "y_val"))
+        return self._fit_classes(X, target, known, weight, held)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Go on training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
         target = _target(y)
-        if not hasattr(self, "theta_"):
-            self.classes_ = np.unique(target if classes is None else np.asarray(classes))
-            _require_two(self.classes_)
-            codes = _codes(self.classes_, target, "y")
-            weight = self._weighted(target, sample_weight)
-            return self._fit(X, codes, self._class_loss(), weight, None, None, self._n_neurons())
-        return self._go_on(X, _codes(self.classes_, target, "y"), self._weighted(target, sample_weight))
+        weight = self._weighted(target, sample_weight)
+        if hasattr(self, "theta_"):
+            return self._go_on(X, _codes(self.classes_, target, "y", weight), weight)
+        known = _classes(target if classes is None else np.asarray(classes), weight if classes is None else None)
+        return self._fit_classes(X, target, known, weight, None)
 
-    def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> ArrayLike | None:
+    def _fit_classes(
+        self,
+        X: Any,
+        target: NDArray[Any],
+        classes: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        held: tuple[Any, NDArray[Any]] | None,
+    ) -> Self:
+        loss, neurons = self._class_loss(len(classes))
+        codes = _codes(classes, target, "y", weight)
+        return self._fit(X, codes, loss, weight, None, held, neurons, attributes={"classes_": classes})
+
+    def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
         """The weight of a row times that of its class."""
+        own = None if sample_weight is None else check_weight(sample_weight, len(target))
         if self.class_weight is None:
-            return sample_weight
-        own = 1.0 if sample_weight is None else check_weight(sample_weight, len(target))
-        return np.asarray(compute_sample_weight(self.class_weight, target) * own)
+            return own
+        return np.asarray(compute_sample_weight(self.class_weight, target) * (1.0 if own is None else own))
 
-    def _class_loss(self) -> Loss:
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        """The loss for so many classes, and how many neurons it takes."""
         raise NotImplementedError
-
-    def _n_neurons(self) -> int:
-        return 1
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class, (rows, classes)."""
@@ -249,17 +254,13 @@ class SpectralClassifier(_Classifier):
     ``class_weight`` is a dict or "balanced", as in scikit-learn; other settings as in :class:`SpectralRegressor`.
     """
 
-    def _class_loss(self) -> Loss:
-        classes = len(self.classes_)
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
         if classes > 2 and self.monotonic_cst is not None:
             raise ValueError(
                 f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
                 "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
             )
-        return BinaryLog() if classes == 2 else SoftmaxLog(classes)
-
-    def _n_neurons(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        return (BinaryLog(), 1) if classes == 2 else (SoftmaxLog(classes), classes)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
@@ -323,10 +324,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         y_val: ArrayLike | None = None,
     ) -> Self:
         """Fit to a table and its targets."""
-        loss = Pinball(tuple(float(q) for q in self.quantiles))
-        self.levels_ = loss.quantiles
+        loss = Pinball(tuple(float(q) for q in np.atleast_1d(np.asarray(self.quantiles, float))))
         held = None if X_val is None else (X_val, loss.check_target(_target(y_val)))
-        return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, None, held)
+        levels = {"levels_": loss.quantiles}
+        return self._fit(X, loss.check_target(_target(y)), loss, sample_weight, None, held, attributes=levels)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
@@ -355,8 +356,8 @@ class SpectralOrdinalClassifier(_Classifier):
     likely. Settings as in :class:`SpectralClassifier`.
     """
 
-    def _class_loss(self) -> Loss:
-        return Ordinal(len(self.classes_))
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        return Ordinal(classes), 1
 
 
 def _target(y: ArrayLike | None) -> NDArray[Any]:
@@ -365,18 +366,26 @@ def _target(y: ArrayLike | None) -> NDArray[Any]:
     return np.asarray(column_or_1d(y, warn=True))
 
 
-def _require_two(classes: NDArray[Any]) -> None:
+def _classes(target: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:
+    """The classes of rows that count; at least two."""
+    classes = np.unique(target if weight is None else target[weight > 0])
     if len(classes) < 2:
         raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
+    return classes
 
 
-def _codes(classes: NDArray[Any], labels: ArrayLike | None, name: str) -> NDArray[Any]:
-    """Positions of labels among the classes."""
+def _codes(
+    classes: NDArray[Any], labels: ArrayLike | None, name: str, weight: NDArray[np.float64] | None = None
+) -> NDArray[Any]:
+    """Positions of labels among the classes; those of rows that do not count are any."""
     target = _target(labels)
     unknown = ~np.isin(target, classes)
+    if weight is not None:
+        unknown &= weight > 0
     if unknown.any():
         row = int(np.argmax(unknown))
         raise ValueError(
-            f"{name} must hold known classes; got {target[row]!r} at row {row}: they are {classes.tolist()}"
+            f"{name} must hold known classes; got {target[row : row + 1].tolist()[0]!r} at row {row}: "
+            f"they are {classes.tolist()}"
         )
-    return np.searchsorted(classes, target)
+    return np.minimum(np.searchsorted(classes, target), len(classes) - 1)

@@ -43,7 +43,7 @@ class FittedModel(BaseEstimator):
     @property
     def pencils_(self) -> list[Pencil]:
         """The members, in design coordinates; with several classes, one after the other for each member."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return [Pencil(coef[:, : packed_size(self.dim_)], self.indices_[0]) for coef in self.coef_]
 
     @property
@@ -53,7 +53,7 @@ class FittedModel(BaseEstimator):
         It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A column that is
         not clamped counts by its training range.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         weights = np.repeat(self.weights_, self.neurons_)
         packed = self.coef_[..., : packed_size(self.dim_)].astype(np.float64)
         strengths = []
@@ -63,7 +63,7 @@ class FittedModel(BaseEstimator):
         return np.array(strengths)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         with threads(self.n_jobs):
             design = self.encoder_.transform(X, self.coef_.dtype)
             shift = optional_rows(offset, len(design), "offset")
@@ -75,8 +75,8 @@ class FittedModel(BaseEstimator):
                 y = np.zeros(len(some))
                 task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
                 task = self._leveled(task) if self.levels_ else task
-                raw = task.raw(evaluate(self.coef_, self.dim_, self.indices_, task.design), slice(None))
-                parts.append(np.tensordot(self.weights_, raw.astype(np.float64), 1))
+                values = evaluate(self.coef_, self.dim_, self.indices_, task.design)
+                parts.append(np.tensordot(self.weights_, task.raw(values.astype(np.float64), slice(None)), 1))
         raw = np.concatenate(parts)
         return raw.reshape(-1, len(self.levels_)) if self.levels_ else raw
 

@@ -14,7 +14,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak._checks import FloatArray, check_int, check_weight
+from lambdak._checks import FloatArray, check_int, check_tol, check_weight
 from lambdak.coordinates import design_moments
 from lambdak.encode import TableEncoder
 from lambdak.fitted import FittedModel
@@ -35,7 +35,14 @@ _GENTLE = 0.1  # of the usual rate, where a fitted model goes on training
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 _SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
 _CALIBRATION = 0.5  # of the shift that single members ask for: their mean, whose errors are smaller, needs less
+_JUDGES = 5  # small models that decide which columns vanish
 _FEW_ROWS = 40  # below this, holding rows out costs more than it tells
+
+# Settings that may change where a fitted model goes on training; "dim" and "n_estimators" are looked at for themselves.
+_FREE_SETTINGS = frozenset({
+    "dim", "n_estimators", "effort", "max_iter", "early_stopping", "validation_fraction", "n_iter_no_change", "tol",
+    "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
+})  # fmt: skip
 
 
 class SpectralEstimator(FittedModel):
@@ -96,18 +103,45 @@ class SpectralEstimator(FittedModel):
         validation: tuple[Any, NDArray[Any]] | None,
         neurons: int = 1,
         partial: bool = False,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Fit, or leave everything as it was; ``attributes`` are set before."""
+        before = dict(self.__dict__)
+        try:
+            self.__dict__.update(attributes or {})
+            return self._fit_or_fail(X, y, loss, sample_weight, offset, validation, neurons, partial)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _fit_or_fail(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        loss: Loss,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        validation: tuple[Any, NDArray[Any]] | None,
+        neurons: int,
+        partial: bool,
     ) -> Self:
         with threads(self.n_jobs), threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the kernel's
             recipe, rng = self._recipe(), self._generator()
+            if self.dim is None and loss.n_outputs > 1 and neurons == 1 and not self.levels_:
+                recipe = replace(recipe, dim=max(recipe.dim, loss.n_outputs + 2))
             go_on = partial or (self.warm_start and hasattr(self, "theta_"))
+            if go_on:
+                self._check_unchanged(recipe)
             task = self._task(X, y, loss, sample_weight, offset, neurons, recipe, go_on)
             held = self._validation(task, validation)
             if not go_on:
                 self.plan_ = self._plan(task)
                 self.places_ = self._scout(task, held, recipe, rng)
+                if self.alpha:
+                    self.plan_ = replace(self.plan_, dropped=self._vanishing(task, held, recipe, rng))
+                    self.places_ = self._scout(task, held, recipe, rng)
             parameters = self.plan_.parameters(self.places_, self.dim_, neurons)
             if go_on:
-                self._check_unchanged(recipe)
                 parameters.go_on_(self.theta_)
             else:
                 parameters.start_(self._constants(task, self.dim_, recipe.members * neurons, rng), rng)
@@ -115,11 +149,14 @@ class SpectralEstimator(FittedModel):
             epochs = _PARTIAL_EPOCHS if partial and self.max_iter is None else self.max_iter
             self._run(trainer, recipe.schedule(len(task.design), epochs), go_on)
         self.theta_ = trainer.theta
-        self.coef_ = parameters.exact(trainer.theta) if parameters.guarded else trainer.coef
+        self.coef_ = parameters.exact(trainer.theta) if parameters.guarded or self.shape else trainer.coef
         self._centre_levels_(self.coef_)
         self.weights_ = np.full(recipe.members, 1 / recipe.members)
+        self.settings_ = {"dim": recipe.dim, "n_estimators": recipe.members} | self._fixed_settings()
         if self.levels_:
-            self._calibrate_(trainer)
+            if not go_on:
+                self.shift_ = self._wanted_shift(trainer)
+            self.coef_[:, self.encoder_.n_design :, diagonal_indices(self.dim_)] += self.shift_[:, None]
         return self
 
     def _go_on(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, offset: ArrayLike | None = None) -> Self:
@@ -127,9 +164,24 @@ class SpectralEstimator(FittedModel):
         return self._fit(X, y, self.loss_, sample_weight, offset, None, self.neurons_, partial=True)
 
     def _check_unchanged(self, recipe: Recipe) -> None:
-        for name, now, then in (("dim", recipe.dim, self.dim_), ("n_estimators", recipe.members, len(self.weights_))):
-            if now != then:
-                raise ValueError(f"{name} must stay {then} where a fitted model goes on training; got {now}")
+        """What a fitted model cannot change any more where it goes on training."""
+        now = {"dim": recipe.dim, "n_estimators": recipe.members} | self._fixed_settings()
+        for name, then in self.settings_.items():
+            if repr(now[name]) != repr(then):
+                raise ValueError(f"{name} must stay {then!r} where a fitted model goes on training; got {now[name]!r}")
+
+    def _fixed_settings(self) -> dict[str, Any]:
+        free = {
+            "dim",
+            "n_estimators",
+            "effort",
+            "max_iter",
+            "early_stopping",
+            "validation_fraction",
+            "n_iter_no_change",
+        }
+        free |= {"tol", "warm_start", "verbose", "random_state", "n_jobs", "class_weight"}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _centre_levels_(self, coef: FloatArray) -> None:
         """Move the mean matrix of each category to the constant, so that an unseen level, a zero, is average."""
@@ -141,8 +193,8 @@ class SpectralEstimator(FittedModel):
                 rows -= mean[:, None]
                 coef[:, 0] += mean
 
-    def _calibrate_(self, trainer: Trainer) -> None:
-        """Shift the quantiles by what rows that a member has not seen ask for, in order, so that they cannot cross."""
+    def _wanted_shift(self, trainer: Trainer) -> NDArray[np.float64]:
+        """What rows that a member has not seen ask the quantiles to move by, in order, so that they cannot cross."""
         raw, rows, task = trainer.unseen()
         levels = len(self.levels_)
         error = (np.asarray(task.y[rows][..., 0], np.float64) - raw).reshape(-1, levels)
@@ -153,17 +205,21 @@ class SpectralEstimator(FittedModel):
             np.quantile(error[:, j], q, weights=weight, method="inverted_cdf") for j, q in enumerate(self.levels_)
         ]
         share = 1.0 if len(self.weights_) == 1 else _CALIBRATION
-        shift = share * isotonic_regression(np.asarray(wanted)) / self.scale_
-        level_rows = self.coef_[:, self.encoder_.n_design :]
-        level_rows[..., diagonal_indices(self.dim_)] += shift[:, None]
+        return np.asarray(share * isotonic_regression(np.asarray(wanted)), np.float64)
 
     def _recipe(self) -> Recipe:
         if self.effort not in RECIPES:
             raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {self.effort!r}")
         if not 0 <= self.validation_fraction < 1:
             raise ValueError(f"validation_fraction must be in [0, 1); got {self.validation_fraction}")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must not be negative; got {self.alpha}")
+        if not (isinstance(self.alpha, int | float | np.number) and 0 <= self.alpha < np.inf):
+            raise ValueError(f"alpha must be a finite number that is not negative; got {self.alpha!r}")
+        if self.max_iter is not None:
+            check_int(self.max_iter, "max_iter", 1, 2**31)
+        check_int(self.n_iter_no_change, "n_iter_no_change", 1, 2**31)
+        check_tol(self.tol)
+        if self.shape is not None and self.eig_idx is not None:
+            raise ValueError(f"eig_idx must be None with shape={self.shape!r}, which takes an end of the spectrum")
         base = RECIPES[self.effort].shaped() if self.shape else RECIPES[self.effort]
         dim = base.dim if self.dim is None else check_int(self.dim, "dim", 1, 129)
         members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
@@ -202,7 +258,17 @@ class SpectralEstimator(FittedModel):
             if loss.n_outputs > 1 and neurons == 1:
                 self.start_ = np.full_like(self.start_, np.median(self.start_))
         light = None if weight is None else weight.astype(np.float32)
-        task = Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
+        return self._training(
+            Task(design, y, light, shift, self.loss_, self.start_, self.scale_, self.indices_, neurons)
+        )
+
+    def _training(self, task: Task) -> Task:
+        """The task in units in which training is well scaled, and with every row once for each level."""
+        if task.loss.identity:
+            y = (np.asarray(task.y, np.float64) - self.start_[0]) / self.scale_
+            offset = None if task.offset is None else task.offset / np.float32(self.scale_)
+            loss = task.loss.resolved(y, task.weight, offset)
+            task = replace(task, y=y, offset=offset, loss=loss, start=np.zeros_like(self.start_), scale=1.0)
         return self._leveled(task) if self.levels_ else task
 
     def _encode(self, X: Any, weight: NDArray[np.float64] | None, recipe: Recipe) -> None:
@@ -235,7 +301,7 @@ class SpectralEstimator(FittedModel):
             columns.append(level_column(self.levels_, n_design))
             n_design = columns[-1].stop
         moments = design_moments(task.design, n_design, task.weight)
-        return Plan(columns, moments, signs, self.shape, caps, self.alpha, rises)
+        return Plan(columns, moments, signs, self.shape, caps, rises=rises)
 
     def _indices(self, loss: Loss, neurons: int, dim: int) -> tuple[int, ...]:
         outputs = loss.n_outputs
@@ -267,8 +333,8 @@ class SpectralEstimator(FittedModel):
         design = self.encoder_.transform(validation[0])
         if len(validation[1]) != len(design):
             raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(validation[1])}")
-        held = replace(task, design=design, y=validation[1], weight=None, offset=None)
-        return self._leveled(held) if self.levels_ else held
+        args = (self.loss_, self.start_, self.scale_, self.indices_, task.neurons)
+        return self._training(Task(design, validation[1], None, None, *args))
 
     def _folds(
         self, task: Task, held: Task | None, members: int, rng: np.random.Generator, larger: float = 1
@@ -302,6 +368,27 @@ class SpectralEstimator(FittedModel):
         for _ in scouts.run(recipe.scout_schedule(rows, self.max_iter)):
             pass
         return recipe.places(int(scouts.best.reshape(turns, -1, 2).mean(axis=(0, 2)).argmin()))
+
+    def _vanishing(self, task: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator) -> frozenset[int]:
+        """Columns that become zero in most of a few small models with the penalty, whatever else is asked of them."""
+        signs = dict.fromkeys(self.plan_.rises, 1)  # levels stay
+        plan = replace(self.plan_, signs=signs, shape=None, caps={}, alpha=self.alpha)
+        dim = max(recipe.scout_dim, task.loss.n_outputs + 2 if len(task.indices) > 1 else 1)
+        small = replace(task, indices=self._indices(task.loss, task.neurons, dim))
+        held = None if held is None else replace(held, indices=small.indices)
+        parameters = plan.parameters([self.places_[i % len(self.places_)] for i in range(_JUDGES)], dim, task.neurons)
+        parameters.start_(self._constants(small, dim, _JUDGES * task.neurons, rng), rng)
+        trainer = Trainer(small, parameters, rng, self._folds(task, held, _JUDGES, rng), held)
+        for _ in trainer.run(recipe.schedule(len(task.design), self.max_iter)):
+            pass
+        size = np.stack(
+            [
+                np.abs(parameters.coef[:, column.start : column.stop]).max(axis=(1, 2))
+                for column in self.encoder_.columns
+            ]
+        )  # (columns, models)
+        alive = (size > 0).reshape(len(size), _JUDGES, -1).any(axis=2).mean(axis=1) > 0.5
+        return frozenset(np.flatnonzero(~alive).tolist())
 
     def _run(self, trainer: Trainer, schedule: Schedule, go_on: bool) -> None:
         if self.early_stopping:

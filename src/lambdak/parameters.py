@@ -46,6 +46,7 @@ class Parameters:
         self._moments = [(np.zeros_like(part), np.zeros_like(part)) for part in self.theta]
         self.coef = np.zeros((len(decay), free.n_design, width), np.float32)
         self._steps = 0
+        self._travelled = 0.0  # the squared rates since the last proximal step: how far noise alone would drift
         self.guarded = bool(cones or caps)  # whether something is promised of the coefficients
 
     def start_(self, constants: FloatArray, rng: np.random.Generator) -> None:
@@ -95,9 +96,15 @@ class Parameters:
         self._steps += 1
         for part in range(len(self.theta)):
             self._adam_(part, rate)
-        if self._shrinkage is not None:
-            self._shrinkage.apply_(self.theta[0], rate)
+        self._travelled += rate**2
         self.write_()
+
+    def shrink_(self) -> None:
+        """Take the proximal step that belongs to the steps since the last one, if columns may vanish."""
+        if self._shrinkage is not None:
+            self._shrinkage.apply_(self.theta[0], np.sqrt(self._travelled))
+            self.write_()
+        self._travelled = 0.0
 
     def _adam_(self, part: int, rate: float) -> None:
         theta = self.theta[part]

@@ -25,7 +25,8 @@ class Plan:
     signs: Mapping[int, int]  # of monotone columns, as seen by the eigenvalues
     shape: str | None
     caps: Mapping[int, float]  # in units of eigenvalues
-    alpha: float
+    alpha: float = 0.0  # of the penalty by which columns vanish
+    dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
 
     def parameters(self, places: Sequence[tuple[float, float]], dim: int, neurons: int) -> Parameters:
@@ -38,15 +39,20 @@ class Plan:
 
     @cached_property
     def _bent(self) -> list[int]:
-        return [i for i, column in enumerate(self.columns) if self.shape and column.n_ramps and i not in self.signs]
+        return [
+            i
+            for i, column in enumerate(self.columns)
+            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped}
+        ]
 
     @cached_property
     def _rising(self) -> list[int]:
-        return [i for i in self.signs if self.columns[i].kind == "linear" or self.columns[i].n_ramps]
+        kept = (i for i in self.signs if i not in self.dropped)
+        return [i for i in kept if self.columns[i].kind == "linear" or self.columns[i].n_ramps]
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        return free_blocks(self.columns, self._rising, self._bent)
+        return free_blocks(self.columns, self._rising, self._bent, self.dropped)
 
     @cached_property
     def _whitening(self) -> Whitening:

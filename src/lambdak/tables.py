@@ -61,6 +61,7 @@ class Cells:
     kind: str
     rows: Rows = field(default_factory=lambda: EVERY_ROW)
     factors: tuple[NDArray[np.intp], list[Any]] | None = None  # codes and distinct cells, if known
+    named: bool = False  # whether the column was found by its name
 
     def numbers(self) -> NDArray[np.float64]:
         """The column as finite float64 numbers, with NaN where a cell is missing."""
@@ -116,7 +117,7 @@ class Table:
 
     def cells(self, place: int, rows: Rows = EVERY_ROW) -> Cells:
         """The column at ``place``, of these rows only: what other rows hold has no say in its kind."""
-        return replace(self.read(place, rows), rows=rows)
+        return replace(self.read(place, rows), rows=rows, named=self.named)
 
 
 def read_table(X: object) -> Table:

@@ -47,8 +47,8 @@ class Task:
 
         ``rows`` (batch,), or (models, batch) where every model has its own, tell which rows these are.
         """
-        _, batch, m = eigenvalues.shape
-        outputs = eigenvalues.reshape(-1, self.neurons, batch, m)
+        models, batch, m = eigenvalues.shape
+        outputs = eigenvalues.reshape(models // self.neurons, self.neurons, batch, m)
         outputs = outputs[..., 0].transpose(0, 2, 1) if self.neurons > 1 else outputs[:, 0]
         raw = self.start.astype(outputs.dtype) + outputs.dtype.type(self.scale) * outputs
         if self.offset is not None:
@@ -128,7 +128,7 @@ def evaluate(
     value = np.empty((rows.size, len(indices)), coef.dtype)
     width, chosen = packed_size(dim), np.ascontiguousarray(rows)
     step_engine().forward(design.ids, design.weights, chosen, coef[..., :width], dim, list(indices), value, None)
-    return value.reshape(models, -1, len(indices))
+    return value.reshape(models, chosen.shape[1], len(indices))
 
 
 class Trainer:
@@ -168,6 +168,7 @@ class Trainer:
                 step += 1
                 shape = _shape(step, schedule.epochs * len(batches))
                 losses.append(self._step(chosen, schedule.rate * shape))
+            self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
             train = np.mean(losses, axis=0)

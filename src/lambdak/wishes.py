@@ -18,7 +18,8 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
             raise ValueError(
                 f"monotonic_cst must be 'increasing', 'decreasing', a dict or an array; got {monotonic_cst!r}"
             )
-        monotonic_cst = [1 if monotonic_cst == "increasing" else -1] * len(names)
+        sign = 1 if monotonic_cst == "increasing" else -1
+        monotonic_cst = [0 if column.kind == "category" else sign for column in columns]
     signs = _by_position(monotonic_cst, names, "monotonic_cst", 0)
     for column, sign in zip(columns, signs, strict=True):
         if sign not in (-1, 0, 1):

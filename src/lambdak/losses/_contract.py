@@ -18,6 +18,7 @@ class Loss(ABC):
     """ℓ(r, y) with its derivative in r, its inverse link and its best constant. Immutable."""
 
     name: ClassVar[str]
+    identity: ClassVar[bool] = False  # whether raw scores are in units of the target, so that both can be rescaled
     _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
 
     @property

@@ -26,6 +26,7 @@ class SquaredError(Loss):
     array([1.25])
     """
 
+    identity: ClassVar[bool] = True
     name: ClassVar[str] = "squared_error"
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -44,6 +45,8 @@ class SquaredError(Loss):
 
 class _Robust(Loss):
     """Losses that grow linearly: their scale must not follow a few outliers."""
+
+    identity: ClassVar[bool] = True
 
     def _scale(self, values: Vector, weight: Vector) -> float:
         return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight))
