@@ -42,8 +42,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     n_knots : int or "auto"
         Knots per numeric column; 0 makes columns linear.
     alpha : float
-        Penalty on the spectral norm of each column: whole columns become exactly zero. Columns of pure noise vanish at
-        about 1.
+        Penalty on the spectral norm of each column by which useless columns become exactly zero, before the members
+        are trained on the others. Columns of pure noise vanish at about 1.
     effort : {"fast", "balanced", "best"}
         How much time accuracy may cost.
     n_estimators : int, optional
@@ -73,7 +73,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     feature_strengths_
         Proven bound on what each column can do to the raw score.
     loss_curve_, validation_curve_
-        Losses of each model after every epoch.
+        Losses of each member after every epoch, with the target in units of its spread for losses without a link.
 
     Examples
     --------
