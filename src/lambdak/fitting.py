@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,21 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scipy.sparse import issparse
 from sklearn.isotonic import isotonic_regression
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak._checks import FloatArray, check_int, check_tol, check_weight
+from lambdak._checks import FloatArray, check_int, check_weight
 from lambdak.coordinates import design_moments
 from lambdak.encode import TableEncoder
-from lambdak.fitted import FittedModel
 from lambdak.initial import anchored, gapped
 from lambdak.levels import level_column
 from lambdak.losses import Loss, Ordinal
 from lambdak.packing import diagonal_indices
 from lambdak.plan import Plan
-from lambdak.recipes import MIDDLE, RECIPES, Recipe, scout_turns
+from lambdak.recipes import MIDDLE, Recipe, scout_turns
 from lambdak.rows import merged_rows, optional_rows
 from lambdak.runtime import threads
+from lambdak.settings import SpectralSettings
 from lambdak.tables import read_table
 from lambdak.train import Folds, Schedule, Task, Trainer
 from lambdak.wishes import influence_caps, monotone_signs
@@ -38,58 +38,9 @@ _CALIBRATION = 0.5  # of the shift that single members ask for: their mean, whos
 _JUDGES = 5  # small models that decide which columns vanish
 _FEW_ROWS = 40  # below this, holding rows out costs more than it tells
 
-# Settings that may change where a fitted model goes on training; "dim" and "n_estimators" are looked at for themselves.
-_FREE_SETTINGS = frozenset({
-    "dim", "n_estimators", "effort", "max_iter", "early_stopping", "validation_fraction", "n_iter_no_change", "tol",
-    "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
-})  # fmt: skip
 
-
-class SpectralEstimator(FittedModel):
+class SpectralEstimator(SpectralSettings):
     """f = start + scale Σ_m w_m λ_k(A_m(row)): a convex combination of a few pencils, fitted to a table."""
-
-    def __init__(
-        self,
-        *,
-        dim: int | None = None,
-        eig_idx: int | None = None,
-        shape: str | None = None,
-        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
-        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
-        categorical_features: Any = "from_dtype",
-        n_knots: int | str = "auto",
-        alpha: float = 0.0,
-        effort: str = "balanced",
-        n_estimators: int | None = None,
-        max_iter: int | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.dim = dim
-        self.eig_idx = eig_idx
-        self.shape = shape
-        self.monotonic_cst = monotonic_cst
-        self.max_influence = max_influence
-        self.categorical_features = categorical_features
-        self.n_knots = n_knots
-        self.alpha = alpha
-        self.effort = effort
-        self.n_estimators = n_estimators
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     # ---- fitting ----------------------------------------------------------------------------------------------
 
@@ -106,26 +57,9 @@ class SpectralEstimator(FittedModel):
         attributes: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit, or leave everything as it was; ``attributes`` are set before."""
-        before = dict(self.__dict__)
-        try:
+        # BLAS threads would fight the kernel's.
+        with self._whole_or_not_at_all(), threads(self.n_jobs), threadpool_limits(1, user_api="blas"):
             self.__dict__.update(attributes or {})
-            return self._fit_or_fail(X, y, loss, sample_weight, offset, validation, neurons, partial)
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    def _fit_or_fail(
-        self,
-        X: Any,
-        y: NDArray[Any],
-        loss: Loss,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
-        validation: tuple[Any, NDArray[Any]] | None,
-        neurons: int,
-        partial: bool,
-    ) -> Self:
-        with threads(self.n_jobs), threadpool_limits(1, user_api="blas"):  # BLAS threads would fight the kernel's
             recipe, rng = self._recipe(), self._generator()
             if self.dim is None and loss.n_outputs > 1 and neurons == 1 and not self.levels_:
                 recipe = replace(recipe, dim=max(recipe.dim, loss.n_outputs + 2))
@@ -148,8 +82,24 @@ class SpectralEstimator(FittedModel):
             trainer = Trainer(task, parameters, rng, self._folds(task, held, recipe.members, rng), held)
             epochs = _PARTIAL_EPOCHS if partial and self.max_iter is None else self.max_iter
             self._run(trainer, recipe.schedule(len(task.design), epochs), go_on)
+            self._keep(trainer, recipe, go_on)
+        return self
+
+    @contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """Undo what a fit that fails or is interrupted has changed."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _keep(self, trainer: Trainer, recipe: Recipe, go_on: bool) -> None:
+        """The fitted attributes that training decides."""
+        guarded = trainer.parameters.guarded or self.shape is not None
         self.theta_ = trainer.theta
-        self.coef_ = parameters.exact(trainer.theta) if parameters.guarded or self.shape else trainer.coef
+        self.coef_ = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
         self._centre_levels_(self.coef_)
         self.weights_ = np.full(recipe.members, 1 / recipe.members)
         self.settings_ = {"dim": recipe.dim, "n_estimators": recipe.members} | self._fixed_settings()
@@ -157,31 +107,10 @@ class SpectralEstimator(FittedModel):
             if not go_on:
                 self.shift_ = self._wanted_shift(trainer)
             self.coef_[:, self.encoder_.n_design :, diagonal_indices(self.dim_)] += self.shift_[:, None]
-        return self
 
     def _go_on(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, offset: ArrayLike | None = None) -> Self:
         """Train the fitted members a little more, on these rows."""
         return self._fit(X, y, self.loss_, sample_weight, offset, None, self.neurons_, partial=True)
-
-    def _check_unchanged(self, recipe: Recipe) -> None:
-        """What a fitted model cannot change any more where it goes on training."""
-        now = {"dim": recipe.dim, "n_estimators": recipe.members} | self._fixed_settings()
-        for name, then in self.settings_.items():
-            if repr(now[name]) != repr(then):
-                raise ValueError(f"{name} must stay {then!r} where a fitted model goes on training; got {now[name]!r}")
-
-    def _fixed_settings(self) -> dict[str, Any]:
-        free = {
-            "dim",
-            "n_estimators",
-            "effort",
-            "max_iter",
-            "early_stopping",
-            "validation_fraction",
-            "n_iter_no_change",
-        }
-        free |= {"tol", "warm_start", "verbose", "random_state", "n_jobs", "class_weight"}
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _centre_levels_(self, coef: FloatArray) -> None:
         """Move the mean matrix of each category to the constant, so that an unseen level, a zero, is average."""
@@ -206,27 +135,6 @@ class SpectralEstimator(FittedModel):
         ]
         share = 1.0 if len(self.weights_) == 1 else _CALIBRATION
         return np.asarray(share * isotonic_regression(np.asarray(wanted)), np.float64)
-
-    def _recipe(self) -> Recipe:
-        if self.effort not in RECIPES:
-            raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {self.effort!r}")
-        if not 0 <= self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction must be in [0, 1); got {self.validation_fraction}")
-        if not (isinstance(self.alpha, int | float | np.number) and 0 <= self.alpha < np.inf):
-            raise ValueError(f"alpha must be a finite number that is not negative; got {self.alpha!r}")
-        if self.max_iter is not None:
-            check_int(self.max_iter, "max_iter", 1, 2**31)
-        check_int(self.n_iter_no_change, "n_iter_no_change", 1, 2**31)
-        check_tol(self.tol)
-        if self.shape is not None and self.eig_idx is not None:
-            raise ValueError(f"eig_idx must be None with shape={self.shape!r}, which takes an end of the spectrum")
-        base = RECIPES[self.effort].shaped() if self.shape else RECIPES[self.effort]
-        dim = base.dim if self.dim is None else check_int(self.dim, "dim", 1, 129)
-        members = base.members if self.n_estimators is None else check_int(self.n_estimators, "n_estimators", 1, 65)
-        return replace(base, dim=dim, members=members, scout_dim=min(dim, base.scout_dim))
-
-    def _generator(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _task(
         self,
@@ -305,9 +213,8 @@ class SpectralEstimator(FittedModel):
 
     def _indices(self, loss: Loss, neurons: int, dim: int) -> tuple[int, ...]:
         outputs = loss.n_outputs
-        if (
-            outputs > 1 and neurons == 1 and not self.levels_
-        ):  # several eigenvalues of one pencil, away from its ends if there is room
+        if outputs > 1 and neurons == 1 and not self.levels_:
+            # Several eigenvalues of one pencil, away from its ends if there is room.
             if outputs > dim:
                 raise ValueError(f"dim must be at least {outputs}, one eigenvalue per output; got {dim}")
             inner = dim >= outputs + 2
@@ -359,36 +266,43 @@ class SpectralEstimator(FittedModel):
         if folds is not None:
             turns = scout_turns(rows, int(folds.fold.max()) + 1, task.neurons)
             folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(places)).tolist()))
-        dim = max(recipe.scout_dim, task.loss.n_outputs + 2 if len(task.indices) > 1 else 1)
-        small = replace(task, indices=self._indices(task.loss, task.neurons, dim))
-        held = None if held is None else replace(held, indices=small.indices)
-        parameters = self.plan_.parameters(places * turns, dim, task.neurons)
-        parameters.start_(self._constants(small, dim, len(places) * turns * task.neurons, rng), rng)
-        scouts = Trainer(small, parameters, rng, folds, held)
-        for _ in scouts.run(recipe.scout_schedule(rows, self.max_iter)):
-            pass
+        schedule = recipe.scout_schedule(rows, self.max_iter)
+        scouts = self._small_stack(self.plan_, places * turns, task, held, folds, recipe, schedule, rng)
         return recipe.places(int(scouts.best.reshape(turns, -1, 2).mean(axis=(0, 2)).argmin()))
 
     def _vanishing(self, task: Task, held: Task | None, recipe: Recipe, rng: np.random.Generator) -> frozenset[int]:
         """Columns that become zero in most of a few small models with the penalty, whatever else is asked of them."""
         signs = dict.fromkeys(self.plan_.rises, 1)  # levels stay
         plan = replace(self.plan_, signs=signs, shape=None, caps={}, alpha=self.alpha)
+        places = [self.places_[i % len(self.places_)] for i in range(_JUDGES)]
+        folds, schedule = self._folds(task, held, _JUDGES, rng), recipe.schedule(len(task.design), self.max_iter)
+        judges = self._small_stack(plan, places, task, held, folds, recipe, schedule, rng)
+        spans = [slice(column.start, column.stop) for column in self.encoder_.columns]
+        size = np.stack([np.abs(judges.parameters.coef[:, span]).max(axis=(1, 2)) for span in spans])
+        alive = (size > 0).reshape(len(size), _JUDGES, -1).any(axis=2).mean(axis=1) > 0.5
+        return frozenset(np.flatnonzero(~alive).tolist())
+
+    def _small_stack(
+        self,
+        plan: Plan,
+        places: list[tuple[float, float]],
+        task: Task,
+        held: Task | None,
+        folds: Folds | None,
+        recipe: Recipe,
+        schedule: Schedule,
+        rng: np.random.Generator,
+    ) -> Trainer:
+        """Small models at these places, trained: they decide something about the members."""
         dim = max(recipe.scout_dim, task.loss.n_outputs + 2 if len(task.indices) > 1 else 1)
         small = replace(task, indices=self._indices(task.loss, task.neurons, dim))
         held = None if held is None else replace(held, indices=small.indices)
-        parameters = plan.parameters([self.places_[i % len(self.places_)] for i in range(_JUDGES)], dim, task.neurons)
-        parameters.start_(self._constants(small, dim, _JUDGES * task.neurons, rng), rng)
-        trainer = Trainer(small, parameters, rng, self._folds(task, held, _JUDGES, rng), held)
-        for _ in trainer.run(recipe.schedule(len(task.design), self.max_iter)):
+        parameters = plan.parameters(places, dim, task.neurons)
+        parameters.start_(self._constants(small, dim, len(places) * task.neurons, rng), rng)
+        trainer = Trainer(small, parameters, rng, folds, held)
+        for _ in trainer.run(schedule):
             pass
-        size = np.stack(
-            [
-                np.abs(parameters.coef[:, column.start : column.stop]).max(axis=(1, 2))
-                for column in self.encoder_.columns
-            ]
-        )  # (columns, models)
-        alive = (size > 0).reshape(len(size), _JUDGES, -1).any(axis=2).mean(axis=1) > 0.5
-        return frozenset(np.flatnonzero(~alive).tolist())
+        return trainer
 
     def _run(self, trainer: Trainer, schedule: Schedule, go_on: bool) -> None:
         if self.early_stopping:

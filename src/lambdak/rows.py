@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
 
 from lambdak._checks import FloatArray
 from lambdak.encode import Design
@@ -43,3 +44,10 @@ def merged_rows(
     total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
     merged = None if (total == 1).all() else total
     return design.take(kept), y[kept], merged, None if offset is None else offset[kept]
+
+
+def target_rows(y: ArrayLike | None) -> NDArray[Any]:
+    """The target as one column."""
+    if y is None:
+        raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None")
+    return np.asarray(column_or_1d(y, warn=True))
