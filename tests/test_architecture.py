@@ -13,6 +13,7 @@ SOURCE = Path(lambdak.__file__).parent
 
 ORDER = [
     "_checks",
+    "atomic",
     "packing",
     "_lapack",
     "_kernel",
@@ -46,6 +47,8 @@ ORDER = [
     "recipes",
     "rows",
     "fitted",
+    "store",
+    "readable",
     "settings",
     "fitting",
     "regressors",

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lambdak._checks import check_int, check_tol
-from lambdak.fitted import FittedModel
+from lambdak.readable import ReadableModel
 from lambdak.recipes import RECIPES, Recipe
 
 # Settings that may change where a fitted model goes on training; "dim" and "n_estimators" are looked at for themselves.
@@ -20,7 +20,7 @@ _FREE_SETTINGS = frozenset({
 })  # fmt: skip
 
 
-class SpectralSettings(FittedModel):
+class SpectralSettings(ReadableModel):
     """The settings that all estimators share."""
 
     def __init__(
