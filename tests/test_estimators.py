@@ -420,6 +420,15 @@ def test_bad_validation_rows_and_weights_are_named(table):
         SpectralClassifier().fit(X, labels, X_val=X[:2], y_val=["a", "c"])
     with pytest.raises(ValueError, match="y_val must have 2 entries, one per row of X_val; got 3"):
         SpectralRegressor().fit(X, y, X_val=X[:2], y_val=y[:3])
+    for estimator, target in (
+        (SpectralRegressor(), y),
+        (SpectralQuantileRegressor(), y),
+        (SpectralClassifier(), labels),
+    ):
+        with pytest.raises(ValueError, match="X_val and y_val must be given together; got X_val without y_val"):
+            estimator.fit(X, target, X_val=X[:5])
+        with pytest.raises(ValueError, match="X_val and y_val must be given together; got y_val without X_val"):
+            estimator.fit(X, target, y_val=target[:5])
     with pytest.raises(ValueError, match="X_val has no offset of its own"):
         SpectralRegressor().fit(X, y, offset=np.zeros(3000), X_val=X[:5], y_val=y[:5])
     with pytest.raises(ValueError, match=r"sample_weight must not be negative; got -1\.0 at row 2"):
@@ -545,12 +554,27 @@ def test_convex_models_of_straight_columns_predict_in_double_precision(table):
         ({"n_iter_no_change": 0}, "n_iter_no_change must be in"),
         ({"alpha": float("nan")}, "alpha must be a finite number"),
         ({"shape": "convex", "eig_idx": 1}, "eig_idx must be None with shape='convex'"),
+        ({"max_influence": True}, "max_influence of column 'income' must be a positive number; got True"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(table, settings, message):
     X, y = table
     with pytest.raises(ValueError, match=message):
         SpectralRegressor(**settings).fit(X, y)
+
+
+def test_columns_without_names_are_named_by_position():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = X[:, 0] - X[:, 1] ** 2
+    settings = {"effort": "fast", "max_iter": 2, "random_state": 0}
+    model = SpectralRegressor(monotonic_cst={0: 1}, max_influence={1: 0.5}, **settings).fit(X, y)
+    assert model.plan_.signs == {0: 1}
+    assert model.feature_strengths_[1] <= 0.5 * (1 + 1e-6)
+    same = SpectralRegressor(monotonic_cst={0: 1}, max_influence={1: 0.5}, **settings).fit(pd.DataFrame(X), y)
+    assert (same.predict(X) == model.predict(X)).all()
+    with pytest.raises(ValueError, match="got 0, the label of the column at 1"):
+        SpectralRegressor(monotonic_cst={0: 1}).fit(pd.DataFrame(X, columns=[1, 0]), y)
 
 
 def test_no_rows_give_no_predictions(table):

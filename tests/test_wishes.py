@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lambdak.encode import Column
-from lambdak.wishes import influence_caps, monotone_signs
+from lambdak.wishes import check_positions, influence_caps, monotone_signs
 
 AGE = Column("age", "curve", 1, 4, knots=np.arange(3.0))
 DOSE = Column("dose", "linear", 4, 5)
@@ -19,6 +19,7 @@ SIGNS = {
     "an empty dict": ({}, {}),
     "a dict": ({"age": 1, "dose": -1}, {0: 1, 1: -1}),
     "a dict in another order, with zeros": ({"city": 0, "dose": -1, "age": 1}, {0: 1, 1: -1}),
+    "a dict by position": ({1: -1, np.int64(0): 1}, {0: 1, 1: -1}),
     "a list": ([1, -1, 0], {0: 1, 1: -1}),
     "a tuple": ((0, 1, 0), {1: 1}),
     "an array of small ints": (np.array([1, -1, 0], np.int8), {0: 1, 1: -1}),
@@ -50,7 +51,13 @@ SIGN_FAULTS = {
     "None for a sign": ([None, 0, 0], "'age' must be -1, 0 or 1; got None"),
     "a monotone category": ({"city": -1}, "'city' must be 0, because it is a category; got -1: give it as numbers"),
     "an unknown name": ({"agee": 1, "age": 1}, "names columns that X does not have: ['agee']; X has ['age', 'dose', "),
-    "positions for names": ({0: 1}, "monotonic_cst names columns that X does not have: [0]"),
+    "a position beyond the columns": ({3: 1}, "monotonic_cst names columns that X does not have: [3]"),
+    "a negative position": ({-1: 1}, "monotonic_cst names columns that X does not have: [-1]"),
+    "a truth value for a position": ({True: 1}, "monotonic_cst names columns that X does not have: [True]"),
+    "a column twice": (
+        {"age": 1, 0: -1},
+        "monotonic_cst must name a column once, by name or by position; got ['age', 0]",
+    ),
     "too few entries": ([1, 0], "monotonic_cst must have 3 entries, one per column; got 2"),
     "too many entries": (np.zeros(4), "monotonic_cst must have 3 entries, one per column; got 4"),
     "a number": (1, "monotonic_cst must be a dict or an array with one entry per column; got 1"),
@@ -91,6 +98,11 @@ def test_caps_may_be_spelled_as(spelling):
 CAP_FAULTS = {
     "zero": (0, "max_influence of column 'age' must be a positive number; got 0: drop the column if"),
     "a negative number": ([1, -2.5, 1], "max_influence of column 'dose' must be a positive number; got -2.5"),
+    "a truth value": (True, "max_influence of column 'age' must be a positive number; got True"),
+    "a truth value for a column": (
+        {"dose": True},
+        "max_influence of column 'dose' must be a positive number; got True",
+    ),
     "nan": ({"city": np.nan}, "max_influence of column 'city' must be a positive number; got nan"),
     "a word": ("small", "max_influence of column 'age' must be a positive number; got 'small'"),
     "None in a list": ([None, 1, 1], "max_influence of column 'age' must be a positive number; got None"),
@@ -111,3 +123,19 @@ def test_caps_refuse(fault):
 def test_a_word_asks_for_all_columns_of_numbers_and_leaves_categories():
     columns = [Column("age", "curve", 1, 3, knots=np.arange(2.0)), Column("city", "category", 3, 5, levels=("a", "b"))]
     assert monotone_signs("decreasing", columns) == {0: -1}
+
+
+def test_a_number_that_is_the_name_of_a_column_is_no_position():
+    columns = [Column("1", "linear", 1, 2), Column("0", "linear", 2, 3)]
+    with pytest.raises(ValueError, match=r"names columns that X does not have: \[0\]; X has \['1', '0'\]"):
+        monotone_signs({0: 1}, columns)
+    assert monotone_signs({"0": 1}, columns) == {1: 1}
+
+
+def test_labels_that_are_positions_of_other_columns_are_refused():
+    with pytest.raises(ValueError, match=r"must name columns by position .* got 0, the label of the column"):
+        check_positions({0: 1}, [1, 0], "monotonic_cst")
+    check_positions({0: 1}, [0, 1], "monotonic_cst")
+    check_positions({0: 1}, ["b", "a"], "monotonic_cst")
+    check_positions({"a": 1}, ["b", "a"], "monotonic_cst")
+    check_positions("increasing", [1, 0], "monotonic_cst")

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from lambdak._checks import FloatArray, check_weight
 from lambdak.fitting import SpectralEstimator
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
-from lambdak.rows import target_rows
+from lambdak.rows import given_together, target_rows
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
@@ -27,8 +27,8 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         dim: int | None = None,
         eig_idx: int | None = None,
         shape: str | None = None,
-        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
-        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
         alpha: float = 0.0,
@@ -67,7 +67,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if self.warm_start and hasattr(self, "theta_") else _classes(target, weight)
-        held = None if X_val is None else (X_val, _codes(known, y_val, "y_val"))
+        held = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
         return self._fit_classes(X, target, known, weight, held)
 
     def partial_fit(

@@ -28,7 +28,7 @@ from lambdak.runtime import threads
 from lambdak.settings import SpectralSettings
 from lambdak.tables import read_table
 from lambdak.train import Folds, Schedule, Task, Trainer
-from lambdak.wishes import influence_caps, monotone_signs
+from lambdak.wishes import check_positions, influence_caps, monotone_signs
 
 _MOST_DESIGN_COLUMNS = 60_000
 _GENTLE = 0.1  # of the usual rate, where a fitted model goes on training
@@ -184,7 +184,10 @@ class SpectralEstimator(SpectralSettings):
             raise ValueError(f"shape must be None, 'convex' or 'concave'; got {self.shape!r}")
         # Whole weights count rows; others say how much a row matters, but it is one row all the same.
         counts = None if weight is None else weight if (weight == np.floor(weight)).all() else np.sign(weight)
-        rows, width = X.shape if issparse(X) else read_table(X).shape
+        table = X if issparse(X) else read_table(X)
+        for wish in ("monotonic_cst", "max_influence"):
+            check_positions(getattr(self, wish), getattr(table, "labels", ()), wish)
+        rows, width = table.shape
         rows = rows if counts is None else int(counts.sum())
         knots = recipe.n_knots(rows, width) if self.n_knots == "auto" else self.n_knots
         encoder = TableEncoder(n_knots=knots, categorical_features=self.categorical_features, clamp=self.shape is None)

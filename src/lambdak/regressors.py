@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from lambdak._checks import FloatArray
 from lambdak.fitting import SpectralEstimator
 from lambdak.losses import Pinball, make_loss
-from lambdak.rows import target_rows
+from lambdak.rows import given_together, target_rows
 
 
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
@@ -32,9 +32,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
         by semidefinite hinges, and go on straight outside of the training range.
     monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
-        Column name → 1 (never falls) or -1 (never rises).
+        Column name or position → 1 (never falls) or -1 (never rises).
     max_influence : float, dict or array, optional
-        Hard cap on what a column can do to the raw score, for all columns, by name, or one for each.
+        Hard cap on what a column can do to the raw score, for all columns, by name or position, or one for each.
     categorical_features
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     n_knots : int or "auto"
@@ -91,8 +91,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         dim: int | None = None,
         eig_idx: int | None = None,
         shape: str | None = None,
-        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
-        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
         alpha: float = 0.0,
@@ -131,7 +131,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
-        held = None if X_val is None else (X_val, loss.check_target(target_rows(y_val)))
+        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, offset, held)
 
     def partial_fit(
@@ -169,8 +169,8 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         dim: int | None = None,
         eig_idx: int | None = None,
         shape: str | None = None,
-        monotonic_cst: Mapping[str, int] | Sequence[int] | str | None = None,
-        max_influence: Mapping[str, float] | Sequence[float] | float | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
         n_knots: int | str = "auto",
         alpha: float = 0.0,
@@ -206,7 +206,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = Pinball(tuple(float(q) for q in np.atleast_1d(np.asarray(self.quantiles, float))))
-        held = None if X_val is None else (X_val, loss.check_target(target_rows(y_val)))
+        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         levels = {"levels_": loss.quantiles}
         return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, None, held, attributes=levels)
 

@@ -46,6 +46,14 @@ def merged_rows(
     return design.take(kept), y[kept], merged, None if offset is None else offset[kept]
 
 
+def given_together(X_val: Any, y_val: ArrayLike | None) -> bool:
+    """Whether validation rows are given: a table and its targets, never one alone."""
+    if (X_val is None) != (y_val is None):
+        one, other = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+        raise ValueError(f"X_val and y_val must be given together; got {one} without {other}")
+    return X_val is not None
+
+
 def target_rows(y: ArrayLike | None) -> NDArray[Any]:
     """The target as one column."""
     if y is None:

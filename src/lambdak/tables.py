@@ -114,6 +114,7 @@ class Table:
     named: bool
     shape: tuple[int, int]
     read: Callable[[int, Rows], Cells]
+    labels: Sequence[object] = ()  # of the columns of a frame, as the user spells them
 
     def cells(self, place: int, rows: Rows = EVERY_ROW) -> Cells:
         """The column at ``place``, of these rows only: what other rows hold has no say in its kind."""
@@ -151,9 +152,9 @@ def _read_frame(X: Any) -> Table:
     names = tuple(map(str, labels)) if named else position_names(len(labels))
     if hasattr(X, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
         array = X.to_numpy()  # of pandas, all columns at once: much faster for a short table with many of them
-        return Table(names, named, array.shape, lambda i, rows: _cells(names[i], array[rows, i]))
+        return Table(names, named, array.shape, lambda i, rows: _cells(names[i], array[rows, i]), labels)
     frame = nw.from_native(X, eager_only=True)
-    return Table(names, named, frame.shape, lambda i, rows: _series_cells(_series(frame, i, rows), names[i]))
+    return Table(names, named, frame.shape, lambda i, rows: _series_cells(_series(frame, i, rows), names[i]), labels)
 
 
 def _series(frame: nw.DataFrame[Any], place: int, rows: Rows) -> nw.Series[Any]:

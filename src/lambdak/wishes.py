@@ -39,7 +39,7 @@ def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, f
         max_influence = [max_influence] * len(names)
     caps = _by_position(max_influence, names, "max_influence", np.inf)
     for name, cap in zip(names, caps, strict=True):
-        if not (isinstance(cap, int | float | np.number) and cap > 0):
+        if isinstance(cap, bool) or not (isinstance(cap, int | float | np.number) and cap > 0):
             raise ValueError(
                 f"max_influence of column {name!r} must be a positive number; got {cap!r}: drop the column if it shall "
                 "have no influence"
@@ -51,12 +51,35 @@ def _by_position(wish: Any, names: Sequence[str], what: str, default: float) -> 
     if wish is None:
         return [default] * len(names)
     if isinstance(wish, Mapping):
-        unknown = [name for name in wish if name not in names]
+        places = {name: i for i, name in enumerate(names)}
+        found = {key: places.get(key, _position(key, places)) for key in wish}
+        unknown = [key for key, place in found.items() if place is None]
         if unknown:
             raise ValueError(f"{what} names columns that X does not have: {unknown}; X has {list(names)}")
-        return [wish.get(name, default) for name in names]
+        asked = {place: wish[key] for key, place in found.items()}
+        if len(asked) < len(wish):
+            raise ValueError(f"{what} must name a column once, by name or by position; got {list(wish)}")
+        return [asked.get(i, default) for i in range(len(names))]
     if np.ndim(wish) != 1:
         raise ValueError(f"{what} must be a dict or an array with one entry per column; got {wish!r}")
     if len(wish) != len(names):
         raise ValueError(f"{what} must have {len(names)} entries, one per column; got {len(wish)}")
     return list(wish)
+
+
+def _position(key: Any, places: Mapping[str, int]) -> int | None:
+    """A whole number as the position that it is, unless a column is called so."""
+    if isinstance(key, bool) or not isinstance(key, int | np.integer) or str(key) in places:
+        return None
+    return int(key) if 0 <= key < len(places) else None
+
+
+def check_positions(wish: Any, labels: Sequence[object], what: str) -> None:
+    """Refuse a whole number that is the label of one column and the position of another."""
+    if isinstance(wish, Mapping):
+        for place, label in enumerate(labels):
+            if label in wish and not isinstance(label, str) and label != place:
+                raise ValueError(
+                    f"{what} must name columns by position where their labels are not text; got {label!r}, the label "
+                    f"of the column at {place}: use X.columns = X.columns.astype(str), and text for names"
+                )
