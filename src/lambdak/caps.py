@@ -18,16 +18,22 @@ _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
 _SMALLEST = 1e-30
 
 
-def swaps(column: Column) -> Float64Array:
-    """(pairs, p): differences between any two extreme cells of a column, as combinations of its p design rows.
+def extreme_cells(column: Column) -> Float64Array:
+    """(cells, p): cells of a column between which its largest changes lie, as combinations of its p design rows.
 
-    The extreme cells are the knots or levels, the two ends of the training range of a linear column, and "missing".
+    They are the knots or levels, the two ends of the training range of a linear column, and "missing", in this order.
     """
     cells = np.eye(column.stop - column.start)
     if column.kind == "linear":
         ends = np.zeros((2, cells.shape[1]))
         ends[:, 0] = (np.array([column.low, column.high]) - column.center) / column.scale
         cells = np.concatenate([ends, cells[1:]])
+    return cells
+
+
+def swaps(column: Column) -> Float64Array:
+    """(pairs, p): differences between any two extreme cells of a column."""
+    cells = extreme_cells(column)
     first, second = np.triu_indices(len(cells), 1)
     return np.asarray(cells[second] - cells[first])
 

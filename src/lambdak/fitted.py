@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray
-from lambdak.caps import steepest, swaps
 from lambdak.encode import Design, TableEncoder
 from lambdak.levels import with_levels
 from lambdak.losses import LevelPinball, Loss
@@ -45,22 +44,6 @@ class FittedModel(BaseEstimator):
         """The members, in design coordinates; with several classes, one after the other for each member."""
         check_is_fitted(self, "coef_")
         return [Pencil(coef[:, : packed_size(self.dim_)], self.indices_[0]) for coef in self.coef_]
-
-    @property
-    def feature_strengths_(self) -> NDArray[np.float64]:
-        """Proven bound on what each column can do: no change of it, however large, moves the raw score by more.
-
-        It is max ‖A_i(b) − A_i(a)‖₂ over all cells a, b of the column, weighted over the members. A column that is
-        not clamped counts by its training range.
-        """
-        check_is_fitted(self, "coef_")
-        weights = np.repeat(self.weights_, self.neurons_)
-        packed = self.coef_[..., : packed_size(self.dim_)].astype(np.float64)
-        strengths = []
-        for column in self.encoder_.columns:
-            norms, _ = steepest(swaps(column), packed[:, column.start : column.stop])
-            strengths.append(self.scale_ * (weights * norms).reshape(-1, self.neurons_).sum(axis=0).max())
-        return np.array(strengths)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         check_is_fitted(self, "coef_")

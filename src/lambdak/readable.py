@@ -2,8 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.certify import Certificate, certify
 from lambdak.fitted import FittedModel
+from lambdak.reach import any_change
+from lambdak.readout import readouts
+from lambdak.store import model_to_json, save_model
 
 
 class ReadableModel(FittedModel):
     """A fitted model that can be read: what is said of it is computed from its matrices alone."""
+
+    @property
+    def feature_strengths_(self) -> NDArray[np.float64]:
+        """Proven bound on what each column can do: no change of it, however large, moves a raw score by more.
+
+        It is max Σ_m w_m ‖A_m(b) − A_m(a)‖₂ over all cells a, b of the column. A column that is not clamped counts by
+        its training range.
+        """
+        outputs = readouts(self)
+        bounds = [[any_change(output, i).bound for i in range(len(output.columns))] for output in outputs]
+        return np.asarray(np.max(bounds, axis=0))
+
+    def certify(self, within: Mapping[str, float | str] | None = None) -> Certificate:
+        """Everything that is guaranteed, with the numbers that prove it: see :func:`lambdak.certify.certify`.
+
+        ``within`` gives tolerances of columns, such as ``{"income": 1000}``: the certificate then bounds the response
+        to any change within them.
+        """
+        return certify(self, within)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.
+
+        The file holds what predicts, explains and certifies; see :mod:`lambdak.store` for what it leaves out.
+        """
+        save_model(self, path)
+
+    def to_json(self) -> str:
+        """The fitted model as text to compare line by line; :func:`lambdak.from_json` reads it."""
+        return model_to_json(self)
