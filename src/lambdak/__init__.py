@@ -18,6 +18,8 @@ from lambdak.estimators import (
     SpectralOrdinalClassifier,
     SpectralQuantileRegressor,
     SpectralRegressor,
+    from_json,
+    load,
 )
 from lambdak.packing import diagonal_indices, sym, unsym
 from lambdak.pencil import Pencil
@@ -37,7 +39,9 @@ __all__ = [
     "eigenpair_vjp",
     "eigenvalue",
     "eigenvalue_vjp",
+    "from_json",
     "get_num_threads",
+    "load",
     "set_num_threads",
     "show_config",
     "sym",

@@ -29,6 +29,9 @@ class Pooled(Enum):
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> tuple[type[Pooled], tuple[str]]:  # for skops; pickle knows enumerations
+        return Pooled, (self.value,)
+
 
 OTHER: Final = Pooled.OTHER
 

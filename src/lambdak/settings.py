@@ -89,6 +89,11 @@ class SpectralSettings(ReadableModel):
 
     def _check_unchanged(self, recipe: Recipe) -> None:
         """What a fitted model cannot change any more where it goes on training."""
+        if not self.theta_:
+            raise ValueError(
+                "a model that was loaded cannot go on training, because a file holds only what predicts: fit it anew "
+                "with warm_start=False, or keep models that shall go on with pickle or skops"
+            )
         now = {"dim": recipe.dim, "n_estimators": recipe.members} | self._fixed_settings()
         for name, then in self.settings_.items():
             if repr(now[name]) != repr(then):

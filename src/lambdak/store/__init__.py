@@ -1,0 +1,83 @@
+r"""A fitted model as one file, or as text to compare: nothing in either can run, and all of it is checked before use.
+
+The file is a safetensors file. Its tensors are ``coef`` (models, design columns, d(d+1)/2), ``start`` and ``weights``
+of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under the key ``lambdak``: format, library
+version, estimator and parameters, columns with their names, knots and levels, loss, classes, and a SHA-256 checksum.
+The checksum tells damage; it is no signature, because whoever changes a file can compute it again.
+
+A file holds what predicts, explains and certifies, not what training needs to go on: the parameters behind the matrices
+and the moments of the training rows would make it several times as large. A loaded model can be fitted anew;
+``partial_fit`` and ``warm_start`` refuse. Pickle and skops keep everything. A ``random_state`` that is a generator
+becomes None.
+
+Loading checks that the matrices keep what the settings promise: monotone columns, convex shapes, quantiles in order.
+Caps on influence are left to ``certify()``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from lambdak import atomic
+from lambdak.fitted import FittedModel
+from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
+from lambdak.store._model import FORMAT, Blueprint, Classes, describe
+from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes
+from lambdak.store._text import layout, parse
+
+__all__ = ["FORMAT", "ModelFileError", "load_model", "model_from_json", "model_to_json", "save_model"]
+
+
+def save_model(model: FittedModel, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, as a whole or not at all."""
+    atomic.write_bytes(path, to_bytes(*describe(model)))
+
+
+def load_model(path: str | os.PathLike[str], classes: Classes) -> FittedModel:
+    """The model in a file; ``classes`` are the estimators it may be, by name."""
+    try:
+        with opened(path) as (file, length):
+            head = read_head(file, length)
+            blueprint = Blueprint.read(head.header, classes)
+            check_forms(head.forms, blueprint.forms)
+            tensors = read_tensors(file, head)
+        check_digest(head.header, tensors)
+        return blueprint.build(tensors)
+    except ModelFileError as error:
+        raise ModelFileError(f"cannot load {os.fspath(path)!r}: {error}") from None
+
+
+def model_to_json(model: FittedModel) -> str:
+    """A fitted model as text: sorted fields, full precision, one line per design column."""
+    header, tensors = describe(model)
+    return layout({**header, "tensors": {name: array.tolist() for name, array in tensors.items()}}) + "\n"
+
+
+def model_from_json(text: str, classes: Classes) -> FittedModel:
+    """The model in a text, checked as strictly as a file."""
+    try:
+        document = parse(text, "the text")
+        if not isinstance(document, dict):
+            raise damaged("the text must be an object")
+        header = {name: value for name, value in document.items() if name != "tensors"}
+        blueprint = Blueprint.read(header, classes)
+        listed = fields(document.get("tensors"), "tensors", tuple(blueprint.forms))
+        tensors: Tensors = {name: _array(listed[name], name, form) for name, form in blueprint.forms.items()}
+        check_digest(header, tensors)
+        return blueprint.build(tensors)
+    except ModelFileError as error:
+        raise ModelFileError(f"cannot read a model from this text: {error}") from None
+
+
+def _array(value: Any, name: str, form: Form) -> np.ndarray[Any, np.dtype[np.floating]]:
+    """The numbers of a tensor, listed row by row."""
+    rows = [value]
+    for size in form.shape:
+        rows = [item for row in rows for item in items(row, f"tensor {name!r}", size, size)]
+    if not all(map(is_number, rows)):
+        raise damaged(f"tensor {name!r} must be finite numbers, {form}")
+    with np.errstate(over="ignore"):
+        return np.array(rows, np.float64).astype(form.dtype).reshape(form.shape)

@@ -1,0 +1,87 @@
+"""Losses ⇄ JSON: the name of the class and its fields, each checked by the loss itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.losses import (
+    AbsoluteError,
+    BinaryLog,
+    Gamma,
+    Huber,
+    Loss,
+    Ordinal,
+    Pinball,
+    Poisson,
+    Quantile,
+    SoftmaxLog,
+    SquaredError,
+    Tweedie,
+)
+from lambdak.store._fields import damaged, fields, items, number, shown, whole
+from lambdak.store._values import decode_array, encode
+
+# Which losses an estimator may have been fitted with.
+LOSSES: dict[str, tuple[type[Loss], ...]] = {
+    "SpectralRegressor": (SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie),
+    "SpectralQuantileRegressor": (Pinball,),
+    "SpectralClassifier": (BinaryLog, SoftmaxLog),
+    "SpectralOrdinalClassifier": (Ordinal,),
+}
+_MOST_CLASSES = 1 << 20
+
+
+def encode_loss(loss: Loss) -> dict[str, Any]:
+    """Name and fields."""
+    own = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
+    told = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+    return {"kind": type(loss).__name__, **told}
+
+
+def decode_loss(value: Any, estimator: str) -> Loss:
+    """The loss, if the estimator can have it."""
+    kinds = {kind.__name__: kind for kind in LOSSES[estimator]}
+    name = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(name, str) or name not in kinds:
+        raise damaged(f"loss of {estimator} must be one of {sorted(kinds)}; got {shown(name)}")
+    kind = kinds[name]
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    parts = fields(value, "loss", ("kind", *names))
+    try:
+        return kind(**{name: _decode_field(parts[name], name) for name in names})
+    except ValueError as error:
+        raise damaged(f"loss: {error}") from None
+
+
+def _decode_field(value: Any, name: str) -> Any:
+    if name == "n_classes":
+        return whole(value, name, 2, _MOST_CLASSES)
+    if name == "quantiles":
+        return tuple(number(level, name) for level in items(value, name, 1, _MOST_CLASSES))
+    return number(value, name)
+
+
+def encode_classes(classes: NDArray[Any] | None) -> Any:
+    """Labels with their dtype; None for a regressor."""
+    return None if classes is None else encode(classes, "classes")
+
+
+def decode_classes(value: Any, loss: Loss) -> NDArray[Any] | None:
+    """As many labels as the loss has classes, sorted and different."""
+    wanted = 2 if isinstance(loss, BinaryLog) else getattr(loss, "n_classes", 0)
+    if not wanted:
+        if value is not None:
+            raise damaged(f"classes must be null for a regressor; got {shown(value)}")
+        return None
+    classes = decode_array(value, "classes")
+    try:
+        ordered = bool((classes[:-1] < classes[1:]).all())
+    except TypeError:
+        ordered = False
+    if len(classes) != wanted or not ordered or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise damaged(f"classes must be {wanted} labels that differ, in their order")
+    return classes

@@ -1,0 +1,176 @@
+"""Header and tensors ⇄ the bytes of a safetensors file.
+
+The file is read here and not by the safetensors library, so that every declared size is compared with the length of
+the file before any memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+from safetensors.numpy import save as as_safetensors
+
+from lambdak._checks import FloatArray
+from lambdak.store._fields import ModelFileError, damaged, fields, items, shown, text, whole
+from lambdak.store._text import canonical, measure, parse
+
+MOST_HEADER_BYTES = 1 << 24
+MOST_HEADER_VALUES = 1 << 20  # more of them, all tiny, would take gigabytes as Python objects
+MOST_BYTES = 1 << 32
+KEY = "lambdak"  # of the model's own header in the header of the file
+CHECKSUM = "sha256"
+DTYPES: dict[str, np.dtype[np.floating]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
+_LENGTH_BYTES = 8
+_OUTER_BYTES = 1 << 12  # at most, of the file's header beside the model's own
+
+Tensors = dict[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class Form:
+    """Dtype and shape of a tensor."""
+
+    dtype: np.dtype[np.floating]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name} of shape {self.shape}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a file says before its tensors: the model's header, and form and place of each tensor."""
+
+    header: dict[str, Any]
+    forms: dict[str, Form]
+    starts: dict[str, int]
+
+
+def digest(header: Mapping[str, Any], tensors: Tensors) -> str:
+    """The checksum of a model: it tells damage, and is no signature."""
+    told = {name: value for name, value in header.items() if name != CHECKSUM}
+    result = hashlib.sha256(canonical(told).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        result.update(f"{name}:{array.dtype.name}:{array.shape};".encode())
+        result.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+    return result.hexdigest()
+
+
+def check_digest(header: Mapping[str, Any], tensors: Tensors) -> None:
+    """Refuse a model that is not what was saved."""
+    if header[CHECKSUM] != digest(header, tensors):
+        raise damaged("its checksum does not fit to what it holds, so that something has changed since it was saved")
+
+
+def to_bytes(header: Mapping[str, Any], tensors: Tensors) -> bytes:
+    """The file; the same model always gives the same bytes."""
+    told, size = canonical(header), sum(array.nbytes for array in tensors.values())
+    quoted = len(json.dumps(told)) + _OUTER_BYTES
+    if quoted > MOST_HEADER_BYTES or size + quoted > MOST_BYTES or measure(told)[1] > MOST_HEADER_VALUES:
+        raise ValueError(
+            f"a model file holds at most {MOST_HEADER_BYTES:,} bytes of names, levels and knots and {MOST_BYTES:,} "
+            "bytes of matrices; this model has more: fit fewer columns, or pickle it"
+        )
+    return bytes(as_safetensors(tensors, {KEY: told}))
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
+    """The file and its length."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+        raise ModelFileError("it is not a file: give the path of a file that model.save wrote")
+    with open(path, "rb") as file:
+        yield file, os.fstat(file.fileno()).st_size
+
+
+def read_head(file: BinaryIO, length: int) -> Head:
+    """Everything before the tensors, with sizes that fit to the length of the file."""
+    declared = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+    if length < _LENGTH_BYTES or declared > length - _LENGTH_BYTES:
+        raise damaged(f"it has {length:,} bytes, but declares a header of {declared:,} bytes")
+    if declared > MOST_HEADER_BYTES:
+        raise damaged(f"it has a header of {declared:,} bytes, of which at most {MOST_HEADER_BYTES:,} are read")
+    if length > MOST_BYTES:
+        raise damaged(f"it has {length:,} bytes, of which at most {MOST_BYTES:,} are read")
+    try:
+        outer = parse(file.read(declared).decode("utf-8"), "its header", MOST_HEADER_VALUES)
+    except UnicodeDecodeError:
+        raise damaged("its header is not text") from None
+    if not isinstance(outer, dict) or not isinstance(outer.get("__metadata__"), dict):
+        raise damaged("it is not a safetensors file with a header of lambdak")
+    told = text(outer["__metadata__"].get(KEY), f"the header {KEY!r}")
+    header = parse(told, f"the header {KEY!r}", MOST_HEADER_VALUES)
+    if not isinstance(header, dict):
+        raise damaged(f"the header {KEY!r} must be an object; got {shown(header)}")
+    entries = {name: _entry(entry, name) for name, entry in outer.items() if name != "__metadata__"}
+    _check_gapless(entries, length - _LENGTH_BYTES - declared)
+    offset = _LENGTH_BYTES + declared
+    starts = {name: offset + start for name, (_, start) in entries.items()}
+    return Head(header, {name: form for name, (form, _) in entries.items()}, starts)
+
+
+def _entry(value: object, name: str) -> tuple[Form, int]:
+    """Form and start of a tensor."""
+    what = f"tensor {shown(name)}"
+    parts = fields(value, what, ("dtype", "shape", "data_offsets"))
+    dtype = text(parts["dtype"], f"dtype of {what}")
+    if dtype not in DTYPES:
+        raise damaged(f"dtype of {what} must be one of {sorted(DTYPES)}; got {shown(dtype)}")
+    shape = [whole(size, f"shape of {what}", 0, MOST_BYTES) for size in items(parts["shape"], f"shape of {what}", 0, 3)]
+    form = Form(DTYPES[dtype], tuple(shape))
+    start, stop = (
+        whole(place, f"data_offsets of {what}", 0, MOST_BYTES + 1)
+        for place in items(parts["data_offsets"], f"data_offsets of {what}", 2, 2)
+    )
+    if stop - start != form.size:
+        raise damaged(f"{what} must take {form.size:,} bytes as {form}; it declares {stop - start:,}")
+    return form, start
+
+
+def _check_gapless(entries: Mapping[str, tuple[Form, int]], length: int) -> None:
+    """Tensors follow on one another from the first byte to the last."""
+    end = 0
+    for form, start in sorted(entries.values(), key=lambda entry: (entry[1], entry[0].size)):
+        if start != end:
+            raise damaged("its tensors overlap or leave gaps")
+        end += form.size
+    if end != length:
+        raise damaged(f"its tensors must take {end:,} bytes as declared; it has {length:,} for them")
+
+
+def check_forms(forms: Mapping[str, Form], wanted: Mapping[str, Form]) -> None:
+    """Exactly the tensors that the header implies."""
+    for name in sorted({*forms, *wanted}):
+        if name not in wanted:
+            raise damaged(f"it has a foreign tensor {shown(name)}")
+        if name not in forms:
+            raise damaged(f"its tensor {name!r} is missing")
+        if forms[name] != wanted[name]:
+            raise damaged(f"tensor {name!r} must be {wanted[name]}, as its header says; got {forms[name]}")
+
+
+def read_tensors(file: BinaryIO, head: Head) -> Tensors:
+    """The tensors, as arrays of their own."""
+    tensors = {}
+    for name, form in head.forms.items():
+        file.seek(head.starts[name])
+        data = file.read(form.size)
+        if len(data) != form.size:
+            raise damaged("it was cut while it was read")
+        tensors[name] = np.frombuffer(data, form.dtype).reshape(form.shape).astype(form.dtype.newbyteorder("="))
+    return tensors
