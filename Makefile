@@ -52,7 +52,7 @@ $(VENV)/.stamp-venv:
 $(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
 	$(say) "installing the libraries and tools (once)"
 	$(PIP) install $$($(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	    print(*p['dependencies'], *(r for e in ('plot', 'test', 'lint') for r in p['optional-dependencies'][e]))" | tr -d "'" )
+	    print(*p['dependencies'], *(r for e in ('plot', 'report', 'test', 'lint') for r in p['optional-dependencies'][e]))" | tr -d "'" )
 	@touch $@
 
 $(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE) $(PACKAGES)

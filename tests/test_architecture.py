@@ -51,6 +51,7 @@ ORDER = [
     "reach",
     "certify",
     "store",
+    "report",
     "readable",
     "settings",
     "fitting",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from lambdak.certify import Certificate, certify
 from lambdak.fitted import FittedModel
 from lambdak.reach import any_change
 from lambdak.readout import readouts
+from lambdak.report import write_report
 from lambdak.store import model_to_json, save_model
 
 
@@ -36,6 +38,13 @@ class ReadableModel(FittedModel):
         to any change within them.
         """
         return certify(self, within)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+        """Write one HTML file in which this model runs, with its certificate: see :func:`lambdak.report.write_report`.
+
+        ``X`` gives rows to start from and a summary of the columns, ``y`` how well the model does on them.
+        """
+        write_report(self, path, X, y, self.certify().to_dict())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.

@@ -1,0 +1,156 @@
+// What can be proven about a point and about ranges of one column. All numbers are in units of the score.
+
+class Bounds {
+  constructor(model) {
+    this.model = model;
+    this.known = new Map();
+  }
+
+  // scale Σ_m w_m [λ_min, λ_max] of Σ weight · matrix: how far the score can move, whatever the other columns are.
+  reach(block, slots) {
+    const { model } = this;
+    const ends = model.weights.map((_, m) => {
+      const change = model.add(new Float64Array(model.size), block, m, slots);
+      return Eigen.values(change, model.dim);
+    });
+    return [model.mean(ends.map((e) => e[0])), model.mean(ends.map((e) => e[model.dim - 1]))];
+  }
+
+  // reach of one step of a column, remembered: from knot j to the next, or one unit of weight of a linear column.
+  step(block, i, j) {
+    const key = `${block} ${i} ${j}`;
+    if (!this.known.has(key)) {
+      const { start, kind } = this.model.columns[i];
+      const slots = kind === "linear" ? [[start, 1]] : [[start + j, -1], [start + j + 1, 1]];
+      this.known.set(key, this.reach(block, slots));
+    }
+    return this.known.get(key);
+  }
+
+  // [lowest, highest] change of the score when a column goes from one cell to another.
+  change(block, i, from, to) {
+    const column = this.model.columns[i];
+    const back = this.model.slots(column, from).map(([id, weight]) => [id, -weight]);
+    return this.reach(block, [...back, ...this.model.slots(column, to)]);
+  }
+
+  // ---- the interval of a what-if ------------------------------------------------------------------------------
+
+  // [lowest, highest] score of an output with column i anywhere in [from, to], all else as in the row.
+  whatIf(output, row, i, from, to) {
+    const column = this.model.columns[i], category = column.kind === "category";
+    const cells = category ? [-1, ...column.levels.keys()] : this.nodes(column, from, to, 48);
+    const scores = this.model.along(output, row, i, cells);
+    let low = Math.min(...scores), high = Math.max(...scores);
+    for (let n = 0; !category && n + 1 < cells.length; n++) {
+      const [fall, rise] = this.between(output.family.block, i, cells[n], cells[n + 1]);
+      if (fall >= 0 || rise <= 0) continue; // the score is monotone here
+      const first = scores[n], last = scores[n + 1];
+      low = Math.min(low, first + (fall * (first - last + rise)) / (rise - fall));
+      high = Math.max(high, first + (rise * (last - first - fall)) / (rise - fall));
+    }
+    return this.widened(output, row, i, cells, [low, high]);
+  }
+
+  // reach of A(s1) − A(s0) for two cells on one piece of a column.
+  between(block, i, s0, s1) {
+    const column = this.model.columns[i], { kind, knots, scale } = column;
+    const a = this.model.inside(column, s0), b = this.model.inside(column, s1);
+    if (a === b || (kind === "curve" && knots.length < 2)) return [0, 0];
+    const j = kind === "linear" ? 0 : this.model.piece(column, a);
+    const width = (b - a) / (kind === "linear" ? scale : knots[j + 1] - knots[j]);
+    return this.step(block, i, j).map((end) => width * end);
+  }
+
+  // Both ends, the knots between them, and enough points in between.
+  nodes(column, from, to, count) {
+    const corners = [...column.knots, column.low, column.high].filter((x) => x > from && x < to);
+    const ends = [...new Set([from, ...corners, to])].sort((x, y) => x - y);
+    const most = (to - from) / count;
+    return ends.flatMap((x, n) => {
+      if (n + 1 === ends.length) return [x];
+      const parts = Math.max(1, Math.ceil((ends[n + 1] - x) / most));
+      return Array.from({ length: parts }, (_, p) => x + ((ends[n + 1] - x) * p) / parts);
+    });
+  }
+
+  // Outwards by more than the rounding errors of the eigenvalues, which the norms of the matrices tell.
+  widened(output, row, i, cells, scores) {
+    const { model } = this, { family } = output;
+    const norm = (packed) => Math.sqrt(packed.reduce((sum, x) => sum + x * x, 0));
+    const own = (m, cell) =>
+      model.slots(model.columns[i], cell).reduce((sum, [id, w]) => sum + Math.abs(w) * norm(model.design(family.block, m, id)), 0);
+    const norms = model.weights.map(
+      (_, m) => norm(model.matrix(family, m, row, i)) + Math.max(...cells.map((cell) => own(m, cell)))
+    );
+    const [low, high] = scores;
+    const margin = 64 * model.dim * 2 ** -52 * (model.mean(norms) + Math.abs(low) + Math.abs(high) + Math.abs(output.start));
+    return [low - margin, high + margin];
+  }
+
+  // Bounds on what people see: for several classes, from the scores of all of them.
+  seen(outputs, row, i, from, to, chosen) {
+    const { model } = this;
+    if (model.link !== "softmax") {
+      return this.whatIf(outputs[chosen], row, i, from, to).map((score) => model.single(score));
+    }
+    const ranges = outputs.map((output) => this.whatIf(output, row, i, from, to));
+    return [0, 1].map((side) => {
+      const scores = ranges.map((range, c) => range[c === chosen ? side : 1 - side]);
+      return model.predictions(scores)[chosen];
+    });
+  }
+
+  // ---- one point ----------------------------------------------------------------------------------------------
+
+  // Spectrum, eigenvector and gap of every member at a row.
+  point(output, row) {
+    const { model } = this;
+    return model.weights.map((_, m) => {
+      const packed = model.matrix(output.family, m, row);
+      const { values, vectors } = Eigen.pairs(packed, model.dim, [output.index]);
+      const k = output.index;
+      const gap = Math.min(k > 0 ? values[k] - values[k - 1] : Infinity, k + 1 < model.dim ? values[k + 1] - values[k] : Infinity);
+      const size = Math.max(Math.abs(values[0]), Math.abs(values[model.dim - 1]));
+      return { values, gap, repeated: gap <= 1e-9 * size, outer: Eigen.outer(vectors[0]) };
+    });
+  }
+
+  // [low, high] of the influence of every column; both are equal where the eigenvalue has a derivative.
+  influences(output, row, point, score) {
+    return this.model.columns.map((column, i) => {
+      if (column.kind === "category" || row[i] === null) {
+        const usual = column.kind === "category" ? -1 : column.median;
+        const difference = score - this.model.along(output, row, i, [usual])[0];
+        return [difference, difference];
+      }
+      const slope = this.slope(column, row[i]);
+      return this.slopeRange(output, slope, point).map((end) => (end * (column.high - column.low)) / 10);
+    });
+  }
+
+  // dA/dx as design columns and weights; nothing where a column is constant.
+  slope(column, x) {
+    const { model } = this;
+    if (column.clamp && (x < column.low || x > column.high)) return [];
+    if (column.kind === "linear") return [[column.start, 1 / column.scale]];
+    if (column.knots.length < 2) return [];
+    const j = model.piece(column, x), rate = 1 / (column.knots[j + 1] - column.knots[j]);
+    return [[column.start + j, -rate], [column.start + j + 1, rate]];
+  }
+
+  slopeRange(output, slots, point) {
+    const { model } = this;
+    if (!slots.length) return [0, 0];
+    const ends = point.map(({ repeated, outer }, m) => {
+      const change = model.add(new Float64Array(model.size), output.family.block, m, slots);
+      if (repeated) {
+        const values = Eigen.values(change, model.dim);
+        return [values[0], values[model.dim - 1]];
+      }
+      const slope = change.reduce((sum, x, k) => sum + x * outer[k], 0);
+      return [slope, slope];
+    });
+    return [model.mean(ends.map((end) => end[0])), model.mean(ends.map((end) => end[1]))];
+  }
+}

@@ -1,0 +1,96 @@
+// One control for each column: a slider with a number box, or a list of levels.
+
+class Controls {
+  static MOST = 120; // at a time; the filter finds the others
+
+  constructor(model, row, { changed, focused }) {
+    Object.assign(this, { model, row, changed, focused });
+    this.controls = new Map();
+    Dom.byId("filter").addEventListener("input", () => this.list());
+    this.list();
+  }
+
+  // The controls of the columns whose name holds the text of the filter.
+  list() {
+    const text = Dom.byId("filter").value.trim().toLowerCase();
+    const found = [...this.model.columns.keys()].filter((i) => this.model.columns[i].name.toLowerCase().includes(text));
+    const shown = found.slice(0, Controls.MOST);
+    Dom.fill(Dom.byId("controls"), ...shown.map((i) => this.control(i).element));
+    Dom.byId("shown").textContent = `${shown.length} of ${this.model.columns.length} columns shown`;
+  }
+
+  control(i) {
+    if (!this.controls.has(i)) {
+      const category = this.model.columns[i].kind === "category";
+      const control = category ? this.levels(i) : this.number(i);
+      control.element.addEventListener("focusin", () => this.focused(i));
+      this.controls.set(i, control);
+      control.show(this.row[i]);
+    }
+    return this.controls.get(i);
+  }
+
+  set(i, cell) {
+    this.row[i] = cell;
+    this.changed(i);
+  }
+
+  // All controls that exist show the row again.
+  show() {
+    for (const [i, control] of this.controls) control.show(this.row[i]);
+  }
+
+  choose(chosen) {
+    for (const [i, control] of this.controls) control.element.classList.toggle("chosen", i === chosen);
+  }
+
+  frame(i, ...children) {
+    const { name } = this.model.columns[i];
+    const title = Dom.make("span", { class: "name", id: `name-${i}`, title: name }, name);
+    return Dom.make("div", { class: "control", "data-column": i, role: "group", "aria-labelledby": `name-${i}` }, title, ...children);
+  }
+
+  levels(i) {
+    const column = this.model.columns[i];
+    const average = column.pooled ? "(average level)" : "(average, or a level not seen in training)";
+    const options = [[-1, average], ...column.levels.entries()];
+    const select = Dom.make("select", { "aria-labelledby": `name-${i}` });
+    select.append(...options.map(([value, text]) => Dom.make("option", { value, title: text }, Dom.short(text, 60))));
+    select.addEventListener("change", () => this.set(i, Number(select.value)));
+    return { element: this.frame(i, select), show: (cell) => { select.value = String(cell); } };
+  }
+
+  number(i) {
+    const column = this.model.columns[i];
+    const slider = Dom.make("input", { type: "range", "aria-label": "slider", "aria-describedby": `name-${i}`, min: column.low, max: column.high, step: column.whole ? 1 : "any" });
+    const box = Dom.make("input", { type: "number", step: "any", "aria-label": "value", "aria-describedby": `name-${i}`, placeholder: "missing" });
+    const gap = Dom.make("input", { type: "checkbox", "aria-describedby": `name-${i}` });
+    const missing = column.missing >= 0 ? Dom.make("label", { class: "check" }, gap, "missing") : null;
+    const show = (cell) => {
+      gap.checked = cell === null;
+      box.value = cell === null ? "" : String(cell);
+      slider.value = cell === null ? column.median : cell;
+      slider.setAttribute("aria-valuetext", cell === null ? "missing" : Dom.number(cell));
+    };
+    const set = (cell) => { show(cell); this.set(i, cell); };
+    slider.addEventListener("input", () => set(this.tidy(column, Number(slider.value))));
+    box.addEventListener("input", () => this.typed(i, box, gap, slider));
+    gap.addEventListener("change", () => set(gap.checked ? null : Number(slider.value)));
+    return { element: this.frame(i, Dom.make("div", { class: "pair" }, slider, box, missing)), show };
+  }
+
+  // What is typed is left as it stands; half a number is no number yet, an empty box is a missing cell.
+  typed(i, box, gap, slider) {
+    if (box.validity.badInput) return;
+    const cell = box.value === "" ? null : Number(box.value);
+    gap.checked = cell === null;
+    if (cell !== null) slider.value = cell;
+    this.set(i, cell);
+  }
+
+  // A value of the slider with as many digits as a thousandth of the range needs, inside of the range.
+  tidy(column, x) {
+    const digits = Math.min(Math.max(3 - Math.floor(Math.log10(column.high - column.low || 1)), 0), 100);
+    return Math.min(Math.max(Number(x.toFixed(digits)), column.low), column.high);
+  }
+}

@@ -1,0 +1,106 @@
+"""What a table says: rows to start from, and each column in a few numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from lambdak.columns import OTHER, Column
+from lambdak.encode import TableEncoder
+from lambdak.readout import shown
+from lambdak.tables import Cells, Table, read_table
+
+_MOST_EXAMPLES = 50
+_MOST_SUMMARIES = 500  # columns; a page with more is of no use to a reader
+_BINS = 20
+_TOP_LEVELS = 5
+
+Reader = Callable[[int], Cells]
+
+
+def describe(encoder: TableEncoder, X: Any) -> dict[str, Any]:
+    """Example rows in the page's coordinates, and a summary of every column."""
+    some = X[:1] if issparse(X) else X
+    encoder.transform(some)  # says what is wrong with a table that does not fit the model
+    rows = X.shape[0] if issparse(X) else read_table(X).shape[0]
+    chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST_EXAMPLES)).astype(int))
+    read = _reader(encoder, X)
+    cells = _reader(encoder, X.tocsr()[chosen].toarray()) if issparse(X) else read
+    picked = slice(None) if issparse(X) else chosen
+    columns = encoder.columns
+    values = [page_cells(column, cells(i))[picked] for i, column in enumerate(columns)]
+    return {
+        "rows": rows,
+        "examples": [{"row": int(row), "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())],
+        "summary": [_summary(column, read(i)) for i, column in enumerate(columns[:_MOST_SUMMARIES])],
+    }
+
+
+def _reader(encoder: TableEncoder, X: Any) -> Reader:
+    """A function from the position of a column of training to its cells in this table."""
+    if issparse(X):
+        wide = X.tocsc()
+        return lambda i: read_table(wide[:, [i]].toarray()).cells(0)
+    table: Table = read_table(X)
+    if not (encoder.from_names and table.named):
+        return table.cells
+    place = {name: i for i, name in enumerate(table.names)}
+    names = encoder.feature_names
+    return lambda i: table.cells(place[names[i]])
+
+
+def page_cells(column: Column, cells: Cells) -> NDArray[np.object_]:
+    """Cells as the page keeps them: numbers and None, or positions among the levels, −1 for an unknown one."""
+    if column.kind != "category":
+        x = cells.numbers().astype(object)
+        x[np.equal(x, x) == False] = None  # noqa: E712 - NaN differs from itself
+        return x
+    codes, levels = cells.levels()
+    places = {level: i for i, level in enumerate(column.levels)}
+    found = np.array([places.get(level, places.get(OTHER, -1)) for level in levels], object)
+    return found[codes]
+
+
+def _summary(column: Column, cells: Cells) -> dict[str, Any]:
+    return _levels(cells) if column.kind == "category" else _numbers(cells)
+
+
+def _numbers(cells: Cells) -> dict[str, Any]:
+    x = cells.numbers()
+    seen = x[~np.isnan(x)]
+    if not len(seen):
+        return {"missing": 1.0}
+    counts, _ = np.histogram(seen, _BINS, _span(seen))
+    return {
+        "missing": 1 - len(seen) / len(x),
+        "low": seen.min(),
+        "median": np.median(seen),
+        "high": seen.max(),
+        "bins": counts.tolist(),
+        "whole": bool((seen == np.floor(seen)).all()),
+    }
+
+
+def _span(seen: NDArray[np.float64]) -> tuple[float, float]:
+    """A range that bins of positive width can cover, also where all numbers are (nearly) equal."""
+    low, high = float(seen.min()), float(seen.max())
+    return (low, high) if high - low > _BINS * 4 * np.spacing(max(abs(low), abs(high))) else (low - 0.5, high + 0.5)
+
+
+def _levels(cells: Cells) -> dict[str, Any]:
+    codes, levels = cells.levels()
+    counts = np.bincount(codes, minlength=len(levels)).tolist()
+    missing = sum(count for level, count in zip(levels, counts, strict=True) if level is None)
+    known = [(count, shown(level)) for level, count in zip(levels, counts, strict=True) if level is not None]
+    top = sorted(known, key=lambda pair: -pair[0])[:_TOP_LEVELS]
+    rows = max(len(codes), 1)
+    return {
+        "missing": missing / rows,
+        "top": [{"level": level, "share": count / rows} for count, level in top],
+        "distinct": len(known),
+        "bins": sorted((count for count, _ in known), reverse=True)[:_BINS],
+    }

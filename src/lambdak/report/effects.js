@@ -1,0 +1,99 @@
+// Effect curves, drawn when they come into view and again, a few at a time, when the row has changed.
+
+class Effects {
+  static SLICE_MS = 12; // of drawing between two frames
+
+  constructor(model, bounds, state) {
+    Object.assign(this, { model, bounds, state });
+    this.visible = new Set();
+    this.stale = new Set(model.columns.keys());
+    this.bands = new Map();
+    this.cards = new Map();
+    this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
+    const order = [...model.columns.keys()].sort((i, j) => model.columns[j].strength - model.columns[i].strength);
+    Dom.fill(Dom.byId("effect-charts"), ...order.slice(0, Controls.MOST).map((i) => this.card(i)));
+  }
+
+  card(i) {
+    const { name, strength } = this.model.columns[i];
+    const chart = Dom.make("div", { class: "chart" });
+    const note = Dom.make("p", { class: "note" }, `can move the score by at most ${Dom.number(strength, 4)}`);
+    const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, name), note, chart);
+    this.cards.set(i, chart);
+    this.observer.observe(card);
+    return card;
+  }
+
+  seen(entries) {
+    for (const { target, isIntersecting } of entries) {
+      this.visible[isIntersecting ? "add" : "delete"](Number(target.dataset.column));
+    }
+    this.next();
+  }
+
+  changed() {
+    this.stale = new Set(this.model.columns.keys());
+    this.next();
+  }
+
+  next() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = null;
+      const until = performance.now() + Effects.SLICE_MS;
+      for (const i of this.visible) {
+        if (performance.now() > until) break;
+        if (this.stale.has(i)) this.draw(i);
+      }
+      if ([...this.visible].some((i) => this.stale.has(i))) this.next();
+    });
+  }
+
+  // Nothing waits: for printing.
+  drawAll() {
+    for (const i of this.cards.keys()) if (this.stale.has(i)) this.draw(i);
+  }
+
+  draw(i) {
+    this.stale.delete(i);
+    const column = this.model.columns[i], { row } = this.state, output = this.state.output();
+    const category = column.kind === "category";
+    const cells = category ? [...column.levels.keys()] : this.bounds.nodes(column, column.low, column.high, 24);
+    if (!cells.length) return;
+    const scores = this.model.along(output, row, i, [...cells, row[i]]);
+    const here = scores.pop();
+    const band = this.band(output, i, row[i], cells);
+    const seen = (score) => this.model.single(score);
+    const drawn = {
+      name: column.name,
+      seen: scores.map(seen),
+      low: band.map(([fall], n) => seen(Math.min(here + fall, scores[n]))),
+      high: band.map(([, rise], n) => seen(Math.max(here + rise, scores[n]))),
+      here: this.place(column, row[i], seen(here)),
+      range: this.state.sameScale ? this.span(here).map(seen) : null,
+    };
+    if (category) Charts.levels(this.cards.get(i), { ...drawn, texts: column.levels });
+    else Charts.curve(this.cards.get(i), { ...drawn, x: cells });
+  }
+
+  // Where the row is on the chart; nowhere if its cell is missing, average or outside of the range.
+  place(column, cell, y) {
+    if (cell === null || (column.kind === "category" && cell < 0)) return null;
+    return column.kind !== "category" && (cell < column.low || cell > column.high) ? null : [cell, y];
+  }
+
+  band(output, i, cell, cells) {
+    const { block } = output.family, key = `${block} ${i}`;
+    if (this.bands.get(key)?.cell !== cell) {
+      const ends = cells.map((to) => this.bounds.change(block, i, cell, to));
+      this.bands.set(key, { cell, ends });
+    }
+    return this.bands.get(key).ends;
+  }
+
+  // A range of scores that holds every effect.
+  span(here) {
+    const most = this.model.columns.reduce((top, { strength }) => Math.max(top, strength), 0) || 1;
+    return [here - most, here + most];
+  }
+}

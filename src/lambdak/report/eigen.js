@@ -1,0 +1,159 @@
+// Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift.
+
+const Eigen = (() => {
+  const EPS = 2 ** -52;
+  const NEGLIGIBLE = 1e-25; // of a matrix whose largest entry is 1
+
+  // The lower triangle of the matrix behind packed coordinates, row by row, divided by its largest entry.
+  function unpack(packed, d) {
+    const a = new Float64Array(d * d);
+    let largest = 0;
+    for (let i = 0, k = 0; i < d; i++) {
+      for (let j = 0; j <= i; j++, k++) {
+        const entry = i === j ? packed[k] : packed[k] * Math.SQRT1_2;
+        a[i * d + j] = entry;
+        largest = Math.max(largest, Math.abs(entry));
+      }
+    }
+    if (largest > 0) for (let k = 0; k < a.length; k++) a[k] /= largest;
+    return { a, largest };
+  }
+
+  // The reflection I − tau v vᵀ, v_{k+1} = 1, that leaves one entry below the diagonal of column k; returns tau.
+  function reflection(a, d, k, v, off) {
+    let tail = 0;
+    for (let i = k + 2; i < d; i++) tail += a[i * d + k] ** 2;
+    const head = a[(k + 1) * d + k];
+    off[k] = head;
+    if (tail < NEGLIGIBLE * NEGLIGIBLE) return 0;
+    const norm = Math.sqrt(head * head + tail);
+    const kept = head > 0 ? -norm : norm;
+    off[k] = kept;
+    v[k + 1] = 1;
+    for (let i = k + 2; i < d; i++) v[i] = a[i * d + k] / (head - kept);
+    return (kept - head) / kept;
+  }
+
+  // A ← H A H on the rows and columns after k: a symmetric update of rank two.
+  function reflect(a, d, k, v, tau, w) {
+    w.fill(0, k + 1);
+    for (let i = k + 1; i < d; i++) {
+      for (let j = k + 1; j < i; j++) {
+        w[i] += a[i * d + j] * v[j];
+        w[j] += a[i * d + j] * v[i];
+      }
+      w[i] += a[i * d + i] * v[i];
+    }
+    let inner = 0;
+    for (let i = k + 1; i < d; i++) inner += w[i] * v[i];
+    for (let i = k + 1; i < d; i++) w[i] = tau * (w[i] - 0.5 * tau * inner * v[i]);
+    for (let i = k + 1; i < d; i++) {
+      for (let j = k + 1; j <= i; j++) a[i * d + j] -= v[i] * w[j] + w[i] * v[j];
+    }
+  }
+
+  function tridiagonalise(a, d) {
+    const diag = new Float64Array(d), off = new Float64Array(d), w = new Float64Array(d), mirrors = [];
+    for (let k = 0; k < d - 2; k++) {
+      const v = new Float64Array(d);
+      const tau = reflection(a, d, k, v, off);
+      if (tau !== 0) reflect(a, d, k, v, tau, w);
+      mirrors.push({ v, tau });
+    }
+    if (d > 1) off[d - 2] = a[(d - 1) * d + d - 2];
+    for (let i = 0; i < d; i++) diag[i] = a[i * d + i];
+    return { diag, off, mirrors };
+  }
+
+  function shift(diag, off, last) {
+    const half = (diag[last - 1] - diag[last]) / 2, e = off[last - 1];
+    const root = Math.sqrt(half * half + e * e);
+    return diag[last] - (e * e) / (half + (half < 0 ? -root : root));
+  }
+
+  // One implicit QR step on the block [first, last]; the rows of z are turned along.
+  function step(diag, off, first, last, z) {
+    let x = diag[first] - shift(diag, off, last), bulge = off[first];
+    for (let k = first; k < last; k++) {
+      const r = Math.sqrt(x * x + bulge * bulge);
+      if (k > first) off[k - 1] = r;
+      if (r === 0) return;
+      const c = x / r, s = bulge / r;
+      const p = diag[k], q = diag[k + 1], e = off[k];
+      diag[k] = c * c * p + 2 * c * s * e + s * s * q;
+      diag[k + 1] = s * s * p - 2 * c * s * e + c * c * q;
+      off[k] = c * s * (q - p) + (c * c - s * s) * e;
+      if (k < last - 1) {
+        x = off[k];
+        bulge = s * off[k + 1];
+        off[k + 1] *= c;
+      }
+      if (z) turn(z[k], z[k + 1], c, s);
+    }
+  }
+
+  function turn(u, v, c, s) {
+    for (let i = 0; i < u.length; i++) {
+      const a = u[i], b = v[i];
+      u[i] = c * a + s * b;
+      v[i] = c * b - s * a;
+    }
+  }
+
+  function diagonalise(diag, off, z) {
+    const d = diag.length;
+    let last = d - 1;
+    for (let turns = 0; last > 0 && turns < 60 * d; turns++) {
+      for (let i = 0; i < last; i++) {
+        const e = Math.abs(off[i]);
+        if (e <= EPS * (Math.abs(diag[i]) + Math.abs(diag[i + 1])) || e < NEGLIGIBLE) off[i] = 0;
+      }
+      while (last > 0 && off[last - 1] === 0) last--;
+      if (last === 0) break;
+      let first = last - 1;
+      while (first > 0 && off[first - 1] !== 0) first--;
+      step(diag, off, first, last, z);
+    }
+  }
+
+  // All eigenvalues of the matrix with these packed coordinates, ascending.
+  function values(packed, d) {
+    const { a, largest } = unpack(packed, d);
+    const { diag, off } = tridiagonalise(a, d);
+    diagonalise(diag, off, null);
+    return diag.sort().map((value) => value * largest);
+  }
+
+  // All eigenvalues, ascending, and the unit eigenvectors of those at the given positions.
+  function pairs(packed, d, positions) {
+    const { a, largest } = unpack(packed, d);
+    const { diag, off, mirrors } = tridiagonalise(a, d);
+    const z = Array.from({ length: d }, (_, i) => Float64Array.from({ length: d }, (_, j) => (i === j ? 1 : 0)));
+    diagonalise(diag, off, z);
+    const order = Array.from(diag.keys()).sort((i, j) => diag[i] - diag[j]);
+    const vectors = positions.map((place) => back(z[order[place]], mirrors));
+    return { values: Float64Array.from(order, (i) => diag[i] * largest), vectors };
+  }
+
+  function back(vector, mirrors) {
+    for (let k = mirrors.length - 1; k >= 0; k--) {
+      const { v, tau } = mirrors[k];
+      if (tau === 0) continue;
+      let inner = 0;
+      for (let i = k + 1; i < v.length; i++) inner += v[i] * vector[i];
+      for (let i = k + 1; i < v.length; i++) vector[i] -= tau * inner * v[i];
+    }
+    return vector;
+  }
+
+  // Packed coordinates of v vᵀ, so that ⟨outer(v), A⟩ = vᵀ A v.
+  function outer(v) {
+    const packed = new Float64Array((v.length * (v.length + 1)) / 2);
+    for (let i = 0, k = 0; i < v.length; i++) {
+      for (let j = 0; j <= i; j++, k++) packed[k] = v[i] * v[j] * (i === j ? 1 : Math.SQRT2);
+    }
+    return packed;
+  }
+
+  return { values, pairs, outer };
+})();

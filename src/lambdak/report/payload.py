@@ -1,0 +1,136 @@
+"""A fitted model as JSON: columns, matrices in base64, and what the page tells about data and guarantees."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.columns import OTHER, Column
+from lambdak.readout import Readout, readouts, shown
+from lambdak.report.data import describe
+from lambdak.report.metrics import metrics
+
+# "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
+    """All that the page needs."""
+    if X is None and y is not None:
+        raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
+    outputs = readouts(model)
+    blocks, families = _families(model, outputs)
+    data = None if X is None else describe(model.encoder_, X)
+    strengths = model.feature_strengths_.tolist()
+    return {
+        "about": _about(model, y),
+        "columns": [_column(own, bound) for own, bound in zip(model.encoder_.columns, strengths, strict=True)],
+        "matrices": model.encoder_.get_feature_names_out().tolist(),
+        "model": {
+            "dim": outputs[0].dim,
+            "weights": outputs[0].weights.tolist(),
+            "scale": outputs[0].scale,
+            "link": outputs[0].link,
+            "blocks": blocks,
+            "families": families,
+        },
+        "data": data,
+        "metrics": None if y is None else metrics(model, X, y),
+        "certificate": certificate,
+    }
+
+
+def to_json(value: object) -> str:
+    r"""JSON without NaN or infinity (both become null), safe inside of a script element.
+
+    >>> to_json({"</script>": float("nan")})
+    '{"\\u003c/script\\u003e": null}'
+    """
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False).translate(_ESCAPES)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _about(model: Any, y: Any) -> dict[str, Any]:
+    return {
+        "estimator": type(model).__name__,
+        "target": _target_name(y),
+        "version": version("lambdak"),
+        "loss": type(model.loss_).name,
+        "classes": [shown(label) for label in getattr(model, "classes_", np.empty(0)).tolist()],
+        "levels": list(model.levels_),
+    }
+
+
+def _target_name(y: Any) -> str | None:
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def _column(column: Column, strength: float) -> dict[str, Any]:
+    knots = column.knots.tolist()
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "start": column.start,
+        "knots": knots,
+        "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in column.levels],
+        "pooled": OTHER in column.levels,
+        "center": column.center,
+        "scale": column.scale,
+        "low": column.low,
+        "high": column.high,
+        "missing": column.missing,
+        "median": column.median,
+        "clamp": column.clamp,
+        "strength": strength,
+        "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
+    }
+
+
+def _is_special(level: object) -> bool:
+    """Whether a level is "missing" or "other", not a level of the table."""
+    return not isinstance(level, str | int | float)
+
+
+def _families(model: Any, outputs: tuple[Readout, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Coefficients and families of outputs: those of one family are eigenvalues of the same matrices.
+
+    Quantiles share the coefficients but not the constant, cut-points of ordered classes both.
+    """
+    dtype = model.coef_.dtype
+    own = model.neurons_ > 1
+    blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
+    families: list[dict[str, Any]] = []
+    for i, output in enumerate(outputs):
+        member = {"place": i, "name": output.name, "index": output.index, "start": output.start}
+        if i and not own and np.array_equal(output.constant, outputs[i - 1].constant):
+            families[-1]["outputs"].append(member)
+        else:
+            families.append({"block": i if own else 0, "constant": _array(output.constant), "outputs": [member]})
+    return blocks, families
+
+
+def _array(values: NDArray[Any]) -> dict[str, Any]:
+    """An array as base64 of its little-endian bytes, to the last bit."""
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    return {
+        "dtype": values.dtype.name,
+        "shape": list(values.shape),
+        "base64": base64.b64encode(little.tobytes()).decode("ascii"),
+    }

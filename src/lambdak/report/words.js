@@ -1,0 +1,92 @@
+// What the numbers mean, in sentences.
+
+class Words {
+  constructor(payload, model) {
+    Object.assign(this, { payload, model });
+    this.about = payload.about;
+    this.target = payload.about.target || "the target";
+    this.span = [Infinity, -Infinity];
+  }
+
+  // The big line on top, and the score below it.
+  prediction(scores) {
+    const seen = this.model.predictions(scores);
+    Dom.byId("prediction-title").textContent = this.about.classes.length ? "Most probable class" : `Predicted ${this.target}`;
+    Dom.byId("prediction").textContent = this.headline(seen);
+    Dom.byId("score").textContent = this.scoreLine(scores);
+  }
+
+  headline(seen) {
+    if (this.about.classes.length) {
+      const chances = this.chances(seen);
+      const top = chances.indexOf(Math.max(...chances));
+      return `${this.about.classes[top]} (${Dom.percent(chances[top])})`;
+    }
+    if (this.about.levels.length < 2) return Dom.number(seen[0], 6);
+    const { levels } = this.about, middle = seen.length >> 1;
+    const share = Dom.percent(levels.at(-1) - levels[0]);
+    return `${Dom.number(seen[middle])}, and with a chance of ${share} from ${Dom.number(seen[0])} to ${Dom.number(seen.at(-1))}`;
+  }
+
+  // Probabilities of the classes: two of them, several, or several in order.
+  chances(seen) {
+    if (this.model.link === "softmax") return seen;
+    const below = this.about.loss === "ordinal" ? [...seen, 1] : [1 - seen[0], 1];
+    return below.map((share, i) => Math.max(share - (i ? below[i - 1] : 0), 0));
+  }
+
+  scoreLine(scores) {
+    const { link } = this.model;
+    if (link === "identity") return "";
+    const list = scores.map((score) => Dom.number(score)).join(", ");
+    if (link === "log") return `The score is ${list}; the prediction is its exponential.`;
+    if (link === "softmax") return `Scores of the classes: ${list}.`;
+    return scores.length > 1 ? `Scores (log-odds of being at or below each class): ${list}.` : `The score is ${list}: log-odds of class ${this.about.classes[1]}.`;
+  }
+
+  // The chart below the prediction: a fan of quantiles or bars of probabilities.
+  outputs(scores) {
+    const element = Dom.byId("outputs-chart");
+    const seen = this.model.predictions(scores);
+    if (this.about.classes.length) {
+      const chances = this.chances(seen);
+      Charts.bars(element, this.about.classes, chances.map((p) => [p, p]), "probability", { range: [0, 1] });
+    } else if (seen.length > 1) {
+      this.span = [Math.min(this.span[0], seen[0]), Math.max(this.span[1], seen.at(-1))];
+      const room = 0.05 * (this.span[1] - this.span[0]) || 1;
+      Charts.fan(element, this.model.outputs.map(({ name }) => name), seen, this.target, [this.span[0] - room, this.span[1] + room]);
+    }
+  }
+
+  influences(point) {
+    const base =
+      "For a number: what a tenth of its training range would add to the score at the present slope. " +
+      "For a level, or a missing value: the score here minus that with the average level, or the median.";
+    const repeated = point.filter((member) => member.repeated).length;
+    return repeated
+      ? base + ` Here the eigenvalue of ${repeated} of ${point.length} members is (nearly) repeated: no single slope exists, so grey bars show proven bounds.`
+      : base;
+  }
+
+  gap({ gap, repeated }, output) {
+    const place = `The score is read from eigenvalue ${output.index + 1} of ${this.model.dim}.`;
+    if (!Number.isFinite(gap)) return `${place} There is no other one.`;
+    return `${place} Its distance to the nearest other one (the gap) is ${Dom.number(gap)}${repeated ? ": it is (nearly) repeated" : ""}.`;
+  }
+
+  whatIf(column, { from, to, output }, [low, high]) {
+    const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from)} and ${Dom.number(to)}`;
+    return `With ${column.name} ${where}, and all else as it is, ${this.seen(output)} stays within [${Dom.number(low)}, ${Dom.number(high)}]. This is proven, not sampled.`;
+  }
+
+  seen(place) {
+    const { name } = this.model.outputs[place];
+    if (this.model.link === "logit" || this.model.link === "softmax") return `the probability of ${name}`;
+    return this.model.outputs.length > 1 ? name : "the prediction";
+  }
+
+  effects() {
+    const axis = this.model.link === "softmax" ? "The score of the chosen class" : "The prediction";
+    return `${axis} along each column, all others as in the row above; the dot is the row itself. The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first.`;
+  }
+}
