@@ -184,7 +184,8 @@ class Blueprint:
             check_rise(columns[i], flip * sign, coef, self.dim)
         if self.levels:
             check_order(self.encoder, coef, self.dim)
-        if shape not in (None, "convex", "concave") or self.encoder.clamp != (shape is None):
+        known = shape is None or (isinstance(shape, str) and shape in ("convex", "concave"))
+        if not known or self.encoder.clamp != (shape is None):
             raise damaged(f"shape must be what the model was fitted with; got {shown(shape)}")
         if shape is not None and len(self.indices) == 1:
             if self.indices[0] != (self.dim - 1 if shape == "convex" else 0):
