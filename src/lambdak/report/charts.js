@@ -123,8 +123,9 @@ const Charts = (() => {
         array: high.map((end, i) => end - seen[i]), arrayminus: low.map((end, i) => seen[i] - end),
       },
     };
-    const few = texts.length <= 12;
-    const ticks = { tickvals: few ? x : [], ticktext: few ? texts.map((text) => Dom.label(text, 10)) : [], tickangle: -30 };
+    const few = texts.length <= 12 ? x : [];
+    const flat = texts.reduce((sum, text) => sum + Math.min(text.length, 10) + 2, 0) < 36;
+    const ticks = { tickvals: few, ticktext: few.map((i) => Dom.label(texts[i], 10)), tickangle: flat ? 0 : -30, range: [-0.5, texts.length - 0.5] };
     element.setAttribute("aria-label", `Effect of ${name}: ` + texts.map((text, i) => `${text} ${Dom.number(seen[i])}`).join("; "));
     const axes = { xaxis: axis(c, { ...ticks, zeroline: false, showgrid: false }), yaxis: axis(c, { nticks: 6, range: span }) };
     draw(element, here ? [trace, dot(c, here)] : [trace], layout(c, 200, { ...axes, margin: { l: 50, r: 16, t: 8, b: 50 } }));

@@ -56,8 +56,9 @@ def _reader(encoder: TableEncoder, X: Any) -> Reader:
 def page_cells(column: Column, cells: Cells) -> NDArray[np.object_]:
     """Cells as the page keeps them: numbers and None, or positions among the levels, −1 for an unknown one."""
     if column.kind != "category":
-        x = cells.numbers().astype(object)
-        x[np.equal(x, x) == False] = None  # noqa: E712 - NaN differs from itself
+        numbers = cells.numbers()
+        x = numbers.astype(object)
+        x[np.isnan(numbers)] = None
         return x
     codes, levels = cells.levels()
     places = {level: i for i, level in enumerate(column.levels)}

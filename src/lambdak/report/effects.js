@@ -67,8 +67,8 @@ class Effects {
     const drawn = {
       name: column.name,
       seen: scores.map(seen),
-      low: band.map(([fall], n) => seen(Math.min(here + fall, scores[n]))),
-      high: band.map(([, rise], n) => seen(Math.max(here + rise, scores[n]))),
+      low: band.map(([fall]) => seen(here + fall)),
+      high: band.map(([, rise]) => seen(here + rise)),
       here: this.place(column, row[i], seen(here)),
       range: this.state.sameScale ? this.span(here).map(seen) : null,
     };

@@ -3,9 +3,9 @@
 const Tables = (() => {
   const { make, fill, byId, number, percent } = Dom;
 
-  function table(heads, rows) {
+  function table(name, heads, rows) {
     const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
-    return make("div", { class: "scroll", tabindex: 0 }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
   }
 
   const first = (text) => make("th", { scope: "row", title: text }, Dom.short(text, 60));
@@ -38,7 +38,7 @@ const Tables = (() => {
     const broken = held < claims.length ? `, ${claims.length - held} do not` : "";
     fill(byId("certificate-body"),
       make("p", {}, `${held} of ${claims.length} claims hold${broken}. They are checked from the matrices of the model: a claim that holds is true for every possible row, not only for the rows of a data set.`),
-      table(["about", "claim", "verdict", "number", "rounding margin", "how it was checked"], rows));
+      table("Claims", ["about", "claim", "verdict", "number", "rounding margin", "how it was checked"], rows));
   }
 
   function data({ data: found, metrics, columns }) {
@@ -50,7 +50,7 @@ const Tables = (() => {
       make("tr", {}, first(columns[i].name), value(own.missing ? percent(own.missing) : "none"), words(content(own)), make("td", {}, histogram(own.bins)))
     );
     fill(byId("data-body"), ...quality(metrics, found.rows), make("h3", {}, `Columns (${found.rows} rows)`),
-      table(["column", "missing", "content", "spread"], rows));
+      table("Columns", ["column", "missing", "content", "spread"], rows));
   }
 
   function content(own) {
@@ -81,7 +81,7 @@ const Tables = (() => {
     if (!metrics) return [];
     const lines = metrics.map((metric) => make("tr", {}, first(metric.name), value(number(metric.value, 4)), words(metric.meaning)));
     const caveat = `Measured on the ${rows} rows given to this report. If the model was fitted to them, it will do worse on new rows.`;
-    return [make("h3", {}, "How well it does"), make("p", { class: "note" }, caveat), table(["measure", "value", "meaning"], lines)];
+    return [make("h3", {}, "How well it does"), make("p", { class: "note" }, caveat), table("Measures", ["measure", "value", "meaning"], lines)];
   }
 
   const WORDS = [

@@ -11,9 +11,15 @@ class Words {
   // The big line on top, and the score below it.
   prediction(scores) {
     const seen = this.model.predictions(scores);
-    Dom.byId("prediction-title").textContent = this.about.classes.length ? "Most probable class" : `Predicted ${this.target}`;
+    Dom.byId("prediction-title").textContent = this.title();
     Dom.byId("prediction").textContent = this.headline(seen);
     Dom.byId("score").textContent = this.scoreLine(scores);
+  }
+
+  title() {
+    if (this.about.classes.length) return "Most probable class";
+    const middle = this.about.levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
+    return (this.about.target ? `Predicted ${this.about.target}` : "Prediction") + middle;
   }
 
   headline(seen) {
@@ -22,10 +28,7 @@ class Words {
       const top = chances.indexOf(Math.max(...chances));
       return `${this.about.classes[top]} (${Dom.percent(chances[top])})`;
     }
-    if (this.about.levels.length < 2) return Dom.number(seen[0], 6);
-    const { levels } = this.about, middle = seen.length >> 1;
-    const share = Dom.percent(levels.at(-1) - levels[0]);
-    return `${Dom.number(seen[middle])}, and with a chance of ${share} from ${Dom.number(seen[0])} to ${Dom.number(seen.at(-1))}`;
+    return Dom.number(seen[seen.length >> 1], 6);
   }
 
   // Probabilities of the classes: two of them, several, or several in order.
@@ -37,11 +40,18 @@ class Words {
 
   scoreLine(scores) {
     const { link } = this.model;
-    if (link === "identity") return "";
+    if (link === "identity") return this.fanLine(scores);
     const list = scores.map((score) => Dom.number(score)).join(", ");
     if (link === "log") return `The score is ${list}; the prediction is its exponential.`;
     if (link === "softmax") return `Scores of the classes: ${list}.`;
     return scores.length > 1 ? `Scores (log-odds of being at or below each class): ${list}.` : `The score is ${list}: log-odds of class ${this.about.classes[1]}.`;
+  }
+
+  fanLine(scores) {
+    const { levels } = this.about;
+    if (scores.length < 2) return "";
+    const share = Dom.percent(levels.at(-1) - levels[0]);
+    return `With a chance of ${share} it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))}, says the model.`;
   }
 
   // The chart below the prediction: a fan of quantiles or bars of probabilities.
@@ -87,6 +97,6 @@ class Words {
 
   effects() {
     const axis = this.model.link === "softmax" ? "The score of the chosen class" : "The prediction";
-    return `${axis} along each column, all others as in the row above; the dot is the row itself. The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first.`;
+    return `${axis} along each column, all others as in the row above; the dot is the row itself. The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first${this.model.columns.length > Controls.MOST ? `; ${Controls.MOST} of them are drawn` : ""}.`;
   }
 }

@@ -1,0 +1,74 @@
+"""How fast the HTML report opens and follows a slider, in a headless Chromium.
+
+usage: python benchmarks/report.py [--columns 60] [--dim 31] [--members 2] [--moves 40]
+
+"load" is from opening the file to the first influences drawn; "number" is from the event of a slider to the new
+prediction in the page, "charts" the drawing of influences and spectrum in the frame after it. The budget of a move is
+one frame at 60 Hz (16 ms) for the number and 100 ms for the charts. Bounds and curves follow when the slider rests, a
+few in each frame. Needs plotly, playwright and a Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+
+from lambdak import SpectralRegressor
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+MOVE = """value => new Promise((done) => {
+  const slider = document.querySelector('.control input[type=range]');
+  slider.value = value;
+  slider.dispatchEvent(new Event('input', {bubbles: true}));
+  setTimeout(() => done([lambdak.lastUpdateMs, lambdak.lastDrawMs]), 150);
+})"""
+
+
+def written(path: Path, columns: int, dim: int, members: int) -> SpectralRegressor:
+    """The report of a model that has hardly been trained: only its size matters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, columns))
+    y = X[:, 0] + np.sin(X[:, 1]) + rng.normal(size=len(X))
+    model = SpectralRegressor(dim=dim, n_estimators=members, max_iter=1, random_state=0).fit(X, y)
+    model.report(path, X, y)
+    return model
+
+
+def load_seconds(page: Page, path: Path) -> float:
+    began = time.perf_counter()
+    page.goto(path.as_uri())
+    page.locator("#influence-chart .main-svg").first.wait_for()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("columns", 60), ("dim", 31), ("members", 2), ("moves", 40)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as engine:
+        path = Path(folder) / "report.html"
+        written(path, args.columns, args.dim, args.members)
+        browser = engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        loads = [load_seconds(page, path) for _ in range(3)]
+        page.wait_for_timeout(1000)
+        moves = np.array([page.evaluate(MOVE, x) for x in np.linspace(-1, 1, args.moves)])
+        size = path.stat().st_size / 1e6
+        browser.close()
+    print(f"{args.columns} columns, dim {args.dim}, {args.members} members, file of {size:.1f} MB")
+    print(f"{'':8s}{'median':>10s}{'worst':>10s}")
+    print(f"{'load':8s}{np.median(loads):8.2f} s{max(loads):8.2f} s")
+    for name, times in zip(("number", "charts"), moves.T, strict=True):
+        print(f"{name:8s}{np.median(times):7.1f} ms{times.max():7.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
