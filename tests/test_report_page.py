@@ -165,7 +165,12 @@ def test_what_if_of_a_category_is_the_range_over_its_levels(visit):
     scores = python(model, pd.concat([X.iloc[[0]].assign(kind=kind) for kind in ("a", "b", "unseen")]))[0]
     np.testing.assert_allclose(opened.page.evaluate("lambdak.whatIf(0, 3, null, null)"), [scores.min(), scores.max()])
     opened.page.select_option("#whatif-column", "3")
-    opened.page.locator("#whatif-text", has_text="With kind at any of its levels").wait_for()
+    text = opened.page.locator("#whatif-text", has_text="With kind at any of its levels")
+    text.wait_for()
+    opened.page.wait_for_timeout(200)
+    low, high = map(float, re.findall(r"[-\d.e]+(?=[,\]])", text.inner_text().replace("−", "-")))
+    assert low <= scores.min()
+    assert scores.max() <= high
 
 
 def test_influences_are_the_slopes_of_the_score(visit):

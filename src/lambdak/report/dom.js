@@ -34,8 +34,19 @@ const Dom = (() => {
     return text.replace(/-/g, "−");
   }
 
+  // The ends of a proven range, with so many digits that are kept rounded outwards.
+  function ends([low, high], digits = 5) {
+    const outward = (x, side) => {
+      if (!Number.isFinite(x) || x === 0) return x;
+      const unit = 10 ** (Math.floor(Math.log10(Math.abs(x))) - digits + 1);
+      const near = Number(x.toPrecision(digits));
+      return side * (near - x) >= 0 ? near : Number((near + side * unit).toPrecision(digits));
+    };
+    return `[${number(outward(low, -1), digits)}, ${number(outward(high, 1), digits)}]`;
+  }
+
   const signed = (x, digits = 4) => (x > 0 ? "+" : "") + number(x, digits);
   const percent = (x) => number(100 * x, 3) + " %";
 
-  return { byId, make, fill, plain, short, label, number, signed, percent };
+  return { byId, make, fill, plain, short, label, number, ends, signed, percent };
 })();

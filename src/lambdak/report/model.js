@@ -17,9 +17,7 @@ class Model {
   }
 
   static decode({ dtype, base64 }) {
-    const text = atob(base64);
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+    const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(base64) : Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
     return dtype === "float32" ? new Float32Array(bytes.buffer) : new Float64Array(bytes.buffer);
   }
 

@@ -84,9 +84,9 @@ class Words {
     return `${place} Its distance to the nearest other one (the gap) is ${Dom.number(gap)}${repeated ? ": it is (nearly) repeated" : ""}.`;
   }
 
-  whatIf(column, { from, to, output }, [low, high]) {
+  whatIf(column, { from, to, output }, range) {
     const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from)} and ${Dom.number(to)}`;
-    return `With ${column.name} ${where}, and all else as it is, ${this.seen(output)} stays within [${Dom.number(low)}, ${Dom.number(high)}]. This is proven, not sampled.`;
+    return `With ${column.name} ${where}, and all else as it is, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
   }
 
   seen(place) {
