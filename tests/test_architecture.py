@@ -44,12 +44,22 @@ ORDER = [
     "wishes",
     "plan",
     "train",
+    "polish",
     "recipes",
     "rows",
     "fitted",
     "readout",
     "reach",
     "certify",
+    "verify",
+    "frames",
+    "plots",
+    "paths",
+    "whatif",
+    "local_rows",
+    "explain_local",
+    "interactions",
+    "explain_global",
     "store",
     "report",
     "readable",
@@ -59,14 +69,20 @@ ORDER = [
     "classifiers",
     "estimators",
     "demo",
-    "plots",
     "cli",
 ]
 
 
 def imports(path):
-    """Modules that a file imports, anywhere in it, as dotted names."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Modules that a file imports when it runs, anywhere in it, as dotted names."""
+    tree = ast.parse(path.read_text())
+    typing_only = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    left_aside = {part for node in typing_only for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if node in left_aside:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -3,7 +3,7 @@ r"""What a fitted model guarantees: every claim, how it was checked, and the num
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import StringIO
 from typing import Any
@@ -93,19 +93,27 @@ class Certificate:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
-        table = Table(title=f"{self.model}: what is guaranteed", title_justify="left", caption_justify="left")
-        for name in ("", "about", "claim", "value"):
-            table.add_column(name, justify="right" if name == "value" else "left", overflow="fold")
+        rows = []
         for claim in sorted(self.claims, key=lambda claim: (not claim.asked, not claim.held)):
             held = ("held" if claim.held else "NOT HELD") + (", asked" if claim.asked else "")
-            table.add_row(held, claim.subject, claim.statement, "" if claim.value is None else f"{claim.value:.4g}")
+            rows.append((held, claim.subject, claim.statement, "" if claim.value is None else f"{claim.value:.4g}"))
         kinds = dict.fromkeys(claim.kind for claim in self.claims)
-        methods = [f"{kind}: {_METHODS[kind]}." for kind in kinds]
         words = f"Scores and values are in units of {self.score}; all holds for every row, seen or unseen."
-        text = StringIO()
-        console = Console(file=text, width=_WIDTH, markup=False, highlight=False)
-        console.print(table, words, "How it was checked, in float64:", *methods, sep="\n")
-        return text.getvalue()
+        notes = [words, "How it was checked, in float64:", *(f"{kind}: {_METHODS[kind]}." for kind in kinds)]
+        return printed(f"{self.model}: what is guaranteed", ("", "about", "claim", "value"), rows, notes)
+
+
+def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    """A table as text, its last columns to the right, with notes below."""
+    table = Table(title=title, title_justify="left")
+    for name in names:
+        words = name in ("", "about", "claim")
+        table.add_column(name, justify="left" if words else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    text = StringIO()
+    Console(file=text, width=_WIDTH, markup=False, highlight=False).print(table, *notes, sep="\n")
+    return text.getvalue()
 
 
 def certify(model: FittedModel, within: Mapping[str, float | str] | None = None) -> Certificate:
@@ -321,4 +329,4 @@ def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]
 
 def fit_setting(model: Any, name: str) -> Any:
     """A setting as it was at the time of the fit, whatever has been set since."""
-    return model.settings_.get(name, getattr(model, name))
+    return getattr(model, "settings_", {}).get(name, getattr(model, name))

@@ -107,6 +107,23 @@ class Column:
             ids[gaps] = self.missing
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
+    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray) -> None:
+        """Fill with dA/dx instead of A(x): at a knot the slope to its right, none where A is constant or a cell missing.
+
+        A category has no slope: its entries are those of the level.
+        """
+        self.write_(cells, ids, weights)
+        if self.kind == "category":
+            return
+        x = cells.numbers()
+        moves = ~np.isnan(x) if not self.clamp else (x >= self.low) & (x <= self.high)
+        if self.n_ramps:
+            piece = np.where(moves, ids[:, 0] - self.start, 0)
+            steep = moves / np.diff(self.knots)[piece]
+            weights[:, 0], weights[:, 1] = -steep, steep
+        else:
+            weights[:, 0] = moves / self.scale if self.kind == "linear" else 0.0
+
     def _write_curve_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
         kernel = native()
         if kernel is not None:

@@ -6,7 +6,7 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -47,8 +47,8 @@ class Design:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: NDArray[Any]) -> Design:
-        """The design of some rows, given by their indices or a boolean mask."""
+    def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Design:
+        """The design of some rows, given by their indices, a boolean mask or a slice."""
         return Design(self.ids[rows], self.weights[rows])
 
     def to_sparse(self, n_design: int) -> Any:
@@ -233,18 +233,27 @@ class TableEncoder:
             if self.from_sparse:
                 return Design(*sparse_rows(csr, self.columns, kind))
             X = csr.toarray()
-        table = read_table(X)
-        places = self._places(table)
+        return self._design(read_table(X), kind, Column.write_)
+
+    def slopes(self, X: object) -> Design:
+        """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
+
+        A category has none: in its place stands its level.
+        """
+        return self._design(read_table(X), np.dtype(np.float64), Column.write_slopes_)
+
+    def _design(self, table: Table, kind: np.dtype[np.floating], write_: Callable[..., None]) -> Design:
+        places = self.places(table)
         ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
         weights = np.ones(ids.shape, kind)
         slot = 1
         for column, place in zip(self.columns, places, strict=True):
             own = slice(slot, slot + column.n_slots)
-            column.write_(table.cells(place), ids[:, own], weights[:, own])
+            write_(column, table.cells(place), ids[:, own], weights[:, own])
             slot = own.stop
         return Design(ids, weights)
 
-    def _places(self, table: Table) -> list[int]:
+    def places(self, table: Table) -> list[int]:
         """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
         if not (self.from_names and table.named):
             self._check_width(table.shape[1])

@@ -1,24 +1,28 @@
-"""Data to matplotlib Axes; nothing else in the library imports matplotlib."""
+"""Explanations to matplotlib Axes; nothing else in the library imports matplotlib, and nothing is computed here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
 
-from lambdak.demo import Effect, Fan, Influence
+if TYPE_CHECKING:
+    from lambdak.demo import Fan
+    from lambdak.explain_global import ColumnEffect, GlobalExplanation
+    from lambdak.explain_local import LocalExplanation
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
 BLUE, SKY, RED = "#0072B2", "#56B4E9", "#D55E00"
 GREY, DARK = "#8A8A8A", "#333333"
 _DPI = 130
 _SHADES = 128  # of all colours together: thin lines look the same, and the file is a third
-_MOST_LINES = 40
+_MOST_BARS = 15
+_LONGEST = 28  # characters of a name
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
@@ -28,43 +32,115 @@ def side_by_side(count: int, size: tuple[float, float] = (4.6, 4.2)) -> list[Axe
     return list(axes[0])
 
 
-def save(ax: Axes, path: Path) -> None:
-    """Write the figure that the Axes are on to a small PNG file, and close it."""
+def png(ax: Axes) -> bytes:
+    """The figure that the Axes are on as a small PNG file; the figure is closed."""
     figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError("ax must be on a figure; got Axes that were removed from theirs")
-    whole = BytesIO()
+    whole, small = BytesIO(), BytesIO()
     figure.savefig(whole, dpi=_DPI, format="png")
     plt.close(figure)
-    Image.open(whole).convert("RGB").quantize(_SHADES).save(path, format="PNG", optimize=True)
+    Image.open(whole).convert("RGB").quantize(_SHADES).save(small, format="PNG", optimize=True)
+    return small.getvalue()
 
 
-def draw_effect(effect: Effect, ax: Axes | None = None) -> Axes:
-    """The change of single rows as thin lines, that of all as a thick one, and the region that no row can leave."""
+def save(ax: Axes, path: Path) -> None:
+    """Write the figure that the Axes are on to a small PNG file, and close it."""
+    path.write_bytes(png(ax))
+
+
+def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
+    """The mean change of the score along a column, that of most rows, and the region that no row can leave."""
     ax = ax or side_by_side(1)[0]
-    ax.fill_between(
-        effect.x, effect.low, effect.high, color=SKY, alpha=0.25, linewidth=0, label="proven: no row can leave"
-    )
-    ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
-    shown = effect.change[:: -(-len(effect.change) // _MOST_LINES)]
-    lines = ax.plot(effect.x, shown.T, color=GREY, linewidth=0.5)
-    lines[0].set_label(f"{len(shown)} single rows")
-    ax.plot(effect.x, effect.change.mean(axis=0), color=BLUE, linewidth=2.5, label="mean of all rows")
-    asked = {1: ": prediction never falls", -1: ": prediction never rises", 0: ": no constraint"}[effect.sign]
-    ax.set(xlabel=effect.column, ylabel="change of the prediction", title=f"{effect.column}{asked}")
+    draw = _draw_levels if effect.kind == "category" else _draw_curve
+    draw(effect, ax)
+    asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
+    start = effect.reference if isinstance(effect.reference, str) else f"{effect.reference:.4g}"
+    ax.set(ylabel=f"change of the score from {start}", title=f"{_short(effect.column)}{asked}")
     return _finished(ax)
 
 
-def draw_influence(influences: Sequence[Influence], ax: Axes | None = None) -> Axes:
+def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
+    ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, lw=0, label="proven: no row can leave")
+    ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
+    ax.fill_between(
+        effect.x, effect.observed_low, effect.observed_high, color=GREY, alpha=0.4, lw=0, label="90 % of rows"
+    )
+    ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label="mean of the rows")
+    if np.isfinite(effect.missing):
+        ax.axhline(effect.missing, color=RED, linestyle=":", linewidth=1.5, label="mean if the cell is missing")
+    ax.set_xlabel(_short(effect.column))
+
+
+def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
+    kept = np.sort(np.argsort(-effect.norm)[:_MOST_BARS])
+    places = np.arange(len(kept))
+    reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept]
+    ax.errorbar(effect.effect[kept], places, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
+                label="proven: no row can leave")  # fmt: skip
+    seen = (effect.observed_low[kept], effect.observed_high[kept])
+    ax.hlines(places, *seen, color=GREY, linewidth=2, label="90 % of the rows")
+    ax.plot(effect.effect[kept], places, "o", color=BLUE, label="mean of the rows")
+    ax.set_yticks(places, [_short(effect.x[i]) for i in kept])
+    ax.set_xlabel("change of the score" + _left_out(len(effect.x), len(kept), "levels"))
+    ax.axvline(0, color=DARK, linewidth=0.8)
+
+
+def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """A bar per column up to its proven bound, the strongest on top, and a dot at the largest change that was seen."""
-    ax = ax or _wide()
-    ranked = sorted(influences, key=lambda influence: influence.proven)
-    places = np.arange(len(ranked))
-    ax.barh(places, [each.proven for each in ranked], color=SKY, height=0.6, label="proven: no change does more")
-    ax.plot([each.seen for each in ranked], places, "o", color=RED, markersize=6, label="largest change that was seen")
-    names = [f"{each.column}{_ARROWS[each.sign]}" for each in ranked]
+    shown = explanation.effects[:_MOST_BARS][::-1]
+    ax = ax or _wide(len(shown))
+    places = np.arange(len(shown))
+    ax.barh(places, [each.proven for each in shown], color=SKY, height=0.6, label="proven: no change does more")
+    seen = "largest change that was seen" if explanation.rows else "change seen on the typical row"
+    ax.plot([each.observed for each in shown], places, "o", color=RED, markersize=6, label=seen)
+    ax.set_yticks(places, [_short(each.column) + _ARROWS[each.sign] for each in shown])
+    left = _left_out(len(explanation.effects), len(shown), "columns")
+    ax.set(xlabel=f"change of the score, when this column alone changes{left}", title="What each column can do")
+    return _finished(ax)
+
+
+def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
+    """Pairs of columns: how strongly their matrices couple, and what was observed of it."""
+    shown = explanation.interactions[:_MOST_BARS][::-1]
+    ax = ax or _wide(len(shown))
+    places, known = np.arange(len(shown)), bool(explanation.rows)
+    sizes = [each.coupling if known else each.commutator for each in shown]
+    ax.barh(places, sizes, color=SKY, height=0.6, label="coupling of their matrices" if known else "commutator")
+    if known:
+        ax.plot([each.joint for each in shown], places, "o", color=RED, label="joint effect that was observed")
+    ax.set_yticks(places, [f"{_short(each.first, 16)} × {_short(each.second, 16)}" for each in shown])
+    left = _left_out(len(explanation.interactions), len(shown), "pairs")
+    ax.set(xlabel=f"in units of the score{left}", title="Which columns act together")
+    return _finished(ax)
+
+
+def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None = None) -> Axes:
+    """From the baseline's score to that of one row, step by step; the largest steps first, the rest as one."""
+    shares = explanation.attribution[row]
+    order = np.argsort(-np.abs(shares))
+    most = len(order) if len(order) <= _MOST_BARS else _MOST_BARS - 1
+    steps = [*shares[order[:most]], *([shares[order[most:]].sum()] if most < len(order) else [])]
+    names = [f"{_short(explanation.columns[i], 20)} = {_short(explanation.cells[row][i], 12)}" for i in order[:most]]
+    names += [f"{len(order) - most} other columns"] if most < len(order) else []
+    ax = ax or _wide(len(steps))
+    ends = explanation.baseline_score[row] + np.cumsum(steps)
+    places = np.arange(len(steps))[::-1]
+    ax.barh(places, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
+    for place, step, end in zip(places, steps, ends, strict=True):
+        ax.annotate(f"{step:+.3g}", (max(end, end - step), place), (4, 0), textcoords="offset points", va="center")
+    for value, label in ((explanation.baseline_score[row], "baseline"), (explanation.score[row], "this row")):
+        ax.axvline(
+            value,
+            color=DARK if label == "this row" else GREY,
+            linewidth=1,
+            linestyle="--",
+            label=f"{label}: {value:.4g}",
+        )
+    ax.margins(x=0.12)
     ax.set_yticks(places, names)
-    ax.set(xlabel="change of the prediction, when this column alone changes", title="What each column can do")
+    of = "" if explanation.output[row] == "prediction" else f" of {_short(explanation.output[row])}"
+    ax.set(xlabel=f"score{of}", title=f"Row {row}: prediction {explanation.prediction[row]:.4g}")
     return _finished(ax)
 
 
@@ -83,8 +159,19 @@ def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
     return _finished(ax)
 
 
-def _wide() -> Axes:
-    return side_by_side(1, (9.2, 4.4))[0]
+def _wide(bars: int = 12) -> Axes:
+    return side_by_side(1, (9.2, 1.2 + 0.3 * max(bars, 8)))[0]
+
+
+def _short(name: object, longest: int = _LONGEST) -> str:
+    """A name that fits beside a picture, in which nothing is markup."""
+    text = str(name).replace("\n", " ")
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def _left_out(total: int, shown: int, noun: str) -> str:
+    return f"\n({total - shown} more {noun} are not shown)" if total > shown else ""
 
 
 def _finished(ax: Axes) -> Axes:

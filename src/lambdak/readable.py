@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.certify import Certificate, certify
+from lambdak.explain_global import GlobalExplanation, explain_global
+from lambdak.explain_local import LocalExplanation, explain_local
 from lambdak.fitted import FittedModel
 from lambdak.reach import any_change
 from lambdak.readout import readouts
 from lambdak.report import write_report
 from lambdak.store import model_to_json, save_model
+from lambdak.verify import Verification, verify
 
 
 class ReadableModel(FittedModel):
@@ -38,6 +41,18 @@ class ReadableModel(FittedModel):
         to any change within them.
         """
         return certify(self, within)
+
+    def verify(self, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
+        """Search for a counterexample to what is certified, around the rows of X: see :func:`lambdak.verify.verify`."""
+        return verify(self, X, n, random_state)
+
+    def explain_global(self, X: Any = None, *, output: int | None = None) -> GlobalExplanation:
+        """What each column does to the model: see :func:`lambdak.explain_global.explain_global`."""
+        return explain_global(self, X, output)
+
+    def explain_local(self, X: Any, baseline: Any = None, *, output: int | None = None) -> LocalExplanation:
+        """Why the rows of X are predicted as they are: see :func:`lambdak.explain_local.explain_local`."""
+        return explain_local(self, X, baseline, output)
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one HTML file in which this model runs, with its certificate: see :func:`lambdak.report.write_report`.

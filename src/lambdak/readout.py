@@ -146,17 +146,13 @@ def dense_rows(X: Any) -> Any:
 
 
 def active_values(readout: Readout, weight: Float64Array, design: Design) -> Float64Array:
-    """Σ_m over columns: ⟨M_m(row), A_m,i(row)⟩, (rows, columns), for matrices M (members, rows, D).
-
-    The rows of ``weight`` are what a change of A is multiplied by, such as w_m v vᵀ.
-    """
-    place = slots_of(readout.columns)
-    out = np.zeros((len(design), len(readout.columns)))
-    for own, matrices in zip(readout.coef, weight, strict=True):
-        for column, slots in enumerate(place):
+    """⟨W_m(row), A_m,i(row)⟩ for matrices W (members, rows, D) such as w_m v vᵀ, (members, rows, columns)."""
+    out = np.zeros((len(readout.coef), len(design), len(readout.columns)))
+    for own, matrices, values in zip(readout.coef, weight, out, strict=True):
+        for column, slots in enumerate(slots_of(readout.columns)):
             for slot in slots:
                 part = np.einsum("rd,rd->r", matrices, own[design.ids[:, slot]])
-                out[:, column] += design.weights[:, slot] * part
+                values[:, column] += design.weights[:, slot] * part
     return out
 
 
