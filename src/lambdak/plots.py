@@ -55,8 +55,7 @@ def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
     draw = _draw_levels if effect.kind == "category" else _draw_curve
     draw(effect, ax)
     asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
-    start = effect.reference if isinstance(effect.reference, str) else f"{effect.reference:.4g}"
-    ax.set(ylabel=f"change of the score from {start}", title=f"{_short(effect.column)}{asked}")
+    ax.set_title(_short(effect.column) + asked)
     return _finished(ax)
 
 
@@ -69,7 +68,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
     ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label="mean of the rows")
     if np.isfinite(effect.missing):
         ax.axhline(effect.missing, color=RED, linestyle=":", linewidth=1.5, label="mean if the cell is missing")
-    ax.set_xlabel(_short(effect.column))
+    ax.set(xlabel=_short(effect.column), ylabel=f"change of the score from {effect.reference:.4g}")
 
 
 def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
@@ -82,7 +81,8 @@ def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
     ax.hlines(places, *seen, color=GREY, linewidth=2, label="90 % of the rows")
     ax.plot(effect.effect[kept], places, "o", color=BLUE, label="mean of the rows")
     ax.set_yticks(places, [_short(effect.x[i]) for i in kept])
-    ax.set_xlabel("change of the score" + _left_out(len(effect.x), len(kept), "levels"))
+    ax.set_xlabel("change of the score from the average level" + _left_out(len(effect.x), len(kept), "levels"))
+    ax.margins(y=0.25)
     ax.axvline(0, color=DARK, linewidth=0.8)
 
 
@@ -137,6 +137,7 @@ def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None 
             linestyle="--",
             label=f"{label}: {value:.4g}",
         )
+    ax.use_sticky_edges = False
     ax.margins(x=0.12)
     ax.set_yticks(places, names)
     of = "" if explanation.output[row] == "prediction" else f" of {_short(explanation.output[row])}"
