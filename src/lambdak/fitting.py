@@ -22,6 +22,7 @@ from lambdak.levels import level_column
 from lambdak.losses import Loss, Ordinal
 from lambdak.packing import diagonal_indices
 from lambdak.plan import Plan
+from lambdak.polish import polish
 from lambdak.recipes import MIDDLE, Recipe, scout_turns
 from lambdak.rows import merged_rows, optional_rows
 from lambdak.runtime import threads
@@ -320,6 +321,9 @@ class SpectralEstimator(SpectralSettings):
                 for event in trainer.run(schedule):
                     events.append(event)
                     progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
+                if self.max_iter is None and not go_on:
+                    for seen in polish(trainer):
+                        progress.update(bar, loss=f"polish, loss {seen.mean():.5g}")
             except KeyboardInterrupt:
                 if not events:
                     raise

@@ -42,7 +42,7 @@ class Parameters:
         width = -(-packed_size(dim) // PAD) * PAD
         sizes = [free.size, *(cone.size for cone in cones)]
         self.theta = [np.zeros((len(decay), size, width), np.float32) for size in sizes]
-        self._grad = [np.zeros_like(part) for part in self.theta]
+        self.grad = [np.zeros_like(part) for part in self.theta]
         self._moments = [(np.zeros_like(part), np.zeros_like(part)) for part in self.theta]
         self.coef = np.zeros((len(decay), free.n_design, width), np.float32)
         self._steps = 0
@@ -85,14 +85,18 @@ class Parameters:
         self.write_()  # the caps remember what they saw last
         return coef
 
-    def step_(self, grad_coef: FloatArray, rate: float) -> None:
-        """Pull the gradient with respect to ``coef`` back (in place), take Adam's step, and write ``coef`` again."""
+    def pull_back_(self, grad_coef: FloatArray) -> None:
+        """Fill ``grad`` from the gradient with respect to ``coef``, which is changed in place."""
         for cap in self._caps:
             cap.pull_back_(self.coef, grad_coef)
-        self._free.pull_back_(grad_coef, self._grad[0])
+        self._free.pull_back_(grad_coef, self.grad[0])
         width = packed_size(self.dim)
-        for theta, grad, cone in zip(self.theta[1:], self._grad[1:], self._cones, strict=True):
+        for theta, grad, cone in zip(self.theta[1:], self.grad[1:], self._cones, strict=True):
             grad[..., :width] = cone.pull_back(theta[..., :width], grad_coef)
+
+    def step_(self, grad_coef: FloatArray, rate: float) -> None:
+        """Pull the gradient with respect to ``coef`` back (in place), take Adam's step, and write ``coef`` again."""
+        self.pull_back_(grad_coef)
         self._steps += 1
         for part in range(len(self.theta)):
             self._adam_(part, rate)
@@ -112,6 +116,6 @@ class Parameters:
         beta1, beta2 = _BETAS
         size, correct = rate / (1 - beta1**self._steps), 1 / (1 - beta2**self._steps)
         keep = np.maximum(1 - rate * self._decay * (_CONE_DECAY if part else 1), 0)
-        flat = [array.reshape(models, -1) for array in (theta, self._grad[part], *self._moments[part])]
+        flat = [array.reshape(models, -1) for array in (theta, self.grad[part], *self._moments[part])]
         spared = 0 if part else width  # the constant does not decay
         step_engine().adam(*flat, [size] * models, keep.tolist(), beta1, beta2, correct, _TINY, spared)

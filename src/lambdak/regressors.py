@@ -47,7 +47,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     n_estimators : int, optional
         Members of the convex combination; 1 is a single set of matrices.
     max_iter : int, optional
-        Epochs; None leaves it to ``effort``.
+        Epochs; None leaves it to ``effort``, and small tables without noise are polished by L-BFGS afterwards.
     early_stopping, n_iter_no_change, tol
         Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
     validation_fraction : float

@@ -147,14 +147,14 @@ class Trainer:
         validation: Task | None = None,
     ) -> None:
         self.task, self.parameters, self.validation, self._rng = task, parameters, validation, rng
-        self._members = len(parameters.coef) // task.neurons
-        self._folds = folds or Folds(np.zeros(len(task.design), np.int32), (-1,) * self._members)
+        self.members = len(parameters.coef) // task.neurons
+        self._folds = folds or Folds(np.zeros(len(task.design), np.int32), (-1,) * self.members)
         self._held = None if folds is None or validation is not None else folds.within()
         self._importance = None if task.weight is None else task.weight / task.weight.mean()
         self._grad = np.zeros_like(parameters.coef)
         self.coef = parameters.coef.copy()
         self.theta = [part.copy() for part in parameters.theta]
-        self.best = np.full(self._members, np.inf)
+        self.best = np.full(self.members, np.inf)
 
     def run(self, schedule: Schedule) -> Iterator[Event]:
         """Train, yielding after every epoch."""
@@ -177,8 +177,27 @@ class Trainer:
             if schedule.patience is not None and waited >= schedule.patience:
                 return
 
+    def training_rows(self) -> Rows:
+        """(members, n): the rows that each member trains on, cut to the same number."""
+        return self._folds.without(np.arange(len(self.task.design), dtype=np.int32))
+
     def _step(self, chosen: Rows, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""
+        raw = self._backward_(chosen)
+        self.parameters.step_(self._grad, rate)
+        weight = None if self.task.weight is None else self.task.weight[chosen]
+        return self.task.loss.value(raw, self.task.y[chosen], weight)
+
+    def slope_(self, chosen: Rows) -> NDArray[np.float64]:
+        """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns what it is of."""
+        task, raw = self.task, self._backward_(chosen).astype(np.float64)
+        self.parameters.pull_back_(self._grad)
+        own = None if self._importance is None else self._importance[chosen]
+        value = task.loss.value(raw, task.y[chosen], own)
+        return np.asarray(value if own is None else value * own.mean(axis=1), np.float64)
+
+    def _backward_(self, chosen: Rows) -> FloatArray:
+        """Fill the gradient of the coefficients from the rows ``chosen`` (members, batch); returns their raw scores."""
         task, engine, dim = self.task, step_engine(), self.parameters.dim
         width, m = packed_size(dim), len(task.indices)
         rows = np.ascontiguousarray(np.repeat(chosen, task.neurons, axis=0))
@@ -193,9 +212,7 @@ class Trainer:
             own = self._importance[chosen]
             slope *= own if raw.ndim == 2 else own[..., None]
         engine.backward(*design, vector, task.eigenvalue_gradient(slope), dim, self._grad[..., :width])
-        self.parameters.step_(self._grad, rate)
-        weight = None if task.weight is None else task.weight[chosen]
-        return task.loss.value(raw, task.y[chosen], weight)
+        return raw
 
     def unseen(self) -> tuple[FloatArray, Rows | slice, Task]:
         """Raw scores of the kept models on rows they have not trained on, which rows these are, and of which task.
@@ -214,14 +231,26 @@ class Trainer:
 
     def _keep_best(self) -> FloatArray:
         """Measure every model, and keep the states that improved."""
+        seen = self.judge()
+        self.keep_(seen < self.best, seen)
+        return seen
+
+    @property
+    def judges_unseen(self) -> bool:
+        """Whether models are measured on rows that they do not train on."""
+        return self._held is not None or self.validation is not None
+
+    def judge(self) -> FloatArray:
+        """The loss of every model, as it is now, on the rows that tell how good it is."""
         values, rows, task = self._measure(self.parameters.coef)
-        seen = task.losses(values, rows)
-        better = seen < self.best
-        self.best = np.where(better, seen, self.best)
-        models = np.repeat(better, task.neurons)
+        return task.losses(values, rows)
+
+    def keep_(self, which: NDArray[np.bool_], seen: FloatArray) -> None:
+        """Keep the states of some models (members,), with the losses seen of them."""
+        self.best = np.where(which, seen, self.best)
+        models = np.repeat(which, self.task.neurons)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):
             kept[models] = part[models]
-        return seen
 
 
 def _shape(step: int, total: int) -> float:
