@@ -11,7 +11,7 @@ from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuant
 from lambdak.columns import OTHER
 from lambdak.readout import predictions, readouts
 
-SCRIPT = "<script>alert(1)</script>"
+SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
 IMAGE = '"><img src=x onerror=alert(1)>'
 SMALL = {"max_iter": 2, "n_estimators": 2, "dim": 5, "random_state": 0, "n_jobs": 1}
 CLAIM = {"kind": "monotone", "subject": SCRIPT, "value": 0.5, "margin": None, "how": IMAGE, "details": {}}

@@ -125,7 +125,9 @@ def test_a_start_row_from_the_table_is_that_row(visit):
     opened = visit("quantiles")
     for place in (1, 7, 50):
         opened.page.select_option("#example", str(place))
-        row = int(re.search(r"\d+", opened.page.locator(f"#example option[value='{place}']").inner_text())[0])
+        text = opened.page.locator(f"#example option[value='{place}']").inner_text()
+        row = int(re.search(r"\d+", text)[0])
+        assert text == f"row {row} of the data (out<b>come</b>: {Y[row]:.6g})"
         np.testing.assert_allclose(opened.predict()[0], python(model, X.iloc[[row]])[0][0], rtol=1e-9)
 
 
@@ -276,6 +278,7 @@ def test_a_policy_stops_scripts_that_are_not_the_pages_own(visit):
 def test_nothing_sticks_out_of_a_phone(visit):
     opened = visit("multiclass", viewport={"width": 390, "height": 800}, color_scheme="dark")
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+    assert opened.page.locator("#controls").evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def test_a_wide_sparse_model_of_many_columns_opens_and_can_be_filtered(visit):

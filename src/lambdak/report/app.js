@@ -19,8 +19,8 @@ class App {
     Tables.data(payload);
     Tables.glossary();
     this.controls = new Controls(this.model, this.row, { changed: () => this.update(), focused: (i) => this.chooseColumn(i) });
-    this.effects = new Effects(this.model, this.bounds, this);
     this.words = new Words(payload, this.model);
+    this.effects = new Effects(this.model, this.bounds, this);
     this.matrices = new Matrices(payload, this.model, this);
     this.selectors();
     this.listen();
@@ -42,7 +42,7 @@ class App {
   selectors() {
     const { columns, outputs, weights } = this.model;
     const examples = this.payload.data ? this.payload.data.examples : [];
-    this.options("example", ["a typical row", ...examples.map(({ row }) => `row ${row} of the data`)], 0);
+    this.options("example", ["a typical row", ...examples.map((example) => this.words.example(example))], 0);
     this.options("output", outputs.map(({ name }) => name), this.chosen.output);
     this.options("whatif-column", columns.map(({ name }) => name), this.chosen.column);
     this.options("member", weights.map((_, m) => `${m + 1} of ${weights.length}`), 0);
@@ -50,7 +50,6 @@ class App {
     Dom.byId("outputs-card").hidden = outputs.length < 2 && !this.payload.about.classes.length;
     Dom.byId("member-field").hidden = weights.length < 2;
     Dom.byId("all-field").hidden = columns.length <= App.MOST_BARS;
-    Dom.byId("effects-note").textContent = this.words.effects();
   }
 
   options(id, texts, chosen) {
@@ -110,6 +109,7 @@ class App {
     const began = performance.now();
     this.scores = this.model.scores(this.row);
     this.words.prediction(this.scores);
+    Dom.byId("effects-note").textContent = this.words.effects(this.chosen.output);
     this.lastUpdateMs = performance.now() - began;
     this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.draw(); });
     this.settle();
@@ -148,7 +148,7 @@ class App {
     const order = [...ranges.keys()].sort((i, j) => size(ranges[j]) - size(ranges[i]));
     const shown = Dom.byId("all").checked ? order : order.slice(0, App.MOST_BARS);
     const names = shown.map((i) => this.model.columns[i].name);
-    Charts.bars(Dom.byId("influence-chart"), names, shown.map((i) => ranges[i]), "influence on the score");
+    Charts.bars(Dom.byId("influence-chart"), names, shown.map((i) => ranges[i]), `influence on the ${this.words.unit()}`);
   }
 
   // ---- paper --------------------------------------------------------------------------------------------------

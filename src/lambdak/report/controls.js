@@ -62,8 +62,9 @@ class Controls {
 
   number(i) {
     const column = this.model.columns[i];
-    const slider = Dom.make("input", { type: "range", "aria-label": "slider", "aria-describedby": `name-${i}`, min: column.low, max: column.high, step: column.whole ? 1 : "any" });
-    const box = Dom.make("input", { type: "number", step: "any", "aria-label": "value", "aria-describedby": `name-${i}`, placeholder: "missing" });
+    const span = { min: column.low, max: column.high, step: column.whole ? 1 : "any" };
+    const slider = Dom.make("input", { type: "range", "aria-label": column.name, ...span });
+    const box = Dom.make("input", { type: "number", step: "any", "aria-label": `${column.name}, value`, placeholder: "missing" });
     const gap = Dom.make("input", { type: "checkbox", "aria-describedby": `name-${i}` });
     const missing = column.missing >= 0 ? Dom.make("label", { class: "check" }, gap, "missing") : null;
     const show = (cell) => {

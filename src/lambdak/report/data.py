@@ -22,8 +22,8 @@ _TOP_LEVELS = 5
 Reader = Callable[[int], Cells]
 
 
-def describe(encoder: TableEncoder, X: Any) -> dict[str, Any]:
-    """Example rows in the page's coordinates, and a summary of every column."""
+def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict[str, Any]:
+    """Example rows in the page's coordinates, with their targets, and a summary of every column."""
     some = X[:1] if issparse(X) else X
     encoder.transform(some)  # says what is wrong with a table that does not fit the model
     rows = X.shape[0] if issparse(X) else read_table(X).shape[0]
@@ -33,11 +33,12 @@ def describe(encoder: TableEncoder, X: Any) -> dict[str, Any]:
     picked = slice(None) if issparse(X) else chosen
     columns = encoder.columns
     values = [page_cells(column, cells(i))[picked] for i, column in enumerate(columns)]
-    return {
-        "rows": rows,
-        "examples": [{"row": int(row), "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())],
-        "summary": [_summary(column, read(i)) for i, column in enumerate(columns[:_MOST_SUMMARIES])],
-    }
+    examples = [{"row": row, "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())]
+    if target is not None:
+        for example in examples:
+            example["target"] = shown(target[example["row"]].tolist())
+    summary = [_summary(column, read(i)) for i, column in enumerate(columns[:_MOST_SUMMARIES])]
+    return {"rows": rows, "examples": examples, "summary": summary}
 
 
 def _reader(encoder: TableEncoder, X: Any) -> Reader:

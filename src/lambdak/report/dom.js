@@ -30,7 +30,8 @@ const Dom = (() => {
   function number(x, digits = 5) {
     if (x === null || x === undefined || Number.isNaN(x)) return "–";
     if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-    const text = Number(x.toPrecision(digits)).toString();
+    const short = Number(x.toPrecision(digits));
+    const text = Math.abs(x) < 1e9 ? short.toString() : short.toExponential();
     return text.replace(/-/g, "−");
   }
 

@@ -16,6 +16,7 @@ from lambdak.columns import OTHER, Column
 from lambdak.readout import Readout, readouts, shown
 from lambdak.report.data import describe
 from lambdak.report.metrics import metrics
+from lambdak.rows import target_rows
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -27,7 +28,7 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
         raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
     outputs = readouts(model)
     blocks, families = _families(model, outputs)
-    data = None if X is None else describe(model.encoder_, X)
+    measured = None if y is None else metrics(model, X, y)
     strengths = model.feature_strengths_.tolist()
     return {
         "about": _about(model, y),
@@ -41,8 +42,8 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
             "blocks": blocks,
             "families": families,
         },
-        "data": data,
-        "metrics": None if y is None else metrics(model, X, y),
+        "data": None if X is None else describe(model.encoder_, X, None if y is None else target_rows(y)),
+        "metrics": measured,
         "certificate": certificate,
     }
 

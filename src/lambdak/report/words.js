@@ -70,8 +70,8 @@ class Words {
 
   influences(point) {
     const base =
-      "For a number: what a tenth of its training range would add to the score at the present slope. " +
-      "For a level, or a missing value: the score here minus that with the average level, or the median.";
+      `For a number: what a tenth of its training range would add to the ${this.unit()} at the present slope. ` +
+      `For a level, or a missing value: the ${this.unit()} here minus that with the average level, or the median.`;
     const repeated = point.filter((member) => member.repeated).length;
     return repeated
       ? base + ` Here the eigenvalue of ${repeated} of ${point.length} members is (nearly) repeated: no single slope exists, so grey bars show proven bounds.`
@@ -85,8 +85,8 @@ class Words {
   }
 
   whatIf(column, { from, to, output }, range) {
-    const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from)} and ${Dom.number(to)}`;
-    return `With ${column.name} ${where}, and all else as it is, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
+    const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from, 12)} and ${Dom.number(to, 12)}`;
+    return `With ${Dom.short(column.name, 60)} ${where}, and all else as it is, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
   }
 
   seen(place) {
@@ -95,8 +95,25 @@ class Words {
     return this.model.outputs.length > 1 ? name : "the prediction";
   }
 
-  effects() {
-    const axis = this.model.link === "softmax" ? "The score of the chosen class" : "The prediction";
-    return `${axis} along each column, all others as in the row above; the dot is the row itself. The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first${this.model.columns.length > Controls.MOST ? `; ${Controls.MOST} of them are drawn` : ""}.`;
+  // What influences and bounds are in units of.
+  unit() {
+    return this.model.link === "identity" ? "prediction" : "score";
+  }
+
+  owner() {
+    return (this.model.outputs.length > 1 ? "any " : "the ") + this.unit();
+  }
+
+  example({ row, target }) {
+    return `row ${row} of the data` + (target === undefined ? "" : ` (${this.about.target || "target"}: ${target})`);
+  }
+
+  effects(output) {
+    const seen = this.model.link === "softmax" ? `the score of ${this.model.outputs[output].name}` : this.seen(output);
+    const few = this.model.columns.length > Controls.MOST ? `; ${Controls.MOST} of them are drawn` : "";
+    return (
+      `${seen[0].toUpperCase()}${seen.slice(1)} along each column, all others as in the row above; the dot is the row itself. ` +
+      `The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first${few}.`
+    );
   }
 }
