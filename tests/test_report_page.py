@@ -127,7 +127,7 @@ def test_a_start_row_from_the_table_is_that_row(visit):
         opened.page.select_option("#example", str(place))
         text = opened.page.locator(f"#example option[value='{place}']").inner_text()
         row = int(re.search(r"\d+", text)[0])
-        assert text == f"row {row} of the data (out<b>come</b>: {Y[row]:.6g})"
+        assert text == f"row {row} (actual value {Y[row]:.6g})"
         np.testing.assert_allclose(opened.predict()[0], python(model, X.iloc[[row]])[0][0], rtol=1e-9)
 
 
@@ -251,9 +251,13 @@ def test_colours_follow_the_readers_scheme_and_paper_shows_every_curve(visit):
     opened.page.wait_for_timeout(200)
     assert opened.page.evaluate(colour) != light
     opened.page.emulate_media(color_scheme="light")
+    width = "document.querySelector('#influence-chart .main-svg').clientWidth"
+    wide = opened.page.evaluate(width)
     opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert opened.page.locator(".effect .main-svg").count() >= len(X.columns)
+    assert opened.page.evaluate(width) != wide
     opened.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert opened.page.evaluate(width) == wide
 
 
 def test_certificate_says_in_words_what_holds(visit):

@@ -68,9 +68,10 @@ class App {
     on("member", "change", () => this.draw());
     on("all", "change", () => this.draw());
     on("same-scale", "change", ({ checked }) => { this.sameScale = checked; this.effects.changed(); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.draw(); this.effects.changed(); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    addEventListener("resize", () => { this.resized ??= requestAnimationFrame(() => { this.resized = null; this.redraw(); }); });
     addEventListener("beforeprint", () => this.forPaper());
-    addEventListener("afterprint", () => this.resize(null));
+    addEventListener("afterprint", () => this.forScreen());
   }
 
   startFrom(place) {
@@ -153,17 +154,23 @@ class App {
 
   // ---- paper --------------------------------------------------------------------------------------------------
 
+  // Every chart, in dark ink and as wide as a page; and back.
   forPaper() {
+    document.documentElement.dataset.paper = "";
+    this.draw();
     this.settleNow();
     this.effects.drawAll();
-    this.resize(660);
   }
 
-  resize(width) {
-    for (const chart of document.querySelectorAll(".js-plotly-plot")) {
-      const narrow = chart.closest(".effect") ? width && width / 2 - 30 : width;
-      Plotly.relayout(chart, narrow ? { width: narrow, autosize: false } : { width: null, autosize: true });
-    }
+  forScreen() {
+    delete document.documentElement.dataset.paper;
+    this.redraw();
+  }
+
+  redraw() {
+    this.draw();
+    this.effects.changed();
+    this.matrices.draw();
   }
 }
 

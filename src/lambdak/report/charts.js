@@ -1,7 +1,8 @@
 // Plotly charts: each function takes numbers and names and draws into one element.
 
 const Charts = (() => {
-  const CONFIG = { displayModeBar: false, responsive: true };
+  const CONFIG = { displayModeBar: false };
+  const PAPER = { wide: 660, narrow: 300 }; // pixels on a page of A4 or letter size
 
   function colours() {
     const style = getComputedStyle(document.documentElement);
@@ -26,7 +27,9 @@ const Charts = (() => {
 
   function draw(element, traces, shape) {
     element.setAttribute("role", "img");
-    return Plotly.react(element, traces, shape, CONFIG);
+    const paper = "paper" in document.documentElement.dataset;
+    const width = paper ? (element.closest(".effect") ? PAPER.narrow : PAPER.wide) : element.clientWidth;
+    Plotly.react(element, traces, { width, ...shape }, CONFIG);
   }
 
   const room = (element, longest) => Math.min(Math.max(60, 9 + 7.2 * longest), 0.42 * (element.clientWidth || 400));
@@ -48,7 +51,7 @@ const Charts = (() => {
     };
     const y = axis(c, { autorange: "reversed", tickvals: trace.y, ticktext: texts, showgrid: false, zeroline: false });
     const margin = { l: room(element, longest), r: 16, t: 4, b: 40 };
-    const x = axis(c, { title: { text: Dom.plain(title), font: { size: 12 } }, zerolinewidth: 2, nticks: 6, ...extra });
+    const x = axis(c, { title: { text: Dom.plain(title), font: { size: 12 } }, zerolinewidth: 2, nticks: element.clientWidth < 420 ? 4 : 6, tickangle: 0, ...extra });
     element.setAttribute("aria-label", names.map((name, i) => `${name}: ${range(ranges[i])}`).join("; "));
     draw(element, [trace], layout(c, 60 + 22 * names.length, { xaxis: x, yaxis: y, margin, bargap: 0.3 }));
   }
@@ -142,11 +145,11 @@ const Charts = (() => {
       type: "heatmap", z, zmid: 0, hoverinfo: "z", xgap: 1, ygap: 1,
       colorscale: [[0, "#0072b2"], [0.5, c.card], [1, "#d55e00"]], colorbar: { thickness: 12, outlinewidth: 0 },
     };
-    const side = Math.min(element.clientWidth || 400, 460);
+    const width = Math.min(element.clientWidth, 520);
     const x = axis(c, { visible: false, constrain: "domain" });
     const y = axis(c, { visible: false, autorange: "reversed", scaleanchor: "x" });
     element.setAttribute("aria-label", `Matrix of ${name}, ${d} rows and columns`);
-    draw(element, [trace], layout(c, side, { xaxis: x, yaxis: y, width: side + 60, margin: { l: 8, r: 8, t: 8, b: 8 } }));
+    draw(element, [trace], layout(c, width - 60, { xaxis: x, yaxis: y, width, margin: { l: 8, r: 8, t: 8, b: 8 } }));
   }
 
   return { bars, fan, spectrum, curve, levels, heat };

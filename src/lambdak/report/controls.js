@@ -69,7 +69,8 @@ class Controls {
     const missing = column.missing >= 0 ? Dom.make("label", { class: "check" }, gap, "missing") : null;
     const show = (cell) => {
       gap.checked = cell === null;
-      box.value = cell === null ? "" : String(cell);
+      box.value = cell === null ? "" : String(Controls.rounded(column, cell, 5)); // the row keeps all digits
+      box.title = cell === null ? "" : String(cell);
       slider.value = cell === null ? column.median : cell;
       slider.setAttribute("aria-valuetext", cell === null ? "missing" : Dom.number(cell));
     };
@@ -91,7 +92,12 @@ class Controls {
 
   // A value of the slider with as many digits as a thousandth of the range needs, inside of the range.
   tidy(column, x) {
-    const digits = Math.min(Math.max(3 - Math.floor(Math.log10(column.high - column.low || 1)), 0), 100);
-    return Math.min(Math.max(Number(x.toFixed(digits)), column.low), column.high);
+    return Math.min(Math.max(Controls.rounded(column, x, 3), column.low), column.high);
+  }
+
+  // x with so many digits more than the range of the column has before its first one.
+  static rounded({ low, high }, x, digits) {
+    if (!(high > low)) return x;
+    return Number(x.toFixed(Math.min(Math.max(digits - Math.floor(Math.log10(high - low)), 0), 100)));
   }
 }

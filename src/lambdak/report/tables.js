@@ -30,15 +30,14 @@ const Tables = (() => {
     const claims = [...found.claims].sort((a, b) => b.held - a.held);
     const rows = claims.map((claim) =>
       make("tr", {},
-        first(claim.subject), words(claim.statement),
         make("td", { class: claim.held ? "held" : "broken" }, claim.held ? "✓ holds" : "✗ does not hold"),
-        value(number(claim.value)), value(number(claim.margin, 2)), words(claim.how))
+        first(claim.subject), words(claim.statement), value(number(claim.value)), value(number(claim.margin, 2)), words(claim.how))
     );
     const held = claims.filter((claim) => claim.held).length;
     const broken = held < claims.length ? `, ${claims.length - held} do not` : "";
     fill(byId("certificate-body"),
       make("p", {}, `${held} of ${claims.length} claims hold${broken}. They are checked from the matrices of the model: a claim that holds is true for every possible row, not only for the rows of a data set.`),
-      table("Claims", ["about", "claim", "verdict", "number", "rounding margin", "how it was checked"], rows));
+      table("Claims", ["verdict", "about", "claim", "number", "rounding margin", "how it was checked"], rows));
   }
 
   function data({ data: found, metrics, columns }) {

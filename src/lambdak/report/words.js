@@ -105,7 +105,7 @@ class Words {
   }
 
   example({ row, target }) {
-    return `row ${row} of the data` + (target === undefined ? "" : ` (${this.about.target || "target"}: ${target})`);
+    return target === undefined ? `row ${row} of the data` : `row ${row} (actual value ${target})`;
   }
 
   effects(output) {
