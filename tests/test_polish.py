@@ -152,8 +152,10 @@ def test_models_of_noise_stay_as_they_were_and_the_polish_ends_soon():
         np.testing.assert_array_equal(kept, part)
 
 
-def test_without_unseen_rows_nothing_is_polished():
+def test_without_enough_unseen_rows_nothing_is_polished(monkeypatch):
     assert not list(polish(trained(held=False)))
+    monkeypatch.setattr(module, "_FEWEST_UNSEEN", 151)
+    assert not list(polish(trained()))
 
 
 def test_long_tables_are_not_polished(monkeypatch):
@@ -190,7 +192,7 @@ def test_estimators_of_a_smooth_target_gain_from_it(monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_polished_model_whatever_the_threads():
-    X, y = smooth_table(300)
+    X, y = smooth_table(1000)
     before, predictions = lambdak.get_num_threads(), []
     try:
         for threads in (1, 2, 3):
@@ -223,13 +225,13 @@ def test_polished_models_keep_their_promises():
     low[:, 1], high[:, 1] = np.sort(np.random.default_rng(1).uniform(-1, 2, (2, 400)), axis=0)
     assert (model.predict(high) >= model.predict(low)).all()
     assert model.feature_strengths_[0] <= 1.5 * (1 + 1e-6)
-    bowl = SpectralRegressor(shape="convex", dim=7, effort="fast", random_state=0).fit(X, (X**2).sum(axis=1))
+    bowl = SpectralRegressor(shape="convex", dim=7, n_estimators=3, random_state=0).fit(X, (X**2).sum(axis=1))
     a, b = X[:200], X[200:]
     assert (bowl.predict((a + b) / 2) <= (bowl.predict(a) + bowl.predict(b)) / 2 + 1e-5).all()
 
 
 def test_quantiles_and_classes_are_polished_too(monkeypatch):
-    X, y = smooth_table(200)
+    X, y = smooth_table(1000)
     counts = []
 
     def counted(trainer):
@@ -248,7 +250,7 @@ def test_quantiles_and_classes_are_polished_too(monkeypatch):
 
 
 def test_interrupting_a_polish_keeps_the_best_models(monkeypatch, capsys):
-    X, y = smooth_table(200)
+    X, y = smooth_table(1000)
 
     def interrupted(trainer):
         yield from islice(polish(trainer), 3)

@@ -20,6 +20,7 @@ from lambdak.spectrum import Float64Array
 from lambdak.train import Rows, Trainer
 
 _MOST_ROWS = 5_000  # beyond, Adam has taken enough steps
+_FEWEST_UNSEEN = 100  # rows to judge by: the mean loss of fewer falls by chance
 _ITERATIONS = 120
 _PATIENCE = 5  # iterations without a new lowest loss on unseen rows
 _MEMORY = 6  # steps that H remembers
@@ -38,7 +39,7 @@ def polish(trainer: Trainer) -> Iterator[FloatArray]:
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
     """
-    if len(trainer.task.design) > _MOST_ROWS or not trainer.judges_unseen:
+    if len(trainer.task.design) > _MOST_ROWS or trainer.n_unseen < _FEWEST_UNSEEN:
         return
     lowest, waited, slope = np.inf, 0, partial(_slope, trainer, trainer.training_rows())
     for x in islice(descend(slope, _gather(trainer)), _ITERATIONS):

@@ -236,9 +236,11 @@ class Trainer:
         return seen
 
     @property
-    def judges_unseen(self) -> bool:
-        """Whether models are measured on rows that they do not train on."""
-        return self._held is not None or self.validation is not None
+    def n_unseen(self) -> int:
+        """How many rows tell how good the models are that they, or one of them, have not trained on."""
+        if self.validation is not None:
+            return len(self.validation.design)
+        return 0 if self._held is None else self._held.size
 
     def judge(self) -> FloatArray:
         """The loss of every model, as it is now, on the rows that tell how good it is."""
