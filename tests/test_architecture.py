@@ -68,6 +68,7 @@ ORDER = [
     "regressors",
     "classifiers",
     "estimators",
+    "paper",
     "demo",
     "cli",
 ]

@@ -1,0 +1,1 @@
+"""The paper again: its synthetic studies, its data sets and its figures."""

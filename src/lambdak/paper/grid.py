@@ -1,0 +1,86 @@
+"""The grids of the synthetic studies: which models are trained on which targets, and when they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+
+import numpy as np
+
+FITS = {  # fit: kind of target, constraint of the last input's matrix
+    "general": ("general", "free"),
+    "free": ("monotone", "free"),
+    "monotone": ("monotone", "diagonal"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of the result tables: all targets, seeds and rates of it are trained at once."""
+
+    inputs: int
+    fit: str
+    complexity: int
+    noise: float
+    dim: int
+
+    @property
+    def name(self) -> str:
+        """A name for files."""
+        return f"{self.inputs}-{self.fit}-c{self.complexity}-noise{self.noise:g}-d{self.dim}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A study: cells times targets times seeds times rates."""
+
+    inputs: int
+    complexities: tuple[int, ...]
+    dims: tuple[int, ...] = (5, 9, 15)
+    noises: tuple[float, ...] = (0.0, 0.1)
+    fits: tuple[str, ...] = ("general", "free", "monotone")
+    targets: int = 32
+    seeds: int = 3
+    rates: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 8).tolist())
+    checkpoints: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+    batch: int = 32
+    measured: int = 4096  # validation points, and test points
+
+    def cells(self) -> Iterator[Cell]:
+        """The cells, the largest matrices first, so that a progress bar errs on the safe side."""
+        for dim, fit, complexity, noise in product(
+            sorted(self.dims, reverse=True), self.fits, self.complexities, self.noises
+        ):
+            yield Cell(self.inputs, fit, complexity, noise, dim)
+
+    @property
+    def models(self) -> int:
+        """Models of one cell."""
+        return self.targets * self.seeds * len(self.rates)
+
+    def to_dict(self) -> dict[str, object]:
+        """The configuration as plain data."""
+        return asdict(self)
+
+
+_SMALL = {"targets": 8, "seeds": 2, "checkpoints": (1, 10, 100, 500, 1000, 2000), "measured": 1024}
+_QUICK = {
+    "targets": 2, "seeds": 1, "rates": (1e-3, 1e-2, 1e-1), "checkpoints": (1, 10, 60), "measured": 64, "dims": (3, 5),
+}  # fmt: skip
+
+STUDIES = {
+    "univariate": Grid(1, (5, 10, 20)),
+    "bivariate": Grid(2, (5, 9, 13)),
+}
+PROFILES = ("quick", "small", "full")
+
+
+def study(name: str, profile: str) -> Grid:
+    """The grid of a study: quick takes seconds, small minutes, full is the paper's."""
+    if profile not in PROFILES:
+        raise ValueError(f"profile must be one of {PROFILES}; got {profile!r}")
+    grid = STUDIES[name]
+    if profile == "quick":
+        return replace(grid, **_QUICK, complexities=grid.complexities[:1])  # type: ignore[arg-type]
+    return replace(grid, **_SMALL) if profile == "small" else grid  # type: ignore[arg-type]

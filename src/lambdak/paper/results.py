@@ -1,0 +1,127 @@
+"""Studies on disk: one Parquet part per cell, whole or not at all, so that a study goes on where it was stopped.
+
+A study's folder holds ``study.json`` (grid, library version), ``parts/`` and, once all cells are done,
+``results.parquet`` with one row per model and checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lambdak import __version__
+from lambdak.atomic import write_bytes, write_text
+from lambdak.paper.grid import Cell, Grid, study
+from lambdak.paper.sweep import CellResult, run_cell
+from lambdak.runtime import set_num_threads
+
+
+def run_study(
+    name: str, profile: str, out: Path, workers: int = 1, dask: str | None = None
+) -> Iterator[tuple[int, int]]:
+    """Run what is missing of a study, yielding (cells done, cells) whenever one is finished.
+
+    Parameters
+    ----------
+    name, profile
+        "univariate" or "bivariate"; "quick", "small" or "full".
+    out
+        Folder for all studies.
+    workers
+        Processes; each trains one cell at a time with one thread, or with all of them if there is one worker.
+    dask
+        Address of a Dask scheduler whose workers shall do it instead. They must see the same folder.
+    """
+    grid, folder = study(name, profile), out / f"{name}-{profile}"
+    _claim_folder(folder, name, profile, grid)
+    cells = list(grid.cells())
+    missing = [cell for cell in cells if not _is_whole(folder, cell, grid)]
+    done = len(cells) - len(missing)
+    yield done, len(cells)
+    with _backend(dask):
+        threads = 1 if workers > 1 or dask else None
+        tasks = (joblib.delayed(_run_part)(grid, cell, folder, threads) for cell in missing)
+        for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
+            done += 1
+            yield done, len(cells)
+    parts = pa.concat_tables([pq.read_table(_part(folder, cell)) for cell in cells])
+    _write_table(parts, folder / "results.parquet")
+
+
+def _backend(dask: str | None) -> Any:
+    if dask is None:
+        return nullcontext()
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
+    Client(dask)
+    return joblib.parallel_config(backend="dask")
+
+
+def _claim_folder(folder: Path, name: str, profile: str, grid: Grid) -> None:
+    """Write what the folder holds, or refuse to mix it with something else."""
+    wanted = {"study": name, "profile": profile, "version": __version__, "grid": grid.to_dict()}
+    text = json.dumps(wanted, indent=2)
+    path = folder / "study.json"
+    if path.exists() and json.loads(path.read_text()) != json.loads(text):
+        raise ValueError(
+            f"{folder} holds another study, or that of another version: choose another folder, or remove it"
+        )
+    (folder / "parts").mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+
+
+def _part(folder: Path, cell: Cell) -> Path:
+    return folder / "parts" / f"{cell.name}.parquet"
+
+
+def _is_whole(folder: Path, cell: Cell, grid: Grid) -> bool:
+    try:
+        return bool(pq.read_metadata(_part(folder, cell)).num_rows == grid.models * len(grid.checkpoints))
+    except (OSError, pa.ArrowInvalid):
+        return False
+
+
+def _run_part(grid: Grid, cell: Cell, folder: Path, threads: int | None) -> None:
+    if threads is not None:
+        set_num_threads(threads)
+    _write_table(rows(grid, cell, run_cell(grid, cell)), _part(folder, cell))
+
+
+def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
+    """One row per model and checkpoint."""
+    axes = [range(grid.targets), range(grid.seeds), grid.rates, grid.checkpoints]
+    target, seed, rate, step = (part.ravel() for part in np.meshgrid(*axes, indexing="ij"))
+    table = {name: np.full(len(target), value) for name, value in vars(cell).items()}
+    table |= {"target": target, "seed": seed, "rate": rate, "step": step, "samples": step * grid.batch}
+    table |= {"validation": result.validation.ravel(), "test": result.test.ravel()}
+    return pa.table(table)
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
+    """The cells of a study that are done, from its folder."""
+    path = folder / "study.json"
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
+    found = json.loads(path.read_text())
+    grid = study(found["study"], found["profile"])
+    shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
+    for cell in grid.cells():
+        if _is_whole(folder, cell, grid):
+            table = pq.read_table(_part(folder, cell), columns=["validation", "test"])
+            yield cell, grid, CellResult(*(table[name].to_numpy().reshape(shape) for name in ("validation", "test")))

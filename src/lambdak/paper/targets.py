@@ -1,0 +1,122 @@
+r"""The random functions of the paper's synthetic studies, many at once: piecewise cubics on [−4, 4] or its square.
+
+Complexity c is the number of interpolation points per axis. General targets interpolate standard normal values, by a
+natural cubic spline (one input) or a tensor-product cubic spline (two). Monotone ones interpolate standardised
+cumulative sums of log-normal steps by PCHIP; with two inputs, c such slices in x_2 are blended along x_1 by the quintic
+w(t) = 6t⁵ − 15t⁴ + 10t³, which makes them C² in x_1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly, make_interp_spline
+
+Array = NDArray[np.float64]
+
+LOW, HIGH = -4.0, 4.0
+KINDS = ("general", "monotone")
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """T functions of one or two inputs with pieces on a regular grid; ``targets(which, x)`` evaluates them.
+
+    Attributes
+    ----------
+    inputs : int
+    pieces : array
+        (T, c − 1, 4): cubics of one input; (T, c − 1, c − 1, 4, 4): bicubics; (T, c, c − 1, 4): slices to be blended.
+        Powers of the position within a piece, from 0 to 1, ascending.
+    blended : bool
+        Whether pieces are slices.
+    """
+
+    inputs: int
+    pieces: Array
+    blended: bool = False
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __call__(self, which: NDArray[np.integer], x: Array) -> Array:
+        """Values of function ``which`` (...,) at x (..., inputs)."""
+        count = self.pieces.shape[2 if self.blended else 1]
+        if self.inputs == 1:
+            piece, t = _place(x[..., 0], count)
+            return _horner(self.pieces[which, piece], t)
+        if self.blended:
+            slices = self.pieces.shape[1] - 1
+            (first, t), (piece, u) = _place(x[..., 0], slices), _place(x[..., 1], count)
+            share = quintic(t)
+            low, high = (_horner(self.pieces[which, first + side, piece], u) for side in (0, 1))
+            return (1.0 - share) * low + share * high
+        (row, t), (column, u) = (_place(x[..., axis], count) for axis in (0, 1))
+        return _horner(_horner(self.pieces[which, row, column], u[..., None]), t)
+
+
+def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) -> Targets:
+    """The random functions of these seeds.
+
+    >>> f = make_targets("monotone", 1, 5, [0])
+    >>> x = np.linspace(-4, 4, 100)[:, None]
+    >>> bool((np.diff(f(np.zeros(100, int), x)) >= 0).all())
+    True
+    """
+    if kind not in KINDS or inputs not in (1, 2):
+        raise ValueError(f"kind must be one of {KINDS} and inputs 1 or 2; got {kind!r} and {inputs!r}")
+    rngs = [np.random.default_rng([KINDS.index(kind), inputs, complexity, seed]) for seed in seeds]
+    grid = np.linspace(LOW, HIGH, complexity)
+    if kind == "general" and inputs == 1:
+        values = np.stack([rng.standard_normal(complexity) for rng in rngs], axis=1)
+        return Targets(1, _powers(CubicSpline(grid, values, bc_type="natural")))
+    if kind == "general":
+        values = np.stack([rng.standard_normal((complexity, complexity)) for rng in rngs])
+        cardinal = _cardinal(grid)
+        return Targets(2, np.einsum("pia,qjb,tpq->tijab", cardinal, cardinal, values, optimize=True))
+    if inputs == 1:
+        values = np.stack([_rising(rng, 1, complexity)[0] for rng in rngs], axis=1)
+        return Targets(1, _powers(PchipInterpolator(grid, values)))
+    slices = np.stack([_rising(rng, complexity, complexity) for rng in rngs])  # (T, slices, c)
+    pieces = _powers(PchipInterpolator(grid, slices.reshape(-1, complexity).T))
+    return Targets(2, pieces.reshape(len(rngs), complexity, complexity - 1, 4), blended=True)
+
+
+def quintic(t: Array) -> Array:
+    """w(t) = 6t⁵ − 15t⁴ + 10t³: from 0 to 1, with first and second derivatives that vanish at both ends."""
+    return t**3 * (10.0 + t * (6.0 * t - 15.0))
+
+
+def _rising(rng: np.random.Generator, slices: int, count: int) -> Array:
+    """Cumulative sums of log-normal steps, (slices, count), standardised together."""
+    values = np.cumsum(rng.lognormal(size=(slices, count)), axis=1)
+    return np.asarray((values - values.mean()) / values.std())
+
+
+def _powers(spline: PPoly) -> Array:
+    """(functions, pieces, 4): ascending powers of the position within a piece."""
+    width = np.diff(spline.x)[:, None]
+    rows = [spline.c[3 - k] * width**k for k in range(4)]
+    return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))
+
+
+def _cardinal(grid: Array) -> Array:
+    """The same for the cubic splines that are one at one of the grid points and zero at the others."""
+    spline, width = make_interp_spline(grid, np.eye(len(grid))), grid[1] - grid[0]
+    rows = [spline(grid[:-1], k) * width**k / factorial(k) for k in range(4)]  # (pieces, functions) each
+    return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))
+
+
+def _place(x: Array, pieces: int) -> tuple[NDArray[np.intp], Array]:
+    """Which piece a coordinate is in, and where in it, from 0 to 1."""
+    position = (x - LOW) * (pieces / (HIGH - LOW))
+    piece = np.clip(position.astype(np.intp), 0, pieces - 1)
+    return piece, position - piece
+
+
+def _horner(powers: Array, t: Array) -> Array:
+    return np.asarray(((powers[..., 3] * t + powers[..., 2]) * t + powers[..., 1]) * t + powers[..., 0])
