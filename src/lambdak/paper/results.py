@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lambdak import __version__
 from lambdak.atomic import write_bytes, write_text
 from lambdak.paper.grid import Cell, Grid, study
 from lambdak.paper.sweep import CellResult, run_cell
@@ -69,7 +69,7 @@ def _backend(dask: str | None) -> Any:
 
 def _claim_folder(folder: Path, name: str, profile: str, grid: Grid) -> None:
     """Write what the folder holds, or refuse to mix it with something else."""
-    wanted = {"study": name, "profile": profile, "version": __version__, "grid": grid.to_dict()}
+    wanted = {"study": name, "profile": profile, "version": version("lambdak"), "grid": grid.to_dict()}
     text = json.dumps(wanted, indent=2)
     path = folder / "study.json"
     if path.exists() and json.loads(path.read_text()) != json.loads(text):
