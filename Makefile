@@ -9,7 +9,7 @@ say = @printf '\033[1m==> %s\033[0m\n'
 
 .PHONY: demo test lint bench docs sanitize clean
 
-demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; pictures go to lambdak-demo/
+demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
 	$(BIN)/lambdak demo
 
 test: $(VENV)/.stamp-kernel ## all tests and doctests
@@ -27,7 +27,8 @@ bench: $(VENV)/.stamp-torch ## kernel speed against torch, in one run
 
 docs: $(VENV)/.stamp-docs ## the documentation, in site/
 	$(say) "drawing the pictures and building the pages"
-	$(BIN)/lambdak demo --out docs/pictures
+	$(BIN)/lambdak demo --out build/demo
+	cp build/demo/*.png docs/pictures/
 	$(BIN)/mkdocs build --strict
 
 # -S keeps the editable install out of the way, so that the sanitized copy is the one imported.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -12,9 +13,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_score
 from typer.testing import CliRunner
 
+import lambdak
 from lambdak import cli, demo
 
-BMI, BLOOD_PRESSURE, SUGAR = 2, 3, 9
+BMI, BLOOD_PRESSURE = 2, 3
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    return demo.spectral(table, "fast").fit(table.X, table.y)
+    return demo.fitted(table, "fast")
 
 
 def test_patients_are_in_their_own_units_and_two_columns_shall_rise(table):
@@ -45,42 +47,24 @@ def test_scores_are_those_of_cross_validation(table):
     assert all(score.seconds > 0 for score in found)
 
 
-def test_constrained_columns_never_fall_and_no_column_exceeds_what_is_proven(table, model):
+def test_constrained_columns_never_fall_where_a_peer_does(table, model):
     class Falling:
         def predict(self, X):
             return -X[:, BMI]
 
-    found = list(demo.influences(model, Falling(), table, pairs=2000))
-    assert [each.column for each in found] == list(table.names)
-    np.testing.assert_array_equal([each.proven for each in found], model.feature_strengths_)
-    assert all(0 < each.seen <= each.proven for each in found)
-    assert found[BMI].falls == (0, 2000)
-    assert found[BLOOD_PRESSURE].falls == (0, 0)
-    assert [each.falls for each in found if not each.sign] == [None] * 8
+    assert demo.falls(model, Falling(), table, pairs=2000) == {"bmi": (0, 2000), "pressure": (0, 0)}
 
 
-@pytest.mark.parametrize("column", [BMI, SUGAR])
-def test_effects_stay_inside_of_their_bounds_and_the_bounds_inside_of_the_proven_influence(table, model, column):
-    effect = demo.effect(model, table, column, points=21)
-    assert effect.change.shape == (442, 22)
-    assert (np.diff(effect.x) >= 0).all()
-    middle = np.searchsorted(effect.x, np.median(table.X[:, column]))
-    assert not effect.change[:, middle].any()
-    assert (effect.change >= effect.low - 1e-4).all()
-    assert (effect.change <= effect.high + 1e-4).all()
-    strength = model.feature_strengths_[column] * (1 + 1e-6)
-    assert max(-effect.low.min(), effect.high.max()) <= strength
-    if effect.sign:
-        assert (np.diff(effect.change, axis=1) >= -1e-9).all()
-        assert (effect.low[middle:] >= -1e-9).all()
-        assert (effect.high[:middle] <= 1e-9).all()
-
-
-def test_effects_are_differences_of_predictions(table, model):
-    effect = demo.effect(model, table, SUGAR, points=3)
-    changed, middle = table.X[:5].copy(), table.X[:5].copy()
-    changed[:, SUGAR], middle[:, SUGAR] = effect.x[-1], np.median(table.X[:, SUGAR])
-    np.testing.assert_allclose(effect.change[:5, -1], model.predict(changed) - model.predict(middle), atol=1e-4)
+def test_the_fitted_model_knows_its_columns_by_name_and_predicts_as_before(table, model):
+    plain = demo.spectral(table, "fast").fit(table.X, table.y)
+    np.testing.assert_array_equal(model.predict(table.X), plain.predict(table.X))
+    assert model.feature_names_in_.tolist() == list(table.names)
+    explanation = model.explain_global(table.X)
+    assert {effect.column for effect in explanation.effects} == set(table.names)
+    assert explanation["bmi"].sign == explanation["pressure"].sign == 1
+    pandas = pytest.importorskip("pandas")
+    shuffled = pandas.DataFrame(table.X, columns=table.names)[list(table.names[::-1])]
+    np.testing.assert_array_equal(model.predict(shuffled), plain.predict(table.X))
 
 
 def test_quantiles_never_cross_where_separate_fits_do(table):
@@ -98,51 +82,58 @@ def test_quantiles_never_cross_where_separate_fits_do(table):
 @pytest.fixture
 def quick(monkeypatch):
     for name, value in {"EFFORT": "fast", "FOLDS": 2, "PAIRS": 500}.items():
-        monkeypatch.setattr(cli, name, value)
+        monkeypatch.setattr(cli.demo, name, value)
 
 
-def test_demo_command_writes_its_pictures_and_prints_its_tables(tmp_path, quick):
+FILES = {"patients.csv", "model.safetensors", "certificate.json", "report.html"}
+PICTURES = {"effects.png", "influence.png", "quantiles.png", "patient.png"}
+
+
+def test_demo_command_writes_its_files_and_prints_what_they_are(tmp_path, quick):
     pytest.importorskip("matplotlib").use("Agg")
-    result = CliRunner().invoke(cli.app, ["demo", "--out", str(tmp_path / "new")])
+    out = tmp_path / "new"
+    result = CliRunner().invoke(cli.app, ["demo", "--out", str(out)])
     assert result.exit_code == 0, result.output
-    for text in ("R² on unseen rows", "boosted trees", "body mass index", "proven", "0 of 500"):
+    for text in (
+        "R² on unseen rows", "boosted trees", "proven", "0 of 500", "held  the prediction never falls as bmi rises",
+        "Why patient 0 is predicted so", "Proven: with",
+    ):  # fmt: skip
         assert text in result.output
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"effects.png", "influence.png", "quantiles.png"}
-    for path in (tmp_path / "new").iterdir():
-        assert path.read_bytes().startswith(b"\x89PNG")
-        assert path.stat().st_size < 100_000
-        assert path.name in result.output.replace("\n", "")
+    assert {path.name for path in out.iterdir()} == FILES | PICTURES
+    listed = result.output[result.output.index("Files in") :]
+    for path in out.iterdir():
+        assert path.name in listed
+    for name in PICTURES:
+        assert (out / name).read_bytes().startswith(b"\x89PNG")
+        assert (out / name).stat().st_size < 100_000
+    assert json.loads((out / "certificate.json").read_text())["holds"]
+    model = lambdak.load(out / "model.safetensors")
+    assert model.feature_names_in_.tolist() == list(demo.patients().names)
+    assert "<html" in (out / "report.html").read_text()
 
 
 def test_demo_command_refuses_a_folder_that_cannot_be_made(tmp_path):
-    pytest.importorskip("matplotlib")
     (tmp_path / "file").touch()
     result = CliRunner().invoke(cli.app, ["demo", "--out", str(tmp_path / "file" / "inside")])
     assert result.exit_code == 1
     assert "--out must be a folder that can be made" in result.output
 
 
-def test_demo_without_matplotlib_runs_and_says_what_to_install(tmp_path):
+def test_demo_needs_no_extras_and_says_what_to_install_for_more(tmp_path):
     code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
+        "import sys\n"
+        "class Gone:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('matplotlib', 'plotly', 'pandas', 'polars', 'pyarrow'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Gone())\n"
         "from lambdak import cli\n"
-        "cli.EFFORT, cli.FOLDS, cli.PAIRS = 'fast', 2, 500\n"
+        "cli.demo.EFFORT, cli.demo.FOLDS, cli.demo.PAIRS = 'fast', 2, 500\n"
         "cli.app(['demo'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "0 of 500" in done.stdout
     assert "pip install 'lambdak[plot]'" in done.stdout
-    assert not list(tmp_path.iterdir())
-
-
-def test_config_command_prints_the_kernel():
-    result = CliRunner().invoke(cli.app, ["config"])
-    assert result.exit_code == 0
-    assert "kernel" in result.output
-
-
-def test_help_lists_the_commands_and_an_unknown_one_is_refused():
-    runner = CliRunner()
-    assert "demo" in runner.invoke(cli.app, ["--help"]).output
-    assert runner.invoke(cli.app, ["nonsense"]).exit_code == 2
+    assert "pip install 'lambdak[report]'" in done.stdout
+    assert {path.name for path in (tmp_path / "lambdak-demo").iterdir()} == FILES - {"report.html"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,19 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, train_test_split
 
 from lambdak._checks import FloatArray
-from lambdak.eigen import eigenvalue
 from lambdak.estimators import SpectralQuantileRegressor, SpectralRegressor
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _RISING = ("bmi", "bp")
 _NAMES = {
-    "bmi": "body mass index",
-    "bp": "blood pressure",
-    "s1": "total cholesterol",
-    "s2": "LDL cholesterol",
-    "s3": "HDL cholesterol",
-    "s4": "cholesterol / HDL",
-    "s5": "log triglycerides",
-    "s6": "blood sugar",
+    "bp": "pressure",
+    "s1": "cholesterol",
+    "s2": "ldl",
+    "s3": "hdl",
+    "s4": "chol_hdl",
+    "s5": "log_triglycerides",
+    "s6": "sugar",
 }
 _ROUNDING = 1e-9  # of predictions in float64, far below any effect
 
@@ -60,7 +58,7 @@ def patients() -> Table:
     names = bunch.feature_names
     shown = tuple(_NAMES.get(name, name) for name in names)
     signs = tuple(int(name in _RISING) for name in names)
-    return Table(bunch.data, bunch.target, shown, signs, "disease progression after one year")
+    return Table(bunch.data, bunch.target, shown, signs, "progression")
 
 
 @dataclass(frozen=True)
@@ -92,83 +90,37 @@ def spectral(table: Table, effort: str) -> SpectralRegressor:
     return SpectralRegressor(monotonic_cst=table.signs, effort=effort, random_state=0)
 
 
+def fitted(table: Table, effort: str) -> SpectralRegressor:
+    """The regressor, fitted to the whole table, with the names of its columns: no library for tables is needed."""
+    model = spectral(table, effort).fit(table.X, table.y)
+    encoder = model.encoder_
+    encoder.columns = tuple(replace(own, name=name) for own, name in zip(encoder.columns, table.names, strict=True))
+    encoder.from_names = True
+    model.feature_names_in_ = np.array(table.names, dtype=object)
+    return model
+
+
 def boosted(**settings: Any) -> Any:
     """scikit-learn's boosted trees, not yet fitted."""
     return HistGradientBoostingRegressor(random_state=0, **settings)
 
 
-@dataclass(frozen=True)
-class Influence:
-    """What a change of one column alone can do to a prediction, and what random changes of it did.
+def falls(model: SpectralRegressor, peer: Any, table: Table, *, pairs: int) -> dict[str, tuple[int, int]]:
+    """Column of which a sign was asked → how many predictions fell although it alone rose, of ours and of the peer.
 
-    ``falls`` counts the predictions that fell although the column rose, of our model and of a peer; it is None where
-    nothing was asked of the column.
+    Each column rises at random in ``pairs`` rows.
     """
-
-    column: str
-    sign: int
-    proven: float
-    seen: float
-    falls: tuple[int, int] | None
-
-
-def influences(model: SpectralRegressor, peer: Any, table: Table, *, pairs: int) -> Iterator[Influence]:
-    """One column after the other: its proven bound, and ``pairs`` rows in which it alone rises at random."""
     rng = np.random.default_rng(0)
-    for i, proven in enumerate(model.feature_strengths_):
+    found = {}
+    for i in np.flatnonzero(table.signs):
         low = table.X[rng.integers(0, len(table.X), pairs)]
         high = low.copy()
         ends = np.sort(rng.uniform(table.X[:, i].min(), table.X[:, i].max(), (pairs, 2)), axis=1)
         low[:, i], high[:, i] = ends.T
-        change = model.predict(high) - model.predict(low)
-        falls = (_falls(change), _falls(peer.predict(high) - peer.predict(low))) if table.signs[i] else None
-        yield Influence(table.names[i], table.signs[i], float(proven), float(np.abs(change).max()), falls)
-
-
-def _falls(change: FloatArray) -> int:
-    return int((change < -_ROUNDING).sum())
-
-
-@dataclass(frozen=True)
-class Effect:
-    """How predictions change as one column leaves its median: of every row, and the bounds that no row can leave.
-
-    Attributes
-    ----------
-    x : array of shape (points,)
-        Values of the column.
-    change : array of shape (rows, points)
-        Prediction with the column at x, less that with the column at its median.
-    low, high : arrays of shape (points,)
-        Σ_m w_m λ_1(ΔA_m) ≤ change ≤ Σ_m w_m λ_d(ΔA_m), by Weyl's inequality, for rows seen or unseen.
-    """
-
-    column: str
-    sign: int
-    x: FloatArray
-    change: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-def effect(model: SpectralRegressor, table: Table, column: int, *, points: int = 81) -> Effect:
-    """The effect of one column on every row of the table, with its proven bounds."""
-    values = table.X[:, column]
-    x = np.sort([*np.linspace(values.min(), values.max(), points), np.median(values)])
-    middle = int(np.searchsorted(x, np.median(values)))
-    rows = np.repeat(table.X[:, None], len(x), axis=1)  # (rows, points, columns)
-    rows[..., column] = x
-    predicted = model.predict(rows.reshape(-1, table.X.shape[1])).reshape(rows.shape[:2])
-    low, high = _moves(model, rows[0], middle)
-    return Effect(table.names[column], table.signs[column], x, predicted - predicted[:, [middle]], low, high)
-
-
-def _moves(model: SpectralRegressor, rows: FloatArray, reference: int) -> FloatArray:
-    """(2, rows): how far down and up a prediction can go from one row's matrices to those of each row."""
-    design = model.encoder_.transform(rows, np.float64).to_sparse(model.encoder_.n_design).toarray()
-    delta = (design - design[reference])[:, 1:]
-    ends = [eigenvalue(delta @ f.packed[1:].astype(np.float64), f.dim, [0, f.dim - 1]) for f in model.pencils_]
-    return np.asarray(model.scale_ * np.tensordot(model.weights_, np.array(ends), 1).T)
+        changes = (each.predict(high) - each.predict(low) for each in (model, peer))
+        ours, theirs = (int((change < -_ROUNDING).sum()) for change in changes)
+        found[table.names[i]] = (ours, theirs)
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,179 @@
+"""``lambdak demo``: the first look, on a table that ships with scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from lambdak import demo as demonstration
+from lambdak.atomic import write_text
+from lambdak.cli.errors import InputError
+from lambdak.cli.outputs import plotting, save_picture
+from lambdak.cli.tables import csv_text
+
+EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
+EFFORT = "balanced"
+FOLDS = 5
+PAIRS = 20_000
+DRAWN = ("bmi", "log_triglycerides")  # one of which a sign is asked, and one that is free
+PATIENT = 0
+TOLERANCES = {"bmi": 1.0, "pressure": 5.0}
+
+console = Console(highlight=False)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the files.", file_okay=False)] = Path("lambdak-demo"),
+) -> None:
+    """Fit, score, certify and explain scikit-learn's diabetes table; write the model, its report and pictures.
+
+    Takes about fifteen seconds and needs no network. The files are there to try the other commands on.
+    """
+    _make_folder(out)
+    table = demonstration.patients()
+    console.print(f"{len(table.y)} patients, {len(table.names)} columns; to predict: {table.target} of the disease.")
+    console.print("A larger body mass index (bmi) or blood pressure shall never lower the prediction.")
+    with Progress(console=console, transient=True) as progress:
+        step = _steps(progress)
+        _print_scores(_scores(table, step))
+        step("fitting the whole table")
+        model = demonstration.fitted(table, EFFORT)
+        peer = demonstration.boosted().fit(table.X, table.y)
+        step("changing columns at random")
+        explanation = model.explain_global(table.X)
+        _print_columns(explanation, demonstration.falls(model, peer, table, pairs=PAIRS))
+        _print_promises(model)
+        local = model.explain_local(table.X[[PATIENT]])
+        console.print(f"\n[bold]Why patient {PATIENT} is predicted so[/]")
+        console.print(f"{local.why(0)}\n", markup=False, soft_wrap=True)
+        step("fitting quantiles")
+        fan = demonstration.fan(table, rows=PAIRS, effort=EFFORT)
+        _print_quantiles(fan)
+        step("writing the files")
+        files = dict([*_files(table, model, out), *_drawn(explanation, local, fan, out)])
+    _print_files(files, out)
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out must be a folder that can be made; got {out}: {error.strerror}") from error
+
+
+def _steps(progress: Progress) -> Callable[[str], None]:
+    """A function that moves the bar on to its next step."""
+    bar = progress.add_task("starting", total=3 * FOLDS + 4)
+
+    def step(name: str) -> None:
+        progress.update(bar, description=name, advance=1)
+
+    return step
+
+
+def _scores(table: demonstration.Table, step: Callable[[str], None]) -> dict[str, list[demonstration.Score]]:
+    """The scores of each model."""
+    found: dict[str, list[demonstration.Score]] = {}
+    for score in demonstration.scores(table, demonstration.contestants(table, EFFORT), FOLDS):
+        found.setdefault(score.model, []).append(score)
+        step("cross-validating")
+    return found
+
+
+def _files(table: demonstration.Table, model: Any, out: Path) -> Iterator[tuple[str, str]]:
+    """Write the files, one after the other: name and what it is, or what is missing for it."""
+    cells = [*table.X.T.tolist(), table.y.tolist()]
+    write_text(out / "patients.csv", csv_text([*table.names, table.target], zip(*cells, strict=True)))
+    yield "patients.csv", "the table"
+    model.save(out / "model.safetensors")
+    yield "model.safetensors", "the model, for lambdak predict, explain, certify and report"
+    write_text(out / "certificate.json", model.certify(TOLERANCES).to_json() + "\n")
+    yield "certificate.json", "what is proven about it, with the numbers"
+    try:
+        model.report(out / "report.html", table.X, table.y)
+        yield "report.html", "the model itself with sliders: open it in a browser"
+    except ImportError as error:
+        yield "report.html", f"left out: {error}"
+
+
+def _drawn(explanation: Any, local: Any, fan: demonstration.Fan, out: Path) -> Iterator[tuple[str, str]]:
+    """Draw the pictures, if matplotlib is there."""
+    try:
+        plots = plotting()
+    except InputError as error:
+        yield "pictures", f"left out: {error}"
+        return
+    axes = plots.side_by_side(len(DRAWN))
+    for name, ax in zip(DRAWN, axes, strict=True):
+        plots.draw_effect(explanation[name], ax)
+    pictures = {
+        "effects.png": (axes[0], "how two columns change predictions, and the region that no row can leave"),
+        "influence.png": (plots.draw_strengths(explanation), "what each column can do, and what was seen"),
+        "quantiles.png": (plots.draw_fan(fan), "quantiles of patients that were held out"),
+        "patient.png": (plots.draw_waterfall(local, 0), f"what made the prediction of patient {PATIENT}"),
+    }
+    for name, (ax, words) in pictures.items():
+        save_picture(ax, out / name)
+        yield name, words
+
+
+def _print_scores(found: dict[str, list[demonstration.Score]]) -> None:
+    table = _table(f"Cross-validation, {FOLDS} folds", "", "R² on unseen rows", "seconds per fit")
+    for name, scores in found.items():
+        r2, seconds = np.array([[score.r2, score.seconds] for score in scores]).T
+        table.add_row(name, f"{r2.mean():.3f}", f"{np.median(seconds):.3f}")
+    table.caption = "boosted trees: HistGradientBoostingRegressor"
+    console.print(table)
+
+
+def _print_columns(explanation: Any, falls: dict[str, tuple[int, int]]) -> None:
+    names = ("column", "monotone", "proven", "seen", "falls:\nlambdak", "falls:\nboosted trees")
+    table = _table("What a change of one column can do to a prediction", *names)
+    for each in explanation.effects:
+        name = each.column
+        counts = [f"{count:,}" for count in falls[name]] if name in falls else ["", ""]
+        table.add_row(name, "+" if name in falls else "", f"{each.proven:.0f}", f"{each.observed:.0f}", *counts)
+    table.caption = (
+        f"proven: no change of the column moves any prediction by more; seen: the most that its changes did on "
+        f"{explanation.rows} rows; falls: how many of {PAIRS:,} predictions fell although the column rose"
+    )
+    console.print(table)
+
+
+def _print_quantiles(fan: demonstration.Fan) -> None:
+    table = _table("Quantiles", "", "rows on which they cross")
+    for name, count in zip(("lambdak", "boosted trees, one fit per quantile"), fan.crossings, strict=True):
+        table.add_row(name, f"{count:,} of {PAIRS:,}")
+    nominal = fan.levels[-1] - fan.levels[0]
+    table.caption = f"{fan.inside.mean():.0%} of the held-out rows lie in lambdak's band for {nominal:.0%}"
+    console.print(table)
+
+
+def _print_promises(model: Any) -> None:
+    """The claims of the certificate that were asked for."""
+    console.print("[bold]Certificate[/]")
+    for claim in model.certify(TOLERANCES).claims:
+        if claim.asked or claim.kind == "response":
+            value = f": {claim.value:.3g}" if claim.kind == "response" else ""
+            words = f"{'held' if claim.held else 'NOT HELD'}  {claim.statement}{value}"
+            console.print(words, markup=False, soft_wrap=True)
+
+
+def _print_files(files: dict[str, str], out: Path) -> None:
+    console.print(f"\n[bold]Files in {out}/[/]", soft_wrap=True)
+    for name, words in files.items():
+        console.print(f"  {name:<18} {words}", markup=False, soft_wrap=True)
+
+
+def _table(title: str, *names: str) -> Table:
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    for i, name in enumerate(names):
+        table.add_column(name, justify="right" if i else "left", no_wrap=True)
+    return table

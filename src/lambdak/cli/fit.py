@@ -1,0 +1,229 @@
+"""``lambdak fit``: from a table to a model file."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lambdak.cli import options, tables
+from lambdak.cli.errors import note
+from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
+from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.rows import Choice, Rows, Task, chosen_task, split
+from lambdak.cli.scores import scores
+from lambdak.cli.summary import described, print_summary
+from lambdak.estimators import (
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+)
+
+EXAMPLES = (
+    "lambdak fit patients.csv --target progression",
+    "lambdak fit patients.csv -t progression --monotone bmi=+,hdl=- --drop age",
+    "lambdak fit patients.csv -t progression --loss gamma --max-influence sex=0.1",
+    "lambdak fit patients.csv -t progression --shape convex --effort fast --json",
+    "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
+)
+_QUANTILES = "0.05,0.5,0.95"
+_COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
+
+
+class LossName(StrEnum):
+    """What a regression minimises."""
+
+    SQUARED = "squared_error"
+    ABSOLUTE = "absolute_error"
+    HUBER = "huber"
+    POISSON = "poisson"
+    GAMMA = "gamma"
+    TWEEDIE = "tweedie"
+
+
+class Shape(StrEnum):
+    """How the prediction bends."""
+
+    CONVEX = "convex"
+    CONCAVE = "concave"
+
+
+class Effort(StrEnum):
+    """How much time accuracy may cost."""
+
+    FAST = "fast"
+    BALANCED = "balanced"
+    BEST = "best"
+
+
+def fit(
+    table: TableFile,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", help="Where to write the model.", rich_help_panel=_FILES)
+    ] = DEFAULT_MODEL,
+    task: Annotated[
+        Task, typer.Option(help="auto: text and truth values are classes, numbers a regression.")
+    ] = Task.AUTO,
+    loss: Annotated[LossName | None, typer.Option(help="Of a regression: squared_error unless given.")] = None,
+    power: Annotated[float, typer.Option(help="Of the loss tweedie, between 1 and 2.")] = 1.5,
+    quantiles: Annotated[
+        str | None, typer.Option(metavar="Q,Q,…", help=f"Predict these quantiles, which never cross: {_QUANTILES}.")
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=+|-",
+            help="The prediction never falls (+) or never rises (-) with the column. Repeatable.",
+            rich_help_panel=_PROMISES,
+        ),
+    ] = None,
+    shape: Annotated[
+        Shape | None, typer.Option(help="In all columns of numbers together.", rich_help_panel=_PROMISES)
+    ] = None,
+    max_influence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="The most that a change of the column may move the score; a number alone is for all. Repeatable.",
+            rich_help_panel=_PROMISES,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,…", help="Columns to leave out, such as row numbers.", rich_help_panel=_COLUMNS),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,…", help="Columns of numbers to read as names.", rich_help_panel=_COLUMNS),
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="How much each row counts.", rich_help_panel=_COLUMNS)
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Added to the score before the link: log exposure.", rich_help_panel=_COLUMNS
+        ),
+    ] = None,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows without a target.", rich_help_panel=_COLUMNS)
+    ] = False,
+    effort: Annotated[Effort, typer.Option(help="Time for accuracy.", rich_help_panel=_TRAINING)] = Effort.BALANCED,
+    dim: Annotated[
+        int | None, typer.Option(min=1, max=128, help="Size of the matrices.", rich_help_panel=_TRAINING)
+    ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="Models in the combination; 1 is easiest to read.", rich_help_panel=_TRAINING),
+    ] = None,
+    alpha: Annotated[
+        float,
+        typer.Option(min=0, help="Makes useless columns vanish; noise does at about 1.", rich_help_panel=_TRAINING),
+    ] = 0.0,
+    max_iter: Annotated[
+        int | None, typer.Option(min=1, help="Epochs; left to --effort unless given.", rich_help_panel=_TRAINING)
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.", rich_help_panel=_TRAINING)
+    ] = 0,
+    test_fraction: Annotated[
+        float,
+        typer.Option(
+            min=0, max=0.9, help="Share of rows held out and scored; 0 fits to all.", rich_help_panel=_TRAINING
+        ),
+    ] = 0.2,
+    test: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Score on this table instead.", rich_help_panel=_FILES)
+    ] = None,
+    form: TableFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model to a table, with guarantees by column, and write it to a file.
+
+    Ctrl-C stops the training early and keeps the best model so far.
+    """
+    levels = None if quantiles is None else options.levels(quantiles)
+    signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
+    check_output(model, "--model")
+    choice = Choice(target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing)
+    rows = choice.read(table, form)
+    tables.check_names(signs, rows.X, table, "--monotone")
+    tables.check_names(caps if isinstance(caps, dict) else (), rows.X, table, "--max-influence")
+    task, why = chosen_task(Task.QUANTILE if levels and task is Task.AUTO else task, rows.y, target)
+    _check_usage(task, loss, levels, offset)
+    if test is None:
+        train, held = split(rows, test_fraction, task in (Task.CLASSIFICATION, Task.ORDINAL), seed)
+    else:
+        train, held = rows, choice.like(rows, test, form)
+    estimator = _estimator(
+        task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
+        alpha=alpha, effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, random_state=seed,
+        verbose=1,
+    )  # fmt: skip
+    timing = _fit_(estimator, train)
+    quality = {} if held is None else {"scores": scores(estimator, held)}
+    estimator.save(model)
+    parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "held_out_rows": len(held or ())}
+    answer = parts | described(estimator, model) | timing | quality
+    print_json(answer) if as_json else print_summary(answer)
+
+
+def _caps(values: list[str] | tuple[()]) -> dict[str, float | str] | float | None:
+    if len(values) == 1 and "=" not in values[0]:
+        return options.number(values[0], "--max-influence")
+    return options.sizes(values, "--max-influence") or None
+
+
+def _check_usage(task: Task, loss: LossName | None, levels: tuple[float, ...] | None, offset: str | None) -> None:
+    """Refuse options that do not belong to the task."""
+    wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
+    for option, (given, own) in (wanted | {"--offset": (offset, Task.REGRESSION)}).items():
+        if given and task is not own:
+            raise typer.BadParameter(f"belongs to --task {own.value}, but the task is {task.value}", param_hint=option)
+
+
+def _estimator(
+    task: Task, levels: tuple[float, ...] | None, loss: LossName | None, power: float, **settings: Any
+) -> Any:
+    if task is Task.QUANTILE:
+        return SpectralQuantileRegressor(levels or options.levels(_QUANTILES), **settings)
+    if task is Task.REGRESSION:
+        return SpectralRegressor((loss or LossName.SQUARED).value, power=power, **settings)
+    return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
+
+
+def _fit_(estimator: Any, rows: Rows) -> dict[str, Any]:
+    """Fit in place; returns the seconds it took and whether it was interrupted."""
+    beside = {} if rows.offset is None else {"offset": rows.offset}
+    began = time.perf_counter()
+    with _noticing_interrupts() as interrupts:
+        estimator.fit(rows.X, rows.y, rows.weight, **beside)
+    if interrupts:
+        note("the training was interrupted: the model is the best one so far")
+    return {"seconds": round(time.perf_counter() - began, 3), "interrupted": bool(interrupts)}
+
+
+@contextmanager
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """Collects the interrupts that the training survives."""
+    seen: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)

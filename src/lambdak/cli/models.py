@@ -1,0 +1,43 @@
+"""Model files, and tables with the columns that a model wants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lambdak.cli import tables
+from lambdak.cli.errors import InputError, listed, meant
+from lambdak.estimators import load
+
+
+def read_model(path: Path) -> Any:
+    """The model in a file."""
+    if not path.exists():
+        raise InputError(
+            f"there is no model file {path}: make one with lambdak fit TABLE --target COLUMN --model {path}"
+        )
+    return load(path)
+
+
+def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
+    """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
+    table = tables.read(path, given, text=_text_columns(model))
+    known = table.column_names
+    missing = [name for name in model.encoder_.feature_names if name not in known]
+    if missing:
+        raise InputError(
+            f"{path} lacks {len(missing)} of the {model.n_features_in_} columns that the model was fitted with: "
+            f"{listed(missing)}. {meant(missing[0], known)}It has {listed(known)}"
+        )
+    return table
+
+
+def columns_of(model: Any, table: Any) -> Any:
+    """The model's own columns of a table."""
+    return table.select(list(model.encoder_.feature_names))
+
+
+def _text_columns(model: Any) -> list[str]:
+    """Categories whose levels are text: 007 must not be read as the number 7."""
+    columns = model.encoder_.columns
+    return [column.name for column in columns if any(isinstance(level, str) for level in column.levels)]

@@ -1,0 +1,98 @@
+"""Options that several commands share, and how values such as ``income=+`` are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lambdak.cli.tables import Format
+
+_TABLE_HELP = "CSV, Parquet or JSON lines; - is standard input."
+DEFAULT_MODEL = Path("model.safetensors")
+
+TableFile = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP)]
+OptionalTable = Annotated[str | None, typer.Argument(metavar="TABLE", help=_TABLE_HELP, show_default=False)]
+ModelFile = Annotated[Path, typer.Option("--model", "-m", help="The model file.")]
+TableFormat = Annotated[
+    Format | None,
+    typer.Option("--format", help="Format of the table, if its name does not tell it.", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else.")]
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_SIGNS = {"+": 1, "-": -1}
+
+
+def names(values: Iterable[str]) -> list[str]:
+    """Names that were given one by one or separated by commas.
+
+    >>> names(["id,date", "name"])
+    ['id', 'date', 'name']
+    """
+    return [name for value in values for name in value.split(",") if name]
+
+
+def signs(values: Iterable[str], option: str = "--monotone") -> dict[str, int]:
+    """Column → 1 or -1.
+
+    >>> signs(["income=+,age=-", "a=b=+"])
+    {'income': 1, 'age': -1, 'a=b': 1}
+    """
+    found = _assignments(values, r"[+-]", option, "COLUMN=+ (never falls) or COLUMN=- (never rises), such as income=+")
+    return {name: _SIGNS[sign] for name, sign in found.items()}
+
+
+def sizes(values: Iterable[str], option: str, words: tuple[str, ...] = ()) -> dict[str, float | str]:
+    """Column → number, or one of some words.
+
+    >>> sizes(["income=1e3", "sex=any"], "--within", ("any",))
+    {'income': 1000.0, 'sex': 'any'}
+    """
+    pattern = "|".join([_NUMBER, *words])
+    found = _assignments(values, pattern, option, "COLUMN=NUMBER, such as income=1000")
+    return {name: size if size in words else float(size) for name, size in found.items()}
+
+
+def number(value: str, option: str) -> float:
+    """One number."""
+    if not re.fullmatch(_NUMBER, value):
+        raise typer.BadParameter(f"{value!r} must be a number, or COLUMN=NUMBER", param_hint=option)
+    return float(value)
+
+
+def levels(value: str, option: str = "--quantiles") -> tuple[float, ...]:
+    """Quantile levels between commas.
+
+    >>> levels("0.05,0.5,0.95")
+    (0.05, 0.5, 0.95)
+    """
+    parts = value.split(",")
+    if not all(re.fullmatch(_NUMBER, part) and 0 < float(part) < 1 for part in parts):
+        raise typer.BadParameter(f"{value!r} must be levels between 0 and 1, such as 0.05,0.5,0.95", param_hint=option)
+    return tuple(map(float, parts))
+
+
+def examples(lines: Iterable[str]) -> str:
+    """The end of a help page."""
+    return "\n\n".join(["Examples, with the files that lambdak demo writes:", "cd lambdak-demo", *lines])
+
+
+def _assignments(values: Iterable[str], pattern: str, option: str, form: str) -> dict[str, str]:
+    """Name → value of ``name=value`` between commas; names may hold commas and equal signs themselves."""
+    each = re.compile(rf"(.+?)=({pattern})(?:,|$)")
+    found: dict[str, str] = {}
+    for value in values:
+        place = 0
+        while place < len(value):
+            match = each.match(value, place)
+            if match is None:
+                raise typer.BadParameter(f"{value!r} must be {form}", param_hint=option)
+            if match[1] in found:
+                raise typer.BadParameter(f"{match[1]!r} must be given once", param_hint=option)
+            found[match[1]] = match[2]
+            place = match.end()
+    return found
