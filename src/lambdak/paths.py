@@ -2,7 +2,8 @@ r"""Attributions along a straight path: λ_k(A + Δ) − λ_k(A) = ⟨Δ, M⟩ w
 
 A sum Δ = Σ_i Δ_i is thereby shared out among its parts, ⟨Δ_i, M⟩ each: integrated gradients, for any split of Δ at the
 price of one integral. Where eigenvalues come close v turns quickly, and where they cross it jumps: intervals are
-halved until two rules agree, or until what is left of a jump is too short to matter.
+halved until two rules agree, or until what is left of a jump is too short to matter. Where it stays repeated v is any
+vector of a plane, and no halving helps: a path that opens more intervals than crossings can is left as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.packing import packed_dim
-from lambdak.spectrum import Float64Array, spectral_norm
+from lambdak.spectrum import Float64Array, rounding_tol, spectral_norm
 
 # The four points of Gauss's rule and the five that Kronrod adds: one set of values gives two integrals to compare.
 _ADDED = (0.976560250737573111534505359369920, 0.640286217496309982089060245459)
@@ -24,7 +25,8 @@ _KRONROD = np.linalg.solve(legendre.legvander(_NODES, 8).T, 2.0 * np.eye(9)[0])
 _MIDDLE = 4
 _MOST_HALVINGS = 45
 _SHORT = 0.05  # intervals below this length are few, around near-crossings: each may have this share of the error
-_MOST_FLOATS = 1 << 21  # of the outer products that are held at once
+_MOST_OPEN = 256  # intervals of one path at a time: crossings are fewer, so v has no limit there
+_MOST_FLOATS = 1 << 18  # of the matrices that are held at once: they stay in cache
 
 
 def mean_outer(start: Float64Array, delta: Float64Array, index: int, tol: float) -> Float64Array:
@@ -33,6 +35,7 @@ def mean_outer(start: Float64Array, delta: Float64Array, index: int, tol: float)
     mean = np.zeros_like(start)
     path = np.arange(len(start))
     reach = spectral_norm(delta)
+    rounding = 4.0 * rounding_tol(dim, np.float64) * (spectral_norm(start) + reach)
     low, high = np.zeros(len(start)), np.ones(len(start))
     ends: Float64Array = np.stack(
         [eigenvalue(rows, dim, index) for rows in (start, start + delta)], axis=1, dtype=float
@@ -42,7 +45,9 @@ def mean_outer(start: Float64Array, delta: Float64Array, index: int, tol: float)
             break
         parts, middle, error = _rules(start, delta, index, path, low, high, ends)
         length = high - low
-        done = (error <= tol * np.maximum(length, _SHORT)) | (length * reach[path] <= _SHORT * tol)
+        done = error <= np.maximum(tol * np.maximum(length, _SHORT), rounding[path])
+        done |= length * reach[path] <= _SHORT * tol
+        done |= np.bincount(path)[path] > _MOST_OPEN
         np.add.at(mean, path[done], parts[done])
         again = ~done
         path, centre = np.tile(path[again], 2), 0.5 * (low + high)[again]
@@ -71,11 +76,11 @@ def _rules(
         some = slice(begin, begin + step)
         own, half = path[some], 0.5 * (high - low)[some]
         times = 0.5 * (low + high)[some, None] + half[:, None] * _NODES
-        rows = start[own, None] + times[..., None] * delta[own, None]
+        rows = times[..., None] * delta[own, None]
+        rows += start[own, None]
         values, vectors = eigenpair(rows, dim, index)
-        outer = eigenvalue_vjp(vectors, np.ones(values.shape))  # (n, nodes, D)
-        parts[some] = half[:, None] * np.einsum("j,njd->nd", _KRONROD, outer)
-        differ = half[:, None] * np.einsum("j,njd->nd", _KRONROD - _GAUSS, outer)
+        parts[some] = eigenvalue_vjp(vectors, half[:, None] * _KRONROD, sum_index=True)
+        differ = eigenvalue_vjp(vectors, half[:, None] * (_KRONROD - _GAUSS), sum_index=True)
         middle[some] = values[:, _MIDDLE]
         missed = np.abs(np.einsum("nd,nd->n", parts[some], delta[own]) - (ends[some, 1] - ends[some, 0]))
         # Kronrod's rule is about as good as the square of its difference to Gauss's, relative to the length.
