@@ -112,7 +112,8 @@ def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], not
     for row in rows:
         table.add_row(*row)
     text = StringIO()
-    Console(file=text, width=_WIDTH, markup=False, highlight=False).print(table, *notes, sep="\n")
+    plain = {"markup": False, "highlight": False, "emoji": False, "color_system": None, "force_jupyter": False}
+    Console(file=text, width=_WIDTH, **plain).print(table, *notes, sep="\n")  # type: ignore[arg-type]
     return text.getvalue()
 
 
@@ -306,11 +307,13 @@ def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) 
 
 
 def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    if len(outputs) == 1:
+        return
     if model.levels_:
         rows = model.coef_[:, model.encoder_.n_design :, : packed_size(model.dim_)].astype(np.float64)
         margin = float(model.scale_ * rounding_tol(model.dim_, np.float64) * spectral_norm(rows).max(initial=0.0))
         steps = extremes(np.diff(rows, axis=1))[0]
-        value = float(model.scale_ * steps.min(initial=np.inf))
+        value = float(model.scale_ * steps.min())
         yield Claim(
             "quantiles", f"{len(model.levels_)} quantiles", "a higher quantile is never below a lower one",
             value >= -margin, True, value, margin,
@@ -318,7 +321,7 @@ def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]
         )  # fmt: skip
     elif isinstance(model.loss_, Ordinal):
         indices = [output.index for output in outputs]
-        same = np.ptp([output.start for output in outputs]) == 0
+        same = len({output.start for output in outputs}) == 1
         ordered = same and bool((np.diff(indices) > 0).all())
         yield Claim(
             "cut-points", f"{len(indices)} cut-points", "cumulative probabilities never fall from class to class",

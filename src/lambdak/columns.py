@@ -108,9 +108,9 @@ class Column:
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray) -> None:
-        """Fill with dA/dx instead of A(x): at a knot the slope to its right, none where A is constant or a cell missing.
+        """Fill with dA/dx instead of A(x): at a knot the slope to its right, at the last one that to its left.
 
-        A category has no slope: its entries are those of the level.
+        There is none where A is constant or a cell is missing. In the place of a category's slope stands its level.
         """
         self.write_(cells, ids, weights)
         if self.kind == "category":

@@ -42,8 +42,8 @@ class LocalExplanation:
     repeated : array of shape (rows,)
         Whether the eigenvalue is repeated in some member. There the score has a kink, and slopes have no sign.
     influence : array of shape (rows, columns)
-        ∂score/∂column, to the right at a knot; for a category, its level against the average level, to first order.
-        NaN where the eigenvalue is repeated.
+        ∂score/∂column, to the right at a knot and to the left at the last one; for a category, its level against the
+        average level, to first order. NaN where the eigenvalue is repeated.
     influence_bound : array of shape (rows, columns)
         No slope is larger than this, in either direction; for a single member it is the size of the influence.
     attribution : array of shape (rows, columns)
@@ -83,7 +83,7 @@ class LocalExplanation:
         """Proven interval of every row's prediction while one column moves and all others stay.
 
         ``between`` holds the two ends of a range of numbers, or levels of a category; None is all of the training
-        range, or every level.
+        range, or every level, seen or unseen.
         """
         return self._source.what_if(column, between)
 
@@ -155,7 +155,8 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
         lines.append(f"  {local.attribution[row, order[_TOLD:]].sum():+.4g}  the other {len(order) - _TOLD} columns")
     what_if = local._source.take([row]).what_if(local.columns[order[0]], None)
     within = f"[{what_if.lower[0]:.4g}, {what_if.upper[0]:.4g}]"
-    lines.append(f"Proven: {_range_words(what_if)}, all else as it is, the prediction{of} stays within {within}.")
+    words = _range_words(what_if, local.kinds[order[0]] == "category")
+    lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
     if local.repeated[row]:
         lines.append("The eigenvalue is repeated here: the score has a kink, so slopes have bounds but no sign.")
     else:
@@ -170,7 +171,7 @@ def _slope(local: LocalExplanation, row: int, i: int) -> str:
     return f" (slope within ±{bound:.3g})" if np.isnan(influence) else f" (slope {influence:+.3g})"
 
 
-def _range_words(what_if: WhatIf) -> str:
-    if len(what_if.between) == 2 and not isinstance(what_if.between[0], str):
-        return f"with {what_if.column} anywhere between {shown(what_if.between[0])} and {shown(what_if.between[1])}"
-    return f"whatever {what_if.column} is"
+def _range_words(what_if: WhatIf, category: bool) -> str:
+    if category:
+        return f"whatever {what_if.column} is"
+    return f"with {what_if.column} anywhere between {shown(what_if.between[0])} and {shown(what_if.between[1])}"

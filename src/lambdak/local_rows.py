@@ -178,10 +178,11 @@ def typical_row(readout: Readout) -> Design:
 
 
 def check_range(column: Column, between: Sequence[Any] | None) -> Sequence[Any]:
-    """The two ends of a range of numbers, or known levels; all of them by default."""
+    """The two ends of a range of numbers, or known levels; by default all of them, and OTHER for those never seen."""
     if column.kind == "category":
-        levels = [level for level in column.levels if level is not OTHER] if between is None else list(between)
-        unknown = [level for level in levels if level not in column.levels]
+        known = dict.fromkeys([*column.levels, OTHER])
+        levels = list(known if between is None else between)
+        unknown = [level for level in levels if level not in known]
         if unknown or not levels:
             raise ValueError(f"between must hold levels of {column.name!r}, {list(column.levels)}; got {unknown}")
         return levels

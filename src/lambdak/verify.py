@@ -131,7 +131,7 @@ class _Search:
     def rows(self, count: int) -> Float64Array:
         """Random design rows: those of X, and in every other one each column from another row."""
         columns = self.outputs[0].columns
-        Z = self.Z[self.rng.integers(self.Z.shape[0], size=count)].toarray()
+        Z: Float64Array = self.Z[self.rng.integers(self.Z.shape[0], size=count)].toarray()
         for column in columns:
             other = self.Z[self.rng.integers(self.Z.shape[0], size=len(Z[::2]))][:, column.start : column.stop]
             Z[::2, column.start : column.stop] = other.toarray()

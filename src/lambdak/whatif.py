@@ -29,7 +29,7 @@ class WhatIf:
     ----------
     column : str
     between : tuple
-        The two ends of the range, or the levels that were allowed.
+        The two ends of the range, or the levels that were allowed; OTHER is any that training has not seen.
     lower, upper : arrays of shape (rows,)
         Of the prediction of each row.
     score_lower, score_upper : arrays of shape (rows,)
@@ -53,8 +53,8 @@ def score_interval(
     """
     column = readout.columns[i]
     numbers = column.kind != "category"
-    nodes = teeth(column, *map(float, cells)) if numbers else cells  # type: ignore[arg-type]
-    own = cell_rows(column, nodes)
+    ends = [float(end) for end in cells] if numbers else []  # type: ignore[arg-type]
+    own = cell_rows(column, teeth(column, *ends)) if numbers else level_rows(column, cells)
     matrices = own @ readout.column(i)  # (members, nodes, D)
     down, up = weyl(readout, np.diff(own, axis=0), i)
     lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])
@@ -65,6 +65,13 @@ def score_interval(
         rounding = readout.scale * rounding_tol(readout.dim, np.float64) * spectral_norm(packed).max(axis=(0, 2))
         lower[rows], upper[rows] = low.min(axis=1) - rounding, high.max(axis=1) + rounding
     return lower, upper
+
+
+def level_rows(column: Column, levels: Sequence[object]) -> Float64Array:
+    """(n, p): levels of a category; one that was never seen and has none to be pooled into counts as their average."""
+    own = np.eye(column.stop - column.start)
+    places = [column.levels.index(level) if level in column.levels else None for level in levels]
+    return np.array([np.zeros(len(own)) if place is None else own[place] for place in places])
 
 
 def teeth(column: Column, low: float, high: float) -> Float64Array:
