@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -23,9 +24,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from lambdak import __version__
-
-        typer.echo(f"lambdak {__version__}")
+        typer.echo(f"lambdak {metadata.version('lambdak')}")
         raise typer.Exit
 
 
