@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline, PchipInterpolator, RectBivariateSpline, make_interp_spline
@@ -128,7 +130,7 @@ def test_the_blend_has_two_continuous_derivatives_across_slices(complexity):
             at_end = np.stack([np.polynomial.polynomial.polyval(1.0, np.polynomial.polynomial.polyder(powers, order))
                                for order in range(3)])  # fmt: skip
             one_sided.append((at_start, at_end))
-        for (_, left), (right, _) in zip(one_sided[:-1], one_sided[1:], strict=True):
+        for (_, left), (right, _) in pairwise(one_sided):
             np.testing.assert_allclose(left, right, atol=1e-9)
 
 

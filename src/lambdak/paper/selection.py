@@ -29,7 +29,7 @@ def select(result: CellResult) -> Curve:
     """
     rates, steps = result.validation.shape[2:]
     validation, test = (
-        np.nan_to_num(np.asarray(part, np.float64), nan=np.inf).reshape(-1, rates, steps)
+        np.where(np.isnan(part), np.inf, np.asarray(part, np.float64)).reshape(-1, rates, steps)
         for part in (result.validation, result.test)
     )
     best = np.zeros(validation.shape, np.intp)
@@ -40,4 +40,13 @@ def select(result: CellResult) -> Curve:
     offered = np.median(np.take_along_axis(validation, best, -1), axis=0)  # (rates, checkpoints)
     winner = offered.argmin(axis=0)
     errors = np.take_along_axis(test, best, -1)[:, winner, np.arange(steps)]
-    return Curve(winner, *np.quantile(errors, [0.25, 0.5, 0.75], axis=0))
+    return Curve(winner, *_quartiles(errors))
+
+
+def _quartiles(errors: Array) -> Array:
+    """(3, ...) along the first axis, as np.quantile has them, except that infinity may be among the errors."""
+    ordered, place = np.sort(errors, axis=0), np.array([0.25, 0.5, 0.75]) * (len(errors) - 1)
+    low, high = ordered[np.floor(place).astype(int)], ordered[np.ceil(place).astype(int)]
+    with np.errstate(invalid="ignore"):  # inf − inf where both are lost, which is not taken
+        between = low + (high - low) * (place % 1)[:, None]
+    return np.asarray(np.where(low == high, low, between))
