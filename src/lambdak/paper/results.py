@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
@@ -40,7 +39,7 @@ def run_study(
     dask
         Address of a Dask scheduler whose workers shall do it instead. They must see the same folder.
     """
-    grid, folder = study(name, profile), out / f"{name}-{profile}"
+    grid, folder = study(name, profile), out.absolute() / f"{name}-{profile}"  # for workers who run elsewhere
     _claim_folder(folder, name, profile, grid)
     cells = list(grid.cells())
     missing = [cell for cell in cells if not _is_whole(folder, cell, grid)]
@@ -56,15 +55,17 @@ def run_study(
     _write_table(parts, folder / "results.parquet")
 
 
-def _backend(dask: str | None) -> Any:
+@contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
     if dask is None:
-        return nullcontext()
+        yield
+        return
     try:
         from distributed import Client
     except ImportError:
         raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
-    Client(dask)
-    return joblib.parallel_config(backend="dask")
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield
 
 
 def _claim_folder(folder: Path, name: str, profile: str, grid: Grid) -> None:
