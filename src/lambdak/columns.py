@@ -116,7 +116,8 @@ class Column:
         if self.kind == "category":
             return
         x = cells.numbers()
-        moves = ~np.isnan(x) if not self.clamp else (x >= self.low) & (x <= self.high)
+        inside = (x >= self.low) & (x <= self.high) & (self.low < self.high)
+        moves = inside if self.clamp else ~np.isnan(x)
         if self.n_ramps:
             piece = np.where(moves, ids[:, 0] - self.start, 0)
             steep = moves / np.diff(self.knots)[piece]

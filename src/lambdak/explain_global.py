@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak.certify import rounding_margin
 from lambdak.columns import Column
 from lambdak.eigen import eigenvalue
 from lambdak.encode import Design
@@ -18,7 +19,7 @@ from lambdak.interactions import Interaction, interactions
 from lambdak.local_rows import local_slopes, typical_row
 from lambdak.reach import any_change, cell_rows, increments, norms, per_unit, weyl
 from lambdak.readout import Readout, dense_rows, readouts, shown, slots_of
-from lambdak.spectrum import Float64Array, semidefinite_sign
+from lambdak.spectrum import Float64Array, extremes
 from lambdak.tables import read_table
 
 _MOST_ROWS = 300  # of X that effects are averaged over
@@ -169,6 +170,8 @@ def explain_global(model: FittedModel, X: Any = None, output: int | None = None)
 
 def _spread(rows: int) -> NDArray[np.intp]:
     """Positions of at most 300 rows, evenly spread."""
+    if not rows:
+        raise ValueError("X must have at least one row to observe, or be None; got none")
     return np.unique(np.linspace(0, rows - 1, min(rows, _MOST_ROWS)).astype(np.intp))
 
 
@@ -242,6 +245,7 @@ def _sign(readout: Readout, i: int) -> int:
     """+1 or −1 if all increments of a column of numbers have that sign, up to rounding."""
     if readout.columns[i].kind == "category":
         return 0
-    steps = (increments(readout.columns[i]) @ readout.column(i)).reshape(-1, readout.coef.shape[-1])
-    signs = set(np.unique(semidefinite_sign(steps[np.abs(steps).max(axis=1) > 0])).tolist())
-    return signs.pop() if len(signs) == 1 else 0
+    low, high = extremes(increments(readout.columns[i]) @ readout.column(i))
+    margin = rounding_margin(readout, i)
+    rises, falls = readout.scale * low.min(initial=0.0) >= -margin, readout.scale * high.max(initial=0.0) <= margin
+    return int(rises) - int(falls)

@@ -94,27 +94,33 @@ def commutators(readout: Readout, design: Design | None) -> Float64Array:
     Cells are those of the rows, or the extreme cells of a column if there are none; A_i is taken about its mean. With
     ‖[A, B]‖² = 2 tr(A²B²) − 2 tr(ABAB), means over pairs of cells are products of moments of each column.
     """
-    total = np.zeros((len(readout.columns), len(readout.columns)))
+    n = len(readout.columns)
+    total = np.zeros((n, n))
     for member, weight in enumerate(readout.weights):
-        squares, fourth, mixed = [], [], []
-        for i in range(len(readout.columns)):
-            A = sym(_centred(readout, design, i, member))  # (cells, d, d)
-            T = np.einsum("nij,nkl->ijkl", A, A, optimize=True) / len(A)
-            squares.append(np.einsum("ijjl->il", T).ravel())
-            fourth.append(T.ravel())
-            mixed.append(T.transpose(3, 0, 1, 2).ravel())  # T_jkli at the place of ijkl
-        straight = np.array(squares) @ np.array(squares).T
-        crossed = np.array(fourth) @ np.array(mixed).T
-        total += weight * 2.0 * (straight - crossed)
+        spread = [_moments(readout, design, i, member) for i in range(n)]
+        squares = np.array([np.einsum("nij,njk->ik", B, B).ravel() for B in spread])
+        crossed = np.zeros((n, n))
+        for row in range(readout.dim):  # row by row, as E A ⊗ A of all columns has n d⁴ entries
+            fourth = np.array([np.tensordot(B[:, row], B, (0, 0)) for B in spread])  # A_ij A_kl at jkl
+            crossed += fourth.reshape(n, -1) @ fourth.transpose(0, 2, 3, 1).reshape(n, -1).T
+        total += weight * 2.0 * (squares @ squares.T - crossed)
     return np.asarray(readout.scale * np.maximum(total, 0.0) ** 0.25)
 
 
-def _centred(readout: Readout, design: Design | None, i: int, member: int) -> Float64Array:
-    """A_i of the rows, or of the extreme cells of the column, about its mean, (cells, D)."""
+def _moments(readout: Readout, design: Design | None, i: int, member: int) -> Float64Array:
+    """Few matrices B (p, d, d) with Σ B ⊗ B = E A_i ⊗ A_i over the cells of the rows, or the extreme cells."""
+    column = readout.columns[i]
     if design is None:
-        packed = extreme_cells(readout.columns[i]) @ readout.column(i)[member]
+        cells = extreme_cells(column)
     else:
-        packed = _part(readout, design, i)[member]
+        cells = design.to_sparse(readout.coef.shape[1])[:, column.start : column.stop].toarray()
+    root = np.linalg.qr((cells - cells.mean(axis=0)) / np.sqrt(len(cells)), mode="r")
+    return np.asarray(sym(root @ readout.column(i)[member]))
+
+
+def _centred(readout: Readout, design: Design, i: int, member: int) -> Float64Array:
+    """A_i of the rows about its mean, (rows, D)."""
+    packed = _part(readout, design, i)[member]
     return np.asarray(packed - packed.mean(axis=0))
 
 

@@ -156,7 +156,7 @@ def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
     ax.step(rows, fan.quantiles[:, len(fan.levels) // 2], where="mid", color=BLUE, linewidth=2, label="median")
     ax.plot(rows[fan.inside], fan.y[fan.inside], "o", color=DARK, markersize=4, label="observed")
     ax.plot(rows[~fan.inside], fan.y[~fan.inside], "X", color=RED, markersize=7, label="observed, outside")
-    ax.set(xlabel="held-out rows, by predicted median", ylabel=fan.target, title="Quantiles that never cross")
+    ax.set(xlabel="held-out rows, by predicted median", ylabel=_short(fan.target), title="Quantiles that never cross")
     return _finished(ax)
 
 
@@ -166,7 +166,7 @@ def _wide(bars: int = 12) -> Axes:
 
 def _short(name: object, longest: int = _LONGEST) -> str:
     """A name that fits beside a picture, in which nothing is markup."""
-    text = str(name).replace("\n", " ")
+    text = "".join(letter if letter.isprintable() else " " for letter in str(name))
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return text.replace("$", r"\$")
 
