@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lambdak.paper.grid import Cell
 
+BUDGET = 320_000  # samples
 DIMS = (5, 9, 15)
 _GENERAL = {  # (inputs, complexity): clean and noisy, each for dims 5, 9, 15
     (1, 5): ((0.0045, 0.0026, 0.0023), (0.019, 0.014, 0.0155)),
