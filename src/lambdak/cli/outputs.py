@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import typer
 from rich import box
 from rich.console import Console
@@ -18,6 +17,9 @@ from rich.table import Table
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError
+
+_LONGEST = 30  # characters of a name
+_ROOM = 1_000  # characters of a line in a file
 
 
 def check_output(path: str | os.PathLike[str], option: str) -> None:
@@ -57,20 +59,24 @@ def save_picture(ax: Any, path: str | os.PathLike[str]) -> None:
     write_bytes(path, plotting().png(ax))
 
 
-def print_frame(frame: Any, legend: str = "") -> None:
-    """Print a table of any library, numbers with four digits, without columns that are empty."""
-    data = nw.from_native(frame, eager_only=True)
-    cells = {name: [_shown(cell) for cell in data[name].to_list()] for name in data.columns}
-    cells = {name: texts for name, texts in cells.items() if any(texts)}
-    table = Table(box=box.SIMPLE, pad_edge=False, caption=legend, caption_justify="left")
-    for name in cells:
-        table.add_column(name.replace("_", " "), justify="right" if data[name].dtype.is_numeric() else "left")
-    for texts in zip(*cells.values(), strict=True):
-        table.add_row(*texts)
-    Console(markup=False, highlight=False).print(table)
+def print_columns(columns: dict[str, list[Any]], legend: str) -> None:
+    """Print a table, numbers with three digits, without columns that are empty."""
+    shown = {name: [_shown(cell) for cell in cells] for name, cells in columns.items()}
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, caption=legend, caption_justify="left")
+    for name, cells in shown.items():
+        if any(cells):
+            text = any(isinstance(cell, str) for cell in columns[name])
+            layout: dict[str, Any] = {"no_wrap": True, "max_width": _LONGEST} if text else {"justify": "right"}
+            table.add_column(name.replace("_", " "), **layout)
+    for row in zip(*(each for each in shown.values() if any(each)), strict=True):
+        table.add_row(*row)
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:  # a file has room
+        console.width = max(console.width, console.measure(table, options=console.options.update(width=_ROOM)).maximum)
+    console.print(table)
 
 
 def _shown(cell: object) -> str:
     if cell is None or cell != cell:
         return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

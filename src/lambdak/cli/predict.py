@@ -11,7 +11,7 @@ from lambdak.cli import options, tables
 from lambdak.cli.errors import InputError
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFile, TableFormat
-from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.outputs import print_json
 from lambdak.cli.rows import numbers
 from lambdak.estimators import SpectralRegressor
 
@@ -40,9 +40,7 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict the rows of a table."""
-    if out != tables.STREAM:
-        check_output(out, "--out")
-        tables.format_of(out)
+    tables.check_out(out)
     fitted = read_model(model)
     data = read_columns(fitted, table, form)
     answer = _answer(fitted, data, table, options.names(keep or ()), proba, quantiles, offset)

@@ -14,7 +14,7 @@ from lambdak.cli import options, tables
 from lambdak.cli.errors import InputError, complain
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
-from lambdak.cli.outputs import check_output, plotting, print_frame, print_json, save_picture
+from lambdak.cli.outputs import check_output, plotting, print_columns, print_json, save_picture
 from lambdak.cli.rows import Choice
 
 EXPLAIN_EXAMPLES = (
@@ -30,9 +30,11 @@ CERTIFY_EXAMPLES = (
 )
 REPORT_EXAMPLES = ("lambdak report", "lambdak report patients.csv --target progression --out patients.html")
 
+_ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 _LEGEND = (
-    "proven: no change of the column moves a score by more, in all or per unit; observed: the largest change over the "
-    "rows, or of the typical row without a table; tightness: observed / proven; slopes are those at the rows"
+    "↑ ↓: the score never falls or rises with the column; proven: no change of the column moves a score by more, in "
+    "all or per unit; observed: the largest change over the rows, or of the typical row without a table; tightness: "
+    "observed / proven; slopes are those at the rows"
 )
 
 
@@ -53,10 +55,10 @@ def explain(
 
     Without a table: what is proven about every column. With a table: also what its rows show.
     """
-    for option, path in (("--out", out), ("--plot", plot)):
-        if path is not None and path != tables.STREAM:
-            check_output(path, option)
+    if out is not None:
+        tables.check_out(out)
     if plot is not None:
+        check_output(plot, "--plot")
         plotting()
     one = local or row is not None
     if one and table is None:
@@ -81,6 +83,7 @@ def _only(X: Any, row: int, path: str) -> Any:
 
 
 def _tell(explanation: Any, row: int | None, out: str | None, as_json: bool) -> None:
+    """Print or write an explanation: words for one row, CSV for many, a table for the model."""
     frame = nw.from_native(explanation.to_frame(), eager_only=True)
     if row is not None:
         frame = frame.with_columns(row=nw.lit(row))
@@ -91,8 +94,17 @@ def _tell(explanation: Any, row: int | None, out: str | None, as_json: bool) -> 
         print_json(words | {"explanation": list(tables.rows(frame.to_native()))})
     elif row is not None:
         typer.echo(explanation.why(0))
+    elif out is None and "row" in frame.columns:
+        tables.write(frame.to_native(), tables.STREAM)
     elif out is None:
-        print_frame(frame.to_native(), _LEGEND if "proven" in frame.columns else "")
+        print_columns(_short(frame.drop("kind").to_dict(as_series=False)), _LEGEND)
+
+
+def _short(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The sign of a column as an arrow behind its name."""
+    signs = columns.pop("sign")
+    names = [f"{name}{_ARROWS[sign]}" for name, sign in zip(columns["column"], signs, strict=True)]
+    return columns | {"column": names}
 
 
 def certify(

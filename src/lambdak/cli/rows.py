@@ -156,7 +156,7 @@ def chosen_task(task: Task, y: NDArray[Any], name: str) -> tuple[Task, str]:
 def _refuse_stray_text(y: NDArray[Any], name: str) -> None:
     """Numbers with a few words among them are not classes."""
     number = np.array([_is_number(cell) for cell in y.tolist()])
-    if number.mean() > 0.5:
+    if 0.5 < number.mean() < 1:
         row = int(np.argmin(number))
         raise InputError(
             f"the target {name!r} holds text among its numbers: {y[row].item()!r} in row {row}. Correct or empty these "

@@ -54,6 +54,6 @@ def _classes(answer: dict[str, Any]) -> list[tuple[str, str]]:
 def _columns(answer: dict[str, Any]) -> str:
     parts = [f"{len(answer['numbers'])} of numbers"] if answer["numbers"] else []
     if answer["categories"]:
-        levels = ", ".join(f"{name} ({count} levels)" for name, count in answer["categories"].items())
-        parts.append(f"{len(answer['categories'])} of categories: {levels}")
+        levels = ", ".join(f"{name} ({count})" for name, count in answer["categories"].items())
+        parts.append(f"{len(answer['categories'])} of categories, with so many levels: {levels}")
     return ", ".join(parts)

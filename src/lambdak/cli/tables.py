@@ -24,6 +24,7 @@ import typer
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError, listed, meant
+from lambdak.cli.outputs import check_output
 
 STREAM = "-"
 _SEPARATORS = (",", ";", "\t", "|")
@@ -41,7 +42,7 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
-def format_of(path: str, given: Format | None = None) -> Format:
+def format_of(path: str, given: Format | None = None, way_out: str = ", or --format csv") -> Format:
     """The format that was asked for, or that of the suffix; a stream is CSV.
 
     >>> format_of("rows.csv.gz").value
@@ -52,7 +53,7 @@ def format_of(path: str, given: Format | None = None) -> Format:
     suffix = Path(path.removesuffix(".gz")).suffix.lower()
     if suffix not in _SUFFIXES:
         raise typer.BadParameter(
-            f"{path!r} does not tell its format: use a name that ends in {', '.join(_SUFFIXES)}, or --format csv"
+            f"{path!r} does not tell its format: use a name that ends in {', '.join(_SUFFIXES)}{way_out}"
         )
     return Format(_SUFFIXES[suffix])
 
@@ -74,6 +75,13 @@ def read(path: str, given: Format | None = None, text: Collection[str] = ()) -> 
 def made(columns: dict[str, Any]) -> Any:
     """A pyarrow table of these columns."""
     return _pyarrow().table(columns)
+
+
+def check_out(path: str) -> None:
+    """Refuse a table that cannot be written to --out, before the work is done rather than after it."""
+    if path != STREAM:
+        format_of(path, way_out="")
+        check_output(path, "--out")
 
 
 def write(table: Any, path: str) -> None:
