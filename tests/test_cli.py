@@ -200,6 +200,15 @@ def test_an_offset_is_added_before_the_link(tmp_path):
     np.testing.assert_allclose(ratio, np.exp(data["years"].to_numpy()), rtol=1e-5)
 
 
+def test_a_score_that_fails_does_not_lose_the_model(shelf, tmp_path):
+    path = tmp_path / "m.safetensors"
+    other = table().set_column(5, "grade", pa.array(["unheard of"] * 120))
+    pa.parquet.write_table(other, tmp_path / "later.parquet")
+    args = ["fit", shelf / "rows.parquet", "-t", "grade", "--test", tmp_path / "later.parquet", "--model", path]
+    assert "a class that the model does not know: 'unheard of'" in refused([*args, *only("grade"), *FAST])
+    assert lambdak.load(path).classes_.tolist() == ["bad", "good"]
+
+
 # ---- tables --------------------------------------------------------------------------------------------------------
 
 

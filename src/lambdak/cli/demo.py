@@ -53,8 +53,7 @@ def demo(
         _print_columns(explanation, demonstration.falls(model, peer, table, pairs=PAIRS))
         _print_promises(model)
         local = model.explain_local(table.X[[PATIENT]])
-        console.print(f"\n[bold]Why patient {PATIENT} is predicted so[/]")
-        console.print(f"{local.why(0)}\n", markup=False, soft_wrap=True)
+        _print_patient(local)
         step("fitting quantiles")
         fan = demonstration.fan(table, rows=PAIRS, effort=EFFORT)
         _print_quantiles(fan)
@@ -166,6 +165,11 @@ def _print_promises(model: Any) -> None:
             value = f": {claim.value:.3g}" if claim.kind == "response" else ""
             words = f"{'held' if claim.held else 'NOT HELD'}  {claim.statement}{value}"
             console.print(words, markup=False, soft_wrap=True)
+
+
+def _print_patient(local: Any) -> None:
+    console.print(f"\n[bold]Why patient {PATIENT} is predicted so[/]")
+    console.print(f"{local.why(0)}\n", markup=False, soft_wrap=True)
 
 
 def _print_files(files: dict[str, str], out: Path) -> None:

@@ -159,18 +159,16 @@ def fit(
     tables.check_names(caps if isinstance(caps, dict) else (), rows.X, table, "--max-influence")
     task, why = chosen_task(Task.QUANTILE if levels and task is Task.AUTO else task, rows.y, target)
     _check_usage(task, loss, levels, offset)
-    if test is None:
-        train, held = split(rows, test_fraction, task in (Task.CLASSIFICATION, Task.ORDINAL), seed)
-    else:
-        train, held = rows, choice.like(rows, test, form)
+    classes = task in (Task.CLASSIFICATION, Task.ORDINAL)
+    train, held = (rows, choice.like(rows, test, form)) if test else split(rows, test_fraction, classes, seed)
     estimator = _estimator(
         task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
         alpha=alpha, effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, random_state=seed,
         verbose=1,
     )  # fmt: skip
     timing = _fit_(estimator, train)
-    quality = {} if held is None else {"scores": scores(estimator, held)}
     estimator.save(model)
+    quality = {} if held is None else {"scores": scores(estimator, held)}
     parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "held_out_rows": len(held or ())}
     answer = parts | described(estimator, model) | timing | quality
     print_json(answer) if as_json else print_summary(answer)
