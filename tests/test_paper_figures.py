@@ -1,0 +1,192 @@
+"""The figures of the paper: each shows what it claims, from results or by itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from lambdak.paper.grid import STUDIES, Cell, study
+from lambdak.paper.selection import Curve
+from lambdak.paper.targets import make_targets
+
+pytest.importorskip("matplotlib").use("Agg")
+pytest.importorskip("pyarrow")
+figures = pytest.importorskip("lambdak.paper.figures")
+from lambdak.paper import results  # noqa: E402
+from lambdak.paper.figures import canvas, neurons, scaling, targets  # noqa: E402
+
+SAMPLES = np.array([32, 320, 3200])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("studies")
+    for name in STUDIES:
+        for _ in results.run_study(name, "quick", out):
+            pass
+    return out
+
+
+def scalings(dims=(5, 9), complexities=(5, 10), noises=(0.0, 0.1)):
+    """Curves that say which cell they are of: medians are unique."""
+    cells = [Cell(1, fit, c, n, d) for fit in ("general", "free", "monotone") for c in complexities for n in noises
+             for d in dims]  # fmt: skip
+    return {cell: scaling.Scaling(SAMPLES, Curve(np.zeros(3, int), *(np.full((3, 3), 1 + i) * [[0.5], [1], [2]])))
+            for i, cell in enumerate(cells)}  # fmt: skip
+
+
+def lines(ax):
+    """label: y of every labelled line."""
+    return {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}
+
+
+def test_all_figures_are_written_as_png_and_svg(finished, tmp_path):
+    written = figures.write_figures(finished, tmp_path / "pictures", profile="quick")
+    assert written.missing == {}
+    assert {path.name for path in written.paths} == {f"{n}.{end}" for n in figures.FIGURES for end in ("png", "svg")}
+    for path in written.paths:
+        start = path.read_bytes()[:8]
+        assert start == b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else start.startswith(b"<?xml")
+        assert path.stat().st_size < 1_000_000
+
+
+def test_what_has_no_results_is_reported_and_the_rest_is_written(tmp_path):
+    names = ["squareplus", "univariate-general"]
+    written = figures.write_figures(tmp_path, tmp_path / "pictures", names)
+    assert [path.stem for path in written.paths] == ["squareplus"] * 2
+    assert list(written.missing) == ["univariate-general"]
+    assert "lambdak reproduce" in written.missing["univariate-general"]
+
+
+def test_a_study_that_is_not_finished_is_not_drawn(finished, tmp_path):
+    folder = tmp_path / "univariate-quick"
+    shutil.copytree(finished / "univariate-quick", folder)
+    next((folder / "parts").glob("1-general-*")).unlink()
+    written = figures.write_figures(tmp_path, tmp_path, ["univariate-general", "univariate-monotone"], "quick")
+    assert "lacks 1 of 4 cells" in written.missing["univariate-general"]
+    assert [path.stem for path in written.paths] == ["univariate-monotone"] * 2
+    shutil.rmtree(folder / "parts")
+    with pytest.raises(FileNotFoundError, match="lacks all cells"):
+        scaling.read_scalings(folder, ["general"])
+
+
+def test_an_unknown_figure_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="names must be among eigenvalues"):
+        figures.write_figures(tmp_path, tmp_path, ["everything"])
+
+
+def test_the_same_figure_is_the_same_file():
+    assert canvas.as_svg(neurons.draw_squareplus()) == canvas.as_svg(neurons.draw_squareplus())
+    assert not re.search(rb"<dc:date>", canvas.as_svg(neurons.draw_squareplus()))
+
+
+def test_general_panels_show_the_median_of_their_own_cells():
+    data = scalings()
+    axes = scaling.draw_general(data).axes
+    assert [ax.get_title() for ax in axes] == [
+        "complexity 5, clean", "complexity 10, clean", "complexity 5, noise 0.1", "complexity 10, noise 0.1",
+    ]  # fmt: skip
+    for ax, (noise, c) in zip(axes, [(0.0, 5), (0.0, 10), (0.1, 5), (0.1, 10)], strict=True):
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+        drawn = lines(ax)
+        assert list(drawn) == ["d = 5", "d = 9"]
+        for dim in (5, 9):
+            curve = data[Cell(1, "general", c, noise, dim)].curve
+            np.testing.assert_array_equal(drawn[f"d = {dim}"], curve.median)
+        band = ax.collections[0].get_paths()[0].vertices[:, 1]
+        first = data[Cell(1, "general", c, noise, 5)].curve
+        assert (band.min(), band.max()) == (first.low[0], first.high[0])
+
+
+def test_monotone_panels_have_complexity_along_rows_and_dims_along_columns():
+    data = scalings()
+    axes = iter(scaling.draw_monotone(data).axes)
+    for c in (5, 10):
+        for noise in (0.0, 0.1):
+            for dim in (5, 9):
+                drawn = lines(next(axes))
+                for fit in ("free", "monotone"):
+                    expected = data[Cell(1, fit, c, noise, dim)].curve.median
+                    np.testing.assert_array_equal(drawn[f"{fit} model"], expected)
+
+
+def test_five_dims_have_five_colours():
+    axes = scaling.draw_general(scalings(dims=(5, 9, 15, 31, 63))).axes
+    assert len({line.get_color() for line in axes[0].lines}) == 5
+
+
+def test_results_reach_the_figure(finished):
+    data = scaling.read_scalings(finished / "bivariate-quick", ["general"])
+    assert set(data) == {cell for cell in study("bivariate", "quick").cells() if cell.fit == "general"}
+    for each in data.values():
+        assert each.samples.tolist() == [32, 320, 1920]
+        assert (each.curve.low <= each.curve.median).all()
+        assert (each.curve.median <= each.curve.high).all()
+
+
+def oracle(a, b, x):
+    return np.linalg.eigvalsh(a + x[:, None, None] * b)
+
+
+def test_the_gallery_shows_every_eigenvalue_alone_and_with_the_others():
+    figure = neurons.draw_eigenvalues()
+    together, *alone = figure.axes
+    assert len(alone) == len(together.lines) == 5
+    a, b = neurons._uniform_matrices(5, seed=3)
+    assert (a == a.T).all()
+    assert 0 <= min(a.min(), b.min()) < max(a.max(), b.max()) <= 1
+    x = together.lines[0].get_xdata()
+    for k, ax in enumerate(alone):
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), oracle(a, b, x)[:, k], atol=1e-12)
+        np.testing.assert_array_equal(together.lines[k].get_ydata(), ax.lines[0].get_ydata())
+
+
+def test_no_curve_of_the_monotone_gallery_falls_and_the_outer_ones_bend_one_way():
+    together = neurons.draw_monotone_eigenvalues().axes[0]
+    curves = [line.get_ydata() for line in together.lines]
+    assert len(curves) == 6
+    assert all((np.diff(curve) >= -1e-12).all() for curve in curves)
+    assert (np.diff(curves[0], 2) <= 1e-10).all()
+    assert (np.diff(curves[-1], 2) >= -1e-10).all()
+
+
+def test_the_derivatives_of_both_ramps_are_their_derivatives():
+    left, right = neurons.draw_squareplus().axes
+    for at, of in ((1, 0), (2, 1)):
+        x, y = left.lines[at].get_data()
+        np.testing.assert_allclose(right.lines[of].get_ydata()[1:-1], np.gradient(y, x)[1:-1], atol=1e-3)
+
+
+def test_targets_are_drawn_with_the_points_that_they_pass_through():
+    figure = targets.draw_univariate_targets()
+    assert len(figure.axes) == 6
+    for ax, kind in zip(figure.axes, ["general", "monotone"] * 3, strict=True):
+        assert ax.get_title().startswith(kind)
+        assert len(ax.lines) == 6
+        for curve, dots in zip(ax.lines[::2], ax.lines[1::2], strict=True):
+            near = np.interp(dots.get_xdata(), curve.get_xdata(), curve.get_ydata())
+            np.testing.assert_allclose(near, dots.get_ydata(), atol=1e-3)
+            if kind == "monotone":
+                assert (np.diff(curve.get_ydata()) >= 0).all()
+
+
+def test_maps_show_x1_to_the_right_and_x2_upwards():
+    maps = [ax for ax in targets.draw_bivariate_targets().axes if ax.images]
+    assert len(maps) == 18
+    for ax in maps[3:6]:  # monotone, complexity 5
+        assert (np.diff(np.asarray(ax.images[0].get_array()), axis=0) >= -1e-12).all()
+    shown = np.asarray(maps[3].images[0].get_array())
+    corner = make_targets("monotone", 2, 5, [0])(np.zeros(1, int), np.array([[4.0, -4.0]]))
+    np.testing.assert_allclose(shown[0, -1], corner[0])
+
+
+def test_the_blending_shows_slices_shares_and_the_blend():
+    slices, shares, blend = targets.draw_slice_blending().axes
+    assert len(slices.lines) == 5
+    for line in slices.lines:
+        assert (np.diff(line.get_data_3d()[2]) >= 0).all()
+    np.testing.assert_allclose(sum(line.get_ydata() for line in shares.lines), 1)
+    assert len(blend.lines) == 5
