@@ -14,6 +14,7 @@ from lambdak.paper import files, levels
 from lambdak.paper.criteo import CATEGORIES, COLUMNS, INTEGERS, raw_criteo
 from lambdak.paper.higgs import FULL_ROWS, higgs, higgs_splits
 from lambdak.paper.levels import bucket, criteo
+from lambdak.paper.miniature import criteo_lines, higgs_lines
 
 ENDINGS = ["", ".gz", ".zst"]
 
@@ -41,7 +42,7 @@ def criteo_file(tmp_path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_higgs_is_split_in_order_and_standardised_on_its_training_rows(higgs_file, tmp_path, ending):
-    lines = paper_files.higgs_lines(200)
+    lines = higgs_lines(200)
     data = higgs(higgs_file(lines, ending), tmp_path / "cache", progress=False)
     numbers = np.array([[float(cell) for cell in line.split(b",")] for line in lines])
     train = numbers[:160, 1:]
@@ -56,7 +57,7 @@ def test_the_full_higgs_file_is_split_as_in_the_released_runs():
 
 
 def test_meta_tells_the_rows_and_the_checksum_of_the_file(higgs_file, tmp_path):
-    path = higgs_file(paper_files.higgs_lines(50), ".gz")
+    path = higgs_file(higgs_lines(50), ".gz")
     higgs(path, tmp_path / "cache", progress=False)
     meta = json.loads((tmp_path / "cache" / "meta.json").read_text())
     assert meta["rows"] == 50
@@ -78,7 +79,7 @@ def test_meta_tells_the_rows_and_the_checksum_of_the_file(higgs_file, tmp_path):
 )
 @pytest.mark.parametrize("place", [0, 77, 199])
 def test_a_broken_higgs_row_is_reported_with_its_line_and_leaves_no_cache(higgs_file, tmp_path, change, wrong, place):
-    lines = paper_files.higgs_lines(200)
+    lines = higgs_lines(200)
     lines[place] = change(lines[place])
     path = higgs_file(lines)
     with pytest.raises(ValueError, match=f"line {place + 1}: {wrong}"):
@@ -89,7 +90,7 @@ def test_a_broken_higgs_row_is_reported_with_its_line_and_leaves_no_cache(higgs_
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 @pytest.mark.parametrize("share", [0.5, 0.999])
 def test_a_truncated_archive_is_reported_with_a_line_and_leaves_no_cache(higgs_file, tmp_path, ending, share):
-    path = higgs_file(paper_files.higgs_lines(400), ending)
+    path = higgs_file(higgs_lines(400), ending)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(ValueError, match=r"HIGGS\.csv.*, line \d+: the archive is damaged or cut off"):
@@ -98,7 +99,7 @@ def test_a_truncated_archive_is_reported_with_a_line_and_leaves_no_cache(higgs_f
 
 
 def test_a_plain_file_that_ends_within_a_line_is_refused(higgs_file, tmp_path):
-    path = higgs_file(paper_files.higgs_lines(30))
+    path = higgs_file(higgs_lines(30))
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(ValueError, match="line 30: the file ends within a line"):
         higgs(path, tmp_path / "cache", progress=False)
@@ -107,11 +108,11 @@ def test_a_plain_file_that_ends_within_a_line_is_refused(higgs_file, tmp_path):
 @pytest.mark.parametrize("rows", [0, 9])
 def test_a_file_with_next_to_no_rows_is_refused(higgs_file, tmp_path, rows):
     with pytest.raises(ValueError, match=f"at least 10 rows; got {rows}"):
-        higgs(higgs_file(paper_files.higgs_lines(rows)), tmp_path / "cache", progress=False)
+        higgs(higgs_file(higgs_lines(rows)), tmp_path / "cache", progress=False)
 
 
 def test_a_parquet_sample_gives_the_same_data(higgs_file, tmp_path):
-    lines = paper_files.higgs_lines(100)
+    lines = higgs_lines(100)
     numbers = np.array([[float(cell) for cell in line.split(b",")] for line in lines], np.float32)
     path = tmp_path / "sample.parquet"
     pq.write_table(pa.table({str(i): numbers[:, i] for i in range(29)}), path)
@@ -124,12 +125,12 @@ def test_a_parquet_sample_gives_the_same_data(higgs_file, tmp_path):
 
 
 def test_a_cache_is_used_again_and_rebuilt_for_another_file(higgs_file, tmp_path, monkeypatch):
-    path = higgs_file(paper_files.higgs_lines(50))
+    path = higgs_file(higgs_lines(50))
     first = higgs(path, tmp_path / "cache", progress=False)
     monkeypatch.setattr("lambdak.paper.higgs.building", None)  # it would fail if it were called
     np.testing.assert_array_equal(higgs(path, tmp_path / "cache", progress=False).features, first.features)
     monkeypatch.undo()
-    higgs_file(paper_files.higgs_lines(60, seed=1))
+    higgs_file(higgs_lines(60, seed=1))
     assert len(higgs(path, tmp_path / "cache", progress=False).labels) == 60
 
 
@@ -137,13 +138,13 @@ def test_what_a_killed_build_left_behind_is_removed(higgs_file, tmp_path):
     stale = tmp_path / ".cache.0123456789abcdef.part"
     stale.mkdir()
     (stale / "features").write_bytes(b"half")
-    path = higgs_file(paper_files.higgs_lines(50))
+    path = higgs_file(higgs_lines(50))
     higgs(path, tmp_path / "cache", progress=False)
     assert {item.name for item in tmp_path.iterdir()} == {path.name, "cache"}
 
 
 def test_a_cache_whose_array_was_cut_is_refused(higgs_file, tmp_path):
-    path = higgs_file(paper_files.higgs_lines(50))
+    path = higgs_file(higgs_lines(50))
     higgs(path, tmp_path / "cache", progress=False)
     array = tmp_path / "cache" / "features"
     array.write_bytes(array.read_bytes()[:-4])
@@ -156,7 +157,7 @@ def test_a_cache_whose_array_was_cut_is_refused(higgs_file, tmp_path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_criteo_columns_are_numbers_and_gaps(criteo_file, tmp_path, ending):
-    lines = paper_files.criteo_lines(120)
+    lines = criteo_lines(120)
     raw = raw_criteo(criteo_file(lines, ending), tmp_path / "raw", progress=False)
     cells = [line.split(b"\t") for line in lines]
     np.testing.assert_array_equal(raw.arrays["labels"], [float(row[0]) for row in cells])
@@ -190,7 +191,7 @@ def replaced(place, cell):
     ],
 )
 def test_a_broken_criteo_row_is_reported_with_its_line_and_leaves_no_cache(criteo_file, tmp_path, change, wrong):
-    lines = paper_files.criteo_lines(150)
+    lines = criteo_lines(150)
     lines[97] = change(lines[97])
     path = criteo_file(lines)
     with pytest.raises(ValueError, match=f"line 98: {wrong}"):
@@ -204,7 +205,7 @@ def levels_of(lines, place, transform):
 
 @pytest.mark.parametrize("place", [1, 14, 39])
 def test_rare_missing_and_unseen_levels_share_ids(criteo_file, tmp_path, place):
-    lines = paper_files.criteo_lines(200)
+    lines = criteo_lines(200)
     raw = raw_criteo(criteo_file(lines), tmp_path / "raw", progress=False)
     data = criteo(raw, tmp_path / "data", "bucketed", min_count=4)
     cells = levels_of(lines, place, lambda cell: bucket(int(cell)).item() if place < 14 and cell else cell)
@@ -218,7 +219,7 @@ def test_rare_missing_and_unseen_levels_share_ids(criteo_file, tmp_path, place):
 
 
 def test_columns_share_no_ids_and_the_constant_is_id_zero(criteo_file, tmp_path):
-    raw = raw_criteo(criteo_file(paper_files.criteo_lines(200)), tmp_path / "raw", progress=False)
+    raw = raw_criteo(criteo_file(criteo_lines(200)), tmp_path / "raw", progress=False)
     for kind in levels.KINDS:
         data = criteo(raw, tmp_path / kind, kind, min_count=2)
         spans = [(column.min(), column.max()) for column in data.ids.T]
@@ -231,7 +232,7 @@ def test_columns_share_no_ids_and_the_constant_is_id_zero(criteo_file, tmp_path)
 
 
 def test_continuous_integers_are_standardised_on_train_and_gaps_have_an_id_of_their_own(criteo_file, tmp_path):
-    lines = paper_files.criteo_lines(200)
+    lines = criteo_lines(200)
     raw = raw_criteo(criteo_file(lines), tmp_path / "raw", progress=False)
     batch = criteo(raw, tmp_path / "data", "continuous").batch(slice(0, 200))
     cells = levels_of(lines, 2, lambda cell: np.log1p(max(int(cell), 0)) ** 2 if cell else np.nan)
@@ -251,7 +252,7 @@ def test_buckets_are_those_of_the_paper():
 
 
 def test_a_criteo_sample_in_parquet_gives_the_same_columns(criteo_file, tmp_path):
-    lines = paper_files.criteo_lines(100)
+    lines = criteo_lines(100)
     cells = list(zip(*(line.split(b"\t") for line in lines), strict=True))
     table = {"label": [int(cell) for cell in cells[0]]}
     table |= {name: [float(c) if c else None for c in cells[i + 1]] for i, name in enumerate(INTEGERS)}

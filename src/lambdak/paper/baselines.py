@@ -7,7 +7,8 @@ which begin normal with deviation 0.01, and the linear weights of sparse models,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from math import sqrt
 from types import ModuleType
@@ -29,6 +30,7 @@ class Baseline:
     def __init__(self, score: Callable[..., Any], dense: list[Any], sparse: list[Any], rate: float) -> None:
         torch = import_torch()
         self._torch, self._score = torch, score
+        self.dense_parameters, self.sparse_parameters = dense, sparse
         self._optimizers = [torch.optim.Adam(dense, lr=rate)] if dense else []
         self._optimizers += [torch.optim.SparseAdam(sparse, lr=rate)] if sparse else []
         self.n_parameters = sum(part.numel() for part in dense + sparse)
@@ -57,6 +59,18 @@ def import_torch() -> ModuleType:
     except ImportError:
         raise ImportError("the paper's baselines need PyTorch: pip install 'lambdak[torch]'") from None
     return torch
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Let PyTorch use so many threads for a while."""
+    torch = import_torch()
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def perceptron(n_features: int, widths: list[int], rate: float, seed: int) -> Baseline:

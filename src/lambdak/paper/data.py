@@ -37,6 +37,7 @@ class Data:
 
     labels: FloatArray
     splits: dict[str, tuple[int, int]]
+    checksum: str  # of the file they come from
 
     @property
     def train_rows(self) -> int:

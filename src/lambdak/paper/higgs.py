@@ -59,7 +59,7 @@ def _data(cache: Cache | None) -> DenseData:
     if cache is None:
         raise RuntimeError("the source was changed while it was read: run again")
     splits = {name: tuple(span) for name, span in cache.meta["splits"].items()}
-    return DenseData(cache.arrays["labels"], splits, cache.arrays["features"])
+    return DenseData(cache.arrays["labels"], splits, cache.meta["sha256"], cache.arrays["features"])
 
 
 def _standardise_(writer: Writer, source: Path) -> dict[str, Any]:

@@ -91,9 +91,8 @@ def criteo(raw: Cache, folder: Path, kind: str, min_count: int = MIN_COUNT) -> S
     if cache is None:
         raise RuntimeError(f"{folder} was changed while it was built: run again")
     splits = {name: tuple(span) for name, span in cache.meta["splits"].items()}
-    return SparseData(
-        cache.arrays["labels"], splits, cache.arrays["ids"], cache.arrays["values"], cache.meta["n_ids"]
-    )  # fmt: skip
+    labels, ids, values = (cache.arrays[name] for name in ("labels", "ids", "values"))
+    return SparseData(labels, splits, cache.meta["sha256"], ids, values, cache.meta["n_ids"])
 
 
 def _build(raw: Cache, folder: Path, kind: str, wanted: dict[str, Any]) -> None:
