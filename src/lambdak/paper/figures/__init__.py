@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from lambdak.atomic import write_bytes
 from lambdak.paper.figures.canvas import as_png, as_svg
+from lambdak.paper.figures.diagrams import draw_hyper_network, draw_neuron, draw_recurrence
 from lambdak.paper.figures.neurons import draw_eigenvalues, draw_monotone_eigenvalues, draw_squareplus
 from lambdak.paper.figures.scaling import draw_general, draw_monotone, read_scalings
 from lambdak.paper.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
@@ -33,8 +34,11 @@ def _monotone(study: str) -> Draw:
 
 # Name ─▶ function of the folder that holds the studies and of the profile; missing results are a FileNotFoundError.
 FIGURES: dict[str, Draw] = {
+    "neuron": _plain(draw_neuron),
     "eigenvalues": _plain(draw_eigenvalues),
+    "recurrence": _plain(draw_recurrence),
     "monotone-eigenvalues": _plain(draw_monotone_eigenvalues),
+    "hyper-network": _plain(draw_hyper_network),
     "squareplus": _plain(draw_squareplus),
     "univariate-targets": _plain(draw_univariate_targets),
     "univariate-general": _general("univariate"),
