@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 
 import numpy as np
@@ -141,6 +141,14 @@ def test_shapes_are_held_by_the_end_of_the_spectrum_and_changes_of_slope(kind, s
     assert found.value == pytest.approx(smallest_bend(fitted(kind), sign), abs=found.margin + 1e-13)
     assert found.value >= -found.margin
     assert {"convex": "concave", "concave": "convex"}[kind] not in kinds_of(certificate)
+
+
+def test_a_model_that_is_flat_beyond_its_range_is_not_convex():
+    model = tampered("convex")
+    model.encoder_.columns = tuple(replace(column, clamp=True) for column in model.encoder_.columns)
+    found = claim(model.certify(), "convex")
+    assert not found.held
+    assert "clamped at the ends of the training range" in found.how
 
 
 def test_a_straight_model_is_convex_and_concave():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from fitted_models import packed_from, symmetric, unpacked
+from lambdak import paths
 from lambdak.paths import mean_outer
 
 
@@ -105,6 +106,14 @@ def test_a_tolerance_below_rounding_ends_all_the_same(tol, size):
         found = mean(start, delta, dim // 2, tol)
         assert np.trace(delta @ found) == pytest.approx(change(start, delta, dim // 2), abs=1e-11 * size)
     assert time.perf_counter() - begin < 5
+
+
+def test_large_matrices_are_not_halved_below_their_rounding(monkeypatch):
+    rng = np.random.default_rng(2)
+    seen, rules = [], paths._rules
+    monkeypatch.setattr(paths, "_rules", lambda *given: seen.append(len(given[3])) or rules(*given))
+    mean(symmetric(rng, 6, 1e9), symmetric(rng, 6, 1e9), 3, 1e-9)
+    assert sum(seen) < 500
 
 
 def test_an_eigenvalue_that_stays_repeated_ends_and_still_adds_up():

@@ -71,6 +71,13 @@ def test_the_guided_search_finds_what_random_rows_cannot_reach(believed, monkeyp
     assert not random.adversarial
 
 
+def test_the_guided_search_changes_one_column_after_the_other(believed):
+    slopes = [np.diag([1.0, -1.0]), np.diag([0.0, -2.5]), np.diag([0.0, -2.5])]
+    model = by_hand(np.diag([0.0, 3.0]), slopes)  # it falls with x0 only where both others are at their ends
+    rows = np.column_stack([np.linspace(-1, 1, 50), np.zeros(50), np.zeros(50)])
+    assert check(model.verify(rows, n=10), "monotone", "x0").margin == pytest.approx(-2.0)
+
+
 def test_the_guided_search_comes_nearer_to_a_bound_than_random_rows(monkeypatch):
     model = fitted("free")
     guided = {each.subject: each for each in model.verify(X, n=50).checks if each.kind == "influence"}
