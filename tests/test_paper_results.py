@@ -83,6 +83,13 @@ def test_what_is_read_back_is_what_was_run(undisturbed):
         np.testing.assert_array_equal(got.test, expected.test)
 
 
+def test_rates_are_read_back_as_they_were_run_even_if_the_library_has_others_now(undisturbed, monkeypatch):
+    monkeypatch.setitem(STUDIES, "univariate", replace(STUDIES["univariate"], batch=16, complexities=(7,)))
+    read = list(results.read_cells(undisturbed / "univariate-quick"))
+    assert [cell for cell, _, _ in read] == CELLS
+    assert {grid for _, grid, _ in read} == {GRID}
+
+
 def test_the_folder_says_what_it_holds(undisturbed):
     written = json.loads((undisturbed / "univariate-quick" / "study.json").read_text())
     assert (written["study"], written["profile"]) == ("univariate", "quick")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,16 @@ class Grid:
     def to_dict(self) -> dict[str, object]:
         """The configuration as plain data."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Grid:
+        """The grid from plain data that went through JSON.
+
+        >>> Grid.from_dict({"inputs": 1, "complexities": [5, 10]}) == Grid(1, (5, 10))
+        True
+        """
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+        return cls(**values)
 
 
 _SMALL = {"targets": 8, "seeds": 2, "checkpoints": (1, 10, 100, 500, 1000, 2000), "measured": 1024}

@@ -119,8 +119,7 @@ def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     path = folder / "study.json"
     if not path.exists():
         raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
-    found = json.loads(path.read_text())
-    grid = study(found["study"], found["profile"])
+    grid = Grid.from_dict(json.loads(path.read_text())["grid"])  # as it was when it was run
     shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
     for cell in grid.cells():
         if _is_whole(folder, cell, grid):
