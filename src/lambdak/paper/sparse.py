@@ -6,17 +6,24 @@ counts all steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from lambdak._checks import FloatArray
 from lambdak._steps import step_engine
+from lambdak.eigen import eigenvalue_vjp
 from lambdak.initial import Seed, gapped
 from lambdak.packing import packed_size
 from lambdak.paper.adam import THREADED, Adam, logistic_slope
 from lambdak.paper.data import SparseBatch
 from lambdak.parameters import PAD
+from lambdak.runtime import get_num_threads
 
+_SHARED = 1 << 12  # rows to be moved that pay for threads
 _STARTED = 1 << 16  # matrices whose start is drawn at once
 
 
@@ -43,7 +50,8 @@ class SparseSpectral:
         _start_(self.coef, dim, random_state, active)
         self._ids = ActiveIds(n_ids)
         self._adam = Adam(rate)
-        self._space = np.zeros((4, 0, padded), np.float32)  # the active rows of the three, and their gradient
+        self._space = np.zeros((3, 0, padded), np.float32)  # the active rows of the table
+        self._pool = ThreadPoolExecutor(2)
 
     @property
     def n_parameters(self) -> int:
@@ -52,30 +60,43 @@ class SparseSpectral:
 
     def step(self, batch: SparseBatch) -> None:
         """One step on the mean log-loss of a batch."""
-        ids, compact = self._ids(batch.ids)
+        ids, places = self._ids(batch.ids)
         space = self._room(-(-len(ids) // THREADED) * THREADED)
-        for table, rows in zip(self.table, space, strict=False):
-            table.take(ids, axis=0, out=rows[: len(ids)], mode="clip")  # without a copy in between
-        theta, first, second, grad = space
-        self.gradient_(batch, compact, theta[:, : self.width], grad[:, : self.width])
-        self._adam.step_(theta, grad, first, second)
-        for table, rows in zip(self.table, space, strict=False):
-            table[ids] = rows[: len(ids)]
+        self._move(_fetch, ids, space)
+        theta, first, second = space
+        self._adam.step_(theta, self.gradient(batch, places, theta), first, second)
+        self._move(_store, ids, space)
+
+    def gradient(self, batch: SparseBatch, places: NDArray[np.int32], coef: FloatArray) -> FloatArray:
+        """Derivative of the mean log-loss with respect to ``coef``, of the same padded width; places are rows of it."""
+        rows = np.arange(len(places), dtype=np.int32)[None]
+        value = np.empty((len(places), 1), np.float32)
+        vector = np.empty((len(places), 1, self.dim), np.float32)
+        known = coef[None, :, : self.width]
+        step_engine().forward(places, batch.weights, rows, known, self.dim, [self.index], value, vector)
+        outer = np.zeros((len(places), coef.shape[1]), np.float32)
+        eigenvalue_vjp(vector[:, 0], logistic_slope(value[:, 0], batch.y), out=outer[:, : self.width])
+        starts = np.arange(0, places.size + 1, places.shape[1], dtype=np.int32)
+        design = csr_array((batch.weights.ravel(), places.ravel(), starts), shape=(len(places), len(coef)))
+        # By rows of the gradient: each is summed in one go, and no part of it twice.
+        return np.asarray(design.T.tocsr() @ outer)
 
     def _room(self, rows: int) -> list[FloatArray]:
-        """Four arrays of so many rows, kept from step to step: new memory costs more than a step's arithmetic."""
+        """Three arrays of so many rows, kept from step to step: new memory costs more than a step's arithmetic."""
         if rows > self._space.shape[1]:
-            self._space = np.zeros((4, rows + rows // 4, self._space.shape[2]), np.float32)
+            self._space = np.zeros((3, rows + rows // 4, self._space.shape[2]), np.float32)
         return [part[:rows] for part in self._space]
 
-    def gradient_(self, batch: SparseBatch, ids: NDArray[np.int32], coef: FloatArray, grad: FloatArray) -> None:
-        """Fill ``grad`` with the derivative of the mean log-loss with respect to ``coef``, to which the ids point."""
-        engine, rows = step_engine(), np.arange(len(ids), dtype=np.int32)[None]
-        value = np.empty((len(ids), 1), np.float32)
-        vector = np.empty((len(ids), 1, self.dim), np.float32)
-        engine.forward(ids, batch.weights, rows, coef[None], self.dim, [self.index], value, vector)
-        slope = logistic_slope(value[:, 0], batch.y)[:, None]
-        engine.backward(ids, batch.weights, rows, vector, slope, self.dim, grad[None])
+    def _move(self, move: Callable[..., None], ids: NDArray[np.int32], space: list[FloatArray]) -> None:
+        """Move the active rows between the tables and ``space``, half by half on two threads if there are many."""
+        half = len(ids) // 2
+        parts = [(table, ids[some], rows[: len(ids)][some]) for table, rows in zip(self.table, space, strict=True)
+                 for some in (slice(half), slice(half, None))]  # fmt: skip
+        if get_num_threads() > 1 and len(ids) >= _SHARED:
+            list(self._pool.map(lambda part: move(*part), parts))
+        else:
+            for part in parts:
+                move(*part)
 
     def scores(self, batch: SparseBatch) -> FloatArray:
         """Log-odds of every row."""
@@ -105,6 +126,14 @@ class ActiveIds:
         unique = flat[chosen]
         self._mark[unique] = order[: len(unique)]
         return unique, self._mark[flat].reshape(ids.shape)
+
+
+def _fetch(table: FloatArray, ids: NDArray[np.int32], rows: FloatArray) -> None:
+    table.take(ids, axis=0, out=rows, mode="clip")  # the other modes copy once more
+
+
+def _store(table: FloatArray, ids: NDArray[np.int32], rows: FloatArray) -> None:
+    table[ids] = rows
 
 
 def _start_(coef: FloatArray, dim: int, random_state: Seed, active: int) -> None:
