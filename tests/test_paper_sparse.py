@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lambdak import runtime
 from lambdak.packing import sym
 from lambdak.paper.data import SparseBatch
 from lambdak.paper.sparse import ActiveIds, SparseSpectral
@@ -39,8 +40,8 @@ def test_scores_and_gradient_equal_those_of_dense_rows():
     coef = model.coef.astype(np.float64)
     expected = np.linalg.eigvalsh(sym(as_dense(batch, 12) @ coef))[:, 1]
     np.testing.assert_allclose(model.scores(batch), expected, atol=2e-6)
-    grad = model.gradient(batch, batch.ids, model.table[0])
-    assert grad.shape == model.table[0].shape
+    grad = model.gradient(batch, batch.ids, 12)
+    assert not grad[:, 6:].any()
     np.testing.assert_allclose(grad[:, :6], gradient(coef, batch, 1), atol=1e-6)
 
 
@@ -71,6 +72,17 @@ def test_rows_that_are_not_active_stay_bit_identical():
     assert idle.size
     np.testing.assert_array_equal(model.table[:, idle], before[:, idle])
     assert (model.table[0, np.unique(batch.ids)] != before[0, np.unique(batch.ids)]).any(axis=1).all()
+
+
+def test_a_second_thread_does_not_change_a_bit():
+    batch, tables = make_batch(4096, 50_000, active=6), []
+    for threads in (1, 2):
+        model = SparseSpectral(50_000, 3, 1e-2, 0, active=6)
+        with runtime.threads(threads):
+            model.step(batch)
+            model.step(batch)
+        tables.append(model.table)
+    np.testing.assert_array_equal(*tables)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,7 +9,6 @@ from lambdak._steps import step_engine
 
 BETAS = (0.9, 0.999)
 TINY = 1e-8
-THREADED = 8  # equal pieces, so that the kernel's threads share the work
 
 
 class Adam:
@@ -18,13 +17,16 @@ class Adam:
     def __init__(self, rate: float) -> None:
         self._rate, self._steps = rate, 0
 
-    def step_(self, theta: FloatArray, grad: FloatArray, first: FloatArray, second: FloatArray) -> None:
-        """One step in place. Arrays (rows, width) are contiguous, width padded, rows a multiple of ``THREADED``."""
+    def tick(self) -> None:
+        """Begin the next step: it may come in parts."""
         self._steps += 1
+
+    def step_(self, theta: FloatArray, grad: FloatArray, first: FloatArray, second: FloatArray) -> None:
+        """Move some parameters, in place. Arrays are contiguous and of padded size."""
         correct = 1.0 / (1.0 - BETAS[1] ** self._steps)
         rate = self._rate / (1.0 - BETAS[0] ** self._steps)
-        flat = [part.reshape(THREADED, -1) for part in (theta, grad, first, second)]
-        step_engine().adam(*flat, [rate] * THREADED, [1.0] * THREADED, *BETAS, correct, TINY, 0)
+        flat = [part.reshape(1, -1) for part in (theta, grad, first, second)]
+        step_engine().adam(*flat, [rate], [1.0], *BETAS, correct, TINY, 0)
 
 
 def logistic_slope(scores: FloatArray, y: FloatArray) -> FloatArray:

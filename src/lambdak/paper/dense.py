@@ -8,7 +8,7 @@ from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.initial import Seed, gapped
 from lambdak.packing import packed_size
-from lambdak.paper.adam import THREADED, Adam, logistic_slope
+from lambdak.paper.adam import Adam, logistic_slope
 from lambdak.paper.data import DenseBatch
 from lambdak.parameters import PAD
 
@@ -30,7 +30,7 @@ class DenseSpectral:
         self.dim, self.index = dim, dim // 2
         width = packed_size(dim)
         numbers = (n_features + 1) * width
-        self._flat = np.zeros((3, -(-numbers // (THREADED * PAD)) * THREADED * PAD), np.float32)
+        self._flat = np.zeros((3, -(-numbers // PAD) * PAD), np.float32)
         self._grad = np.zeros_like(self._flat[0])
         self.coef = self._flat[0, :numbers].reshape(-1, width)  # (n_features + 1, D)
         self._slope: FloatArray = self._grad[:numbers].reshape(-1, width)
@@ -47,6 +47,7 @@ class DenseSpectral:
         value, vector = eigenpair(self._packed(batch.x), self.dim, self.index)
         self.gradient_(batch, value, vector)
         theta, first, second = self._flat
+        self._adam.tick()
         self._adam.step_(theta, self._grad, first, second)
 
     def gradient_(self, batch: DenseBatch, value: FloatArray, vector: FloatArray) -> FloatArray:

@@ -6,7 +6,6 @@ counts all steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -18,12 +17,13 @@ from lambdak._steps import step_engine
 from lambdak.eigen import eigenvalue_vjp
 from lambdak.initial import Seed, gapped
 from lambdak.packing import packed_size
-from lambdak.paper.adam import THREADED, Adam, logistic_slope
+from lambdak.paper.adam import Adam, logistic_slope
 from lambdak.paper.data import SparseBatch
 from lambdak.parameters import PAD
 from lambdak.runtime import get_num_threads
 
-_SHARED = 1 << 12  # rows to be moved that pay for threads
+_CHUNK = 1 << 9  # rows that are updated at once
+_SHARED = 1 << 13  # rows whose update pays for a second thread
 _STARTED = 1 << 16  # matrices whose start is drawn at once
 
 
@@ -50,8 +50,8 @@ class SparseSpectral:
         _start_(self.coef, dim, random_state, active)
         self._ids = ActiveIds(n_ids)
         self._adam = Adam(rate)
-        self._space = np.zeros((3, 0, padded), np.float32)  # the active rows of the table
-        self._pool = ThreadPoolExecutor(2)
+        self._items = _as_items(self.table)
+        self._pool = ThreadPoolExecutor(1)
 
     @property
     def n_parameters(self) -> int:
@@ -61,49 +61,46 @@ class SparseSpectral:
     def step(self, batch: SparseBatch) -> None:
         """One step on the mean log-loss of a batch."""
         ids, places = self._ids(batch.ids)
-        space = self._room(-(-len(ids) // THREADED) * THREADED)
-        self._move(_fetch, ids, space)
-        theta, first, second = space
-        self._adam.step_(theta, self.gradient(batch, places, theta), first, second)
-        self._move(_store, ids, space)
+        grad = self.gradient(batch, places, len(ids))
+        self._adam.tick()
+        middle = len(ids) // 2 if get_num_threads() > 1 and len(ids) >= _SHARED else 0
+        beside = self._pool.submit(self._update, ids[:middle], grad[:middle]) if middle else None
+        self._update(ids[middle:], grad[middle:])
+        if beside is not None:
+            beside.result()
 
-    def gradient(self, batch: SparseBatch, places: NDArray[np.int32], coef: FloatArray) -> FloatArray:
-        """Derivative of the mean log-loss with respect to ``coef``, of the same padded width; places are rows of it."""
-        rows = np.arange(len(places), dtype=np.int32)[None]
-        value = np.empty((len(places), 1), np.float32)
+    def gradient(self, batch: SparseBatch, places: NDArray[np.int32], rows: int) -> FloatArray:
+        """Derivative of the mean log-loss, (rows, padded width), with the ids' rows at the given places."""
         vector = np.empty((len(places), 1, self.dim), np.float32)
-        known = coef[None, :, : self.width]
-        step_engine().forward(places, batch.weights, rows, known, self.dim, [self.index], value, vector)
-        outer = np.zeros((len(places), coef.shape[1]), np.float32)
-        eigenvalue_vjp(vector[:, 0], logistic_slope(value[:, 0], batch.y), out=outer[:, : self.width])
+        value = self._solve(batch, vector)
+        outer = np.zeros((len(places), self.table.shape[2]), np.float32)
+        eigenvalue_vjp(vector[:, 0], logistic_slope(value, batch.y), out=outer[:, : self.width])
         starts = np.arange(0, places.size + 1, places.shape[1], dtype=np.int32)
-        design = csr_array((batch.weights.ravel(), places.ravel(), starts), shape=(len(places), len(coef)))
-        # By rows of the gradient: each is summed in one go, and no part of it twice.
-        return np.asarray(design.T.tocsr() @ outer)
-
-    def _room(self, rows: int) -> list[FloatArray]:
-        """Three arrays of so many rows, kept from step to step: new memory costs more than a step's arithmetic."""
-        if rows > self._space.shape[1]:
-            self._space = np.zeros((3, rows + rows // 4, self._space.shape[2]), np.float32)
-        return [part[:rows] for part in self._space]
-
-    def _move(self, move: Callable[..., None], ids: NDArray[np.int32], space: list[FloatArray]) -> None:
-        """Move the active rows between the tables and ``space``, half by half on two threads if there are many."""
-        half = len(ids) // 2
-        parts = [(table, ids[some], rows[: len(ids)][some]) for table, rows in zip(self.table, space, strict=True)
-                 for some in (slice(half), slice(half, None))]  # fmt: skip
-        if get_num_threads() > 1 and len(ids) >= _SHARED:
-            list(self._pool.map(lambda part: move(*part), parts))
-        else:
-            for part in parts:
-                move(*part)
+        design = csr_array((batch.weights.ravel(), places.ravel(), starts), shape=(len(places), rows))
+        return np.asarray(design.T @ outer)
 
     def scores(self, batch: SparseBatch) -> FloatArray:
         """Log-odds of every row."""
+        return self._solve(batch, None)
+
+    def _solve(self, batch: SparseBatch, vector: FloatArray | None) -> FloatArray:
         value = np.empty((len(batch.ids), 1), np.float32)
         rows = np.arange(len(batch.ids), dtype=np.int32)[None]
-        step_engine().forward(batch.ids, batch.weights, rows, self.coef[None], self.dim, [self.index], value, None)
+        step_engine().forward(batch.ids, batch.weights, rows, self.coef[None], self.dim, [self.index], value, vector)
         return value[:, 0]
+
+    def _update(self, ids: NDArray[np.intp], grad: FloatArray) -> None:
+        """Adam on some rows, chunk by chunk in a space so small that it stays in the cache."""
+        space = np.empty((3, _CHUNK, grad.shape[1]), np.float32)
+        items = _as_items(space)
+        for start in range(0, len(ids), _CHUNK):
+            some = ids[start : start + _CHUNK]
+            for table, rows in zip(self._items, items, strict=True):
+                table.take(some, out=rows[: len(some)], mode="clip")  # the other modes copy once more
+            theta, first, second = space[:, : len(some)]
+            self._adam.step_(theta, grad[start : start + _CHUNK], first, second)
+            for table, rows in zip(self._items, items, strict=True):
+                table.put(some, rows[: len(some)], mode="clip")
 
 
 class ActiveIds:
@@ -117,23 +114,19 @@ class ActiveIds:
     def __init__(self, n_ids: int) -> None:
         self._mark = np.zeros(n_ids, np.int32)
 
-    def __call__(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def __call__(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """Ids (n,), each once, and the places (rows, slots) of a batch's ids among them."""
-        flat, order = ids.ravel(), np.arange(ids.size, dtype=np.int32)
-        self._mark[flat] = order
-        kept = self._mark[flat]  # of equal ids, one place
-        chosen = np.flatnonzero(kept == order)
-        unique = flat[chosen]
+        flat, order = ids.ravel().astype(np.intp), np.arange(ids.size, dtype=np.int32)
+        self._mark[flat] = order  # refuses ids that do not exist
+        kept = self._mark.take(flat, mode="clip")  # of equal ids, one place
+        unique = flat[kept == order]
         self._mark[unique] = order[: len(unique)]
-        return unique, self._mark[flat].reshape(ids.shape)
+        return unique, self._mark.take(flat, mode="clip").reshape(ids.shape)
 
 
-def _fetch(table: FloatArray, ids: NDArray[np.int32], rows: FloatArray) -> None:
-    table.take(ids, axis=0, out=rows, mode="clip")  # the other modes copy once more
-
-
-def _store(table: FloatArray, ids: NDArray[np.int32], rows: FloatArray) -> None:
-    table[ids] = rows
+def _as_items(table: FloatArray) -> NDArray[np.void]:
+    """Rows as single items of many bytes, which NumPy moves in half the time."""
+    return table.view(f"V{table.itemsize * table.shape[-1]}")[..., 0]
 
 
 def _start_(coef: FloatArray, dim: int, random_state: Seed, active: int) -> None:
