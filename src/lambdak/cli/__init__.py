@@ -1,4 +1,4 @@
-"""The command line: ``lambdak demo | fit | predict | explain | certify | report | config``."""
+"""The command line: ``lambdak demo | fit | predict | explain | certify | report | reproduce | config``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lambdak.cli import demo, fit, predict, read
+from lambdak.cli import demo, fit, predict, read, reproduce
 from lambdak.cli.errors import Commands
 from lambdak.cli.options import examples
 from lambdak.runtime import show_config
@@ -56,6 +56,7 @@ _COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
 app.command(epilog="\n\n".join(["Examples:", *demo.EXAMPLES]))(demo.demo)
 for command, lines in _COMMANDS.items():
     app.command(epilog=examples(lines))(command)
+app.add_typer(reproduce.app)
 
 
 def main() -> None:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.paper.data import DenseBatch
+from lambdak.paper.parts import write_table
 from lambdak.paper.protocol import Run, make_model, real_protocol
-from lambdak.paper.real import load, train, write_table
+from lambdak.paper.real import load, train
 from lambdak.paper.tuning import tune
 from lambdak.pencil import Pencil
 

@@ -6,26 +6,22 @@ are done, ``results.parquet`` with one row per run and sample count. Caches of t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak import __version__
-from lambdak.atomic import write_bytes, write_text
 from lambdak.paper.baselines import torch_threads
 from lambdak.paper.criteo import raw_criteo
-from lambdak.paper.data import Data
+from lambdak.paper.data import Data, Learner
 from lambdak.paper.higgs import higgs
 from lambdak.paper.levels import KINDS, criteo
 from lambdak.paper.miniature import write_miniature
+from lambdak.paper.parts import claim_folder, is_whole, merge_parts, part_path, write_table
 from lambdak.paper.protocol import DATASETS, Protocol, Run, make_model, real_protocol
 from lambdak.paper.stream import Stream
 from lambdak.runtime import threads as use_threads
@@ -55,7 +51,7 @@ def run_real(
     protocol, folder = real_protocol(name, profile), out / f"{name}-{profile}"
     data = load(name, _source(name, profile, out, source), out / "cache", progress)
     sums = {kind: part.checksum for kind, part in data.items()}
-    _claim_folder(folder, {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": sums})
+    claim_folder(folder, {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": sums})
     runs = list(protocol.runs())
     missing = [run for run in runs if not _is_whole(folder, run, protocol)]
     done = len(runs) - len(missing)
@@ -65,7 +61,7 @@ def run_real(
     for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
         done += 1
         yield done, len(runs)
-    write_table(pa.concat_tables([pq.read_table(_part(folder, run)) for run in runs]), folder / "results.parquet")
+    merge_parts(folder, [run.name for run in runs])
 
 
 def load(name: str, source: Path, cache: Path, progress: bool = True) -> dict[str, Data]:
@@ -77,7 +73,7 @@ def load(name: str, source: Path, cache: Path, progress: bool = True) -> dict[st
     return {kind: criteo(raw, cache / f"{name}-{source.name}-{kind}", kind) for kind in KINDS}
 
 
-def train(model: Any, data: Data, protocol: Protocol, seed: int) -> Iterator[int]:
+def train(model: Learner, data: Data, protocol: Protocol, seed: int) -> Iterator[int]:
     """Train on the endless stream, stopping at each sample count of the protocol to yield it."""
     batches = iter(Stream(data.train_rows, protocol.batch, seed))
     done = 0
@@ -89,7 +85,7 @@ def train(model: Any, data: Data, protocol: Protocol, seed: int) -> Iterator[int
             yield samples
 
 
-def log_loss(model: Any, data: Data, part: str) -> float:
+def log_loss(model: Learner, data: Data, part: str) -> float:
     """Mean log-loss over all rows of a part; NaN for a model that has diverged."""
     total, rows = 0.0, 0
     for batch in data.part(part):
@@ -107,33 +103,14 @@ def _source(name: str, profile: str, out: Path, source: Path | None) -> Path:
     return write_miniature(name, out / "cache")
 
 
-def _claim_folder(folder: Path, claim: dict[str, object]) -> None:
-    """Write what the folder holds, or refuse to mix it with something else."""
-    text = json.dumps({**claim, "version": __version__}, indent=2)
-    path = folder / "study.json"
-    if path.exists() and json.loads(path.read_text()) != json.loads(text):
-        raise ValueError(
-            f"{folder} holds another study, other data or another version's: choose another folder, or remove it"
-        )
-    (folder / "parts").mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
-
-
-def _part(folder: Path, run: Run) -> Path:
-    return folder / "parts" / f"{run.name}.parquet"
-
-
 def _is_whole(folder: Path, run: Run, protocol: Protocol) -> bool:
-    try:
-        return bool(pq.read_metadata(_part(folder, run)).num_rows == len(protocol.samples))
-    except (OSError, pa.ArrowInvalid):
-        return False
+    return is_whole(part_path(folder, run.name), len(protocol.samples))
 
 
 def _run_part(data: Data, run: Run, protocol: Protocol, folder: Path, threads: int | None) -> None:
     calm = torch_threads(threads) if threads and not run.model.startswith("spectral") else nullcontext()
     with use_threads(threads), calm:
-        write_table(run_model(data, run, protocol), _part(folder, run))
+        write_table(run_model(data, run, protocol), part_path(folder, run.name))
 
 
 def run_model(data: Data, run: Run, protocol: Protocol) -> pa.Table:
@@ -144,10 +121,3 @@ def run_model(data: Data, run: Run, protocol: Protocol) -> pa.Table:
         losses = {part: log_loss(model, data, part) for part in ("validation", "test")}
         rows.append({**vars(run), "parameters": model.n_parameters, "samples": samples, **losses})
     return pa.Table.from_pylist(rows)
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file as a whole or not at all."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes())

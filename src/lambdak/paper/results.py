@@ -1,15 +1,10 @@
-"""Studies on disk: one Parquet part per cell, whole or not at all, so that a study goes on where it was stopped.
-
-A study's folder holds ``study.json`` (grid, library version), ``parts/`` and, once all cells are done,
-``results.parquet`` with one row per model and checkpoint.
-"""
+"""The synthetic studies on disk: one part per cell, see :mod:`lambdak.paper.parts`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 import joblib
@@ -17,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lambdak.atomic import write_bytes, write_text
 from lambdak.paper.grid import Cell, Grid, study
+from lambdak.paper.parts import claim_folder, is_whole, merge_parts, part_path, write_table
 from lambdak.paper.sweep import CellResult, run_cell
 from lambdak.runtime import set_num_threads
 
@@ -40,7 +35,7 @@ def run_study(
         Address of a Dask scheduler whose workers shall do it instead. They must see the same folder.
     """
     grid, folder = study(name, profile), out.absolute() / f"{name}-{profile}"  # for workers who run elsewhere
-    _claim_folder(folder, name, profile, grid)
+    claim_folder(folder, {"study": name, "profile": profile, "grid": grid.to_dict()})
     cells = list(grid.cells())
     missing = [cell for cell in cells if not _is_whole(folder, cell, grid)]
     done = len(cells) - len(missing)
@@ -51,8 +46,7 @@ def run_study(
         for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
             done += 1
             yield done, len(cells)
-    parts = pa.concat_tables([pq.read_table(_part(folder, cell)) for cell in cells])
-    _write_table(parts, folder / "results.parquet")
+    merge_parts(folder, [cell.name for cell in cells])
 
 
 @contextmanager
@@ -68,34 +62,14 @@ def _backend(dask: str | None) -> Iterator[None]:
         yield
 
 
-def _claim_folder(folder: Path, name: str, profile: str, grid: Grid) -> None:
-    """Write what the folder holds, or refuse to mix it with something else."""
-    wanted = {"study": name, "profile": profile, "version": version("lambdak"), "grid": grid.to_dict()}
-    text = json.dumps(wanted, indent=2)
-    path = folder / "study.json"
-    if path.exists() and json.loads(path.read_text()) != json.loads(text):
-        raise ValueError(
-            f"{folder} holds another study, or that of another version: choose another folder, or remove it"
-        )
-    (folder / "parts").mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
-
-
-def _part(folder: Path, cell: Cell) -> Path:
-    return folder / "parts" / f"{cell.name}.parquet"
-
-
 def _is_whole(folder: Path, cell: Cell, grid: Grid) -> bool:
-    try:
-        return bool(pq.read_metadata(_part(folder, cell)).num_rows == grid.models * len(grid.checkpoints))
-    except (OSError, pa.ArrowInvalid):
-        return False
+    return is_whole(part_path(folder, cell.name), grid.models * len(grid.checkpoints))
 
 
 def _run_part(grid: Grid, cell: Cell, folder: Path, threads: int | None) -> None:
     if threads is not None:
         set_num_threads(threads)
-    _write_table(rows(grid, cell, run_cell(grid, cell)), _part(folder, cell))
+    write_table(rows(grid, cell, run_cell(grid, cell)), part_path(folder, cell.name))
 
 
 def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
@@ -108,12 +82,6 @@ def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
     return pa.table(table)
 
 
-def _write_table(table: pa.Table, path: Path) -> None:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes())
-
-
 def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     """The cells of a study that are done, from its folder."""
     path = folder / "study.json"
@@ -123,5 +91,5 @@ def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
     for cell in grid.cells():
         if _is_whole(folder, cell, grid):
-            table = pq.read_table(_part(folder, cell), columns=["validation", "test"])
+            table = pq.read_table(part_path(folder, cell.name), columns=["validation", "test"])
             yield cell, grid, CellResult(*(table[name].to_numpy().reshape(shape) for name in ("validation", "test")))

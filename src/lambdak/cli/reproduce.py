@@ -1,0 +1,130 @@
+"""``lambdak reproduce``: the paper's studies, its figures, and published numbers beside ours."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from lambdak.cli.errors import InputError, note
+
+EXAMPLES = (
+    "lambdak reproduce univariate --profile small",
+    "lambdak reproduce univariate --profile full --workers 2",
+    "lambdak reproduce higgs --data HIGGS.csv.gz --profile full",
+    "lambdak reproduce compare",
+    "lambdak reproduce figures --to pictures",
+)
+app = typer.Typer(
+    name="reproduce",
+    help="Run the paper's studies again, and put our numbers beside the published ones.",
+    epilog="\n\n".join(["Examples:", *EXAMPLES]),
+    no_args_is_help=True,
+)
+
+
+class Profile(StrEnum):
+    """How much of a study is run."""
+
+    QUICK = "quick"
+    SMALL = "small"
+    FULL = "full"
+
+
+Size = Annotated[Profile, typer.Option("--profile", "-p", help="quick: seconds; small: minutes; full: the paper's.")]
+Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of all results; a stopped study goes on there.")]
+Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that train at the same time.")]
+Scheduler = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler to do it instead.")]
+DataFile = Annotated[Path | None, typer.Option("--data", help="The data file: CSV or text, .gz or .zst, or Parquet.")]
+
+_RESULTS = Path("paper-results")
+_CPUS = os.cpu_count() or 1
+
+
+def _module(name: str) -> ModuleType:
+    """A module of the studies, whose libraries may be missing."""
+    try:
+        return import_module(f"lambdak.paper.{name}")
+    except ImportError as error:
+        raise InputError(f"the paper's studies need more libraries: pip install 'lambdak[paper]' ({error})") from error
+
+
+@app.command()
+def univariate(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Functions of one input: error against samples, dim, complexity, noise and monotonicity."""
+    _synthetic("univariate", profile, out, workers, dask)
+
+
+@app.command()
+def bivariate(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Functions of two inputs, monotone in the second or in neither."""
+    _synthetic("bivariate", profile, out, workers, dask)
+
+
+def _synthetic(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
+    _watch(name, profile, out, _module("results").run_study(name, profile.value, out, workers, dask))
+
+
+@app.command()
+def higgs(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = 1) -> None:
+    """Log-loss on HIGGS against samples: linear model, MLPs and the spectral neuron."""
+    _watch("higgs", profile, out, _module("real").run_real("higgs", profile.value, out, data, workers))
+
+
+@app.command()
+def criteo(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = 1) -> None:
+    """Log-loss on Criteo against samples: linear model, factorisation machine and the spectral neuron."""
+    _watch("criteo", profile, out, _module("real").run_real("criteo", profile.value, out, data, workers))
+
+
+@app.command()
+def influence(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS) -> None:
+    """How much of its proven bound a change of one HIGGS feature uses; needs the HIGGS study."""
+    if data is None:
+        raise InputError("--data must name the HIGGS file that the study was run with")
+    _watch("influence", profile, out, _module("influence").run_influence(profile.value, out, data))
+
+
+def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]]) -> None:
+    """Show how far a study has come, with the time left."""
+    began = time.perf_counter()
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns) as progress:
+        bar = progress.add_task(name, total=None)
+        for done, total in steps:
+            progress.update(bar, completed=done, total=total)
+    folder = out / f"{'higgs' if name == 'influence' else name}-{profile.value}"
+    typer.echo(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
+
+
+@app.command()
+def compare(profile: Size = Profile.FULL, out: Folder = _RESULTS) -> None:
+    """Print published numbers against ours, cell by cell."""
+    module = _module("compare")
+    typer.echo(module.print_comparison(module.compare(out, profile.value)))
+
+
+@app.command()
+def figures(
+    profile: Size = Profile.FULL,
+    out: Folder = _RESULTS,
+    to: Annotated[Path, typer.Option("--to", help="Folder for the pictures.")] = Path("paper-figures"),
+    only: Annotated[list[str] | None, typer.Option("--only", help="Name of a figure; may be repeated.")] = None,
+) -> None:
+    """Draw every figure of the paper, as PNG and SVG, from the results that are there."""
+    written = _module("figures").write_figures(out, to, only, profile.value)
+    for name, reason in written.missing.items():
+        note(f"{name} is not drawn: {reason}")
+    typer.echo(f"{len(written.paths)} files in {to}/")
