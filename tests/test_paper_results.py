@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lambdak.paper import parts, results
+from lambdak.paper import results
 from lambdak.paper.grid import STUDIES, study
 from lambdak.paper.sweep import run_cell
 
@@ -183,7 +183,7 @@ def test_another_configuration_in_the_folder_is_refused(copied, monkeypatch):
 
 
 def test_another_version_in_the_folder_is_refused(copied, monkeypatch):
-    monkeypatch.setattr(parts, "version", lambda name: "0.0.0")
+    monkeypatch.setattr("lambdak.paper.parts.version", lambda name: "0.0.0")
     with pytest.raises(ValueError, match="another version"):
         run(copied)
 
