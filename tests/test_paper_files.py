@@ -264,6 +264,19 @@ def test_a_criteo_sample_in_parquet_gives_the_same_columns(criteo_file, tmp_path
         np.testing.assert_array_equal(sample.arrays[name], text.arrays[name])
 
 
+def test_copies_of_rows_in_a_sample_are_dropped_however_their_gaps_are_filled(tmp_path):
+    cells = list(zip(*(line.split(b"\t") for line in criteo_lines(60)), strict=True))
+    table = {"label": [int(cell) for cell in cells[0]] * 2}
+    for i, name in enumerate(INTEGERS):
+        table[name] = [float(c) if c else None for c in cells[i + 1]] + [float(c or 0) for c in cells[i + 1]]
+    for i, name in enumerate(CATEGORIES):
+        table[name] = [c.decode() for c in cells[i + 14]] + [c.decode() or "0" for c in cells[i + 14]]
+    pq.write_table(pa.table(table), tmp_path / "sample.parquet")
+    raw = raw_criteo(tmp_path / "sample.parquet", tmp_path / "raw", progress=False)
+    assert (raw.meta["rows"], raw.meta["copies"]) == (60, 60)
+    np.testing.assert_array_equal(raw.arrays["labels"], table["label"][:60])
+
+
 def test_a_sample_without_a_column_says_which(tmp_path):
     pq.write_table(pa.table({"label": [0, 1]}), tmp_path / "sample.parquet")
     with pytest.raises(ValueError, match="missing: \\['I1'"):

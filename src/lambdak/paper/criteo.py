@@ -2,6 +2,9 @@
 
 A line is a label, 13 integers (I1 … I13) and 26 categories of eight hexadecimal digits (C1 … C26), separated by tabs;
 integers and categories may be empty. Every column becomes one raw array, and ``gaps`` has a bit per empty cell.
+
+Samples that were put together from several sources hold rows twice, with their gaps filled in different ways. Of such
+copies the first is kept, since the others would leak training rows into the validation and test rows.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +24,15 @@ from numpy.typing import NDArray
 from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
 from lambdak.paper.files import Block, Source, first_fault, reading
 
+Columns = dict[str, NDArray[Any]]
+
 INTEGERS = [f"I{i}" for i in range(1, 14)]
 CATEGORIES = [f"C{i}" for i in range(1, 27)]
 COLUMNS = INTEGERS + CATEGORIES
 _ALL = ["label", *COLUMNS]
 _DIGITS = 8
 _STEP = 1 << 18  # rows at a time
+_SAMPLE = 1 << 20  # rows of a Parquet file up to which copies of rows are looked for
 _READ = pc.ReadOptions(column_names=_ALL, block_size=4 << 20)
 _PARSE = pc.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False)
 _TYPES = dict.fromkeys(["label", *INTEGERS], pa.int32()) | dict.fromkeys(CATEGORIES, pa.binary())
@@ -47,14 +54,15 @@ def raw_criteo(source: Path, folder: Path, progress: bool = True) -> Cache:
             rows = sum(_write(writer, table) for table in _tables(text))
             if rows < 10:
                 raise ValueError(f"{source} must have at least 10 rows; got {rows}")
-            writer.finish(wanted | {"sha256": text.checksum, "rows": rows})
+            copies = pq.read_metadata(source).num_rows - rows if source.suffix == ".parquet" else 0
+            writer.finish(wanted | {"sha256": text.checksum, "rows": rows, "copies": copies})
         cache = open_cache(folder, wanted)
     if cache is None:
         raise RuntimeError(f"{source} was changed while it was read: run again")
     return cache
 
 
-def _tables(source: Source) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _tables(source: Source) -> Iterator[Columns]:
     if source.path.suffix == ".parquet":
         yield from _parquet_tables(source)
         return
@@ -65,19 +73,19 @@ def _tables(source: Source) -> Iterator[dict[str, NDArray[np.generic]]]:
         yield columns
 
 
-def _parse(block: Block) -> dict[str, NDArray[np.generic]] | None:
+def _parse(block: Block) -> Columns | None:
     try:
         return _columns(pc.read_csv(pa.BufferReader(block.data), _READ, _PARSE, _CONVERT))
     except (pa.ArrowInvalid, ValueError):
         return None
 
 
-def _columns(table: pa.Table) -> dict[str, NDArray[np.generic]]:
+def _columns(table: pa.Table) -> Columns:
     """Numbers by name, and ``gaps``; refuse what is not a label, an integer or a category."""
     label = table["label"].to_numpy()
     if table["label"].null_count or not np.isin(label, (0, 1)).all():
         raise ValueError("the label must be 0 or 1")
-    columns: dict[str, NDArray[np.generic]] = {"labels": label.astype(np.float32)}
+    columns: Columns = {"labels": label.astype(np.float32)}
     gaps = np.zeros(len(label), np.uint64)
     for bit, name in enumerate(COLUMNS):
         if name in INTEGERS:
@@ -113,9 +121,9 @@ def _contents(column: pa.BinaryArray) -> bytes:
     return text.to_pybytes()[places[0] : places[-1]] if text is not None else b""
 
 
-def _parquet_tables(source: Source) -> Iterator[dict[str, NDArray[np.generic]]]:
+def _parquet_tables(source: Source) -> Iterator[Columns]:
     source.through()
-    file, done = pq.ParquetFile(source.path), 0
+    file, done, seen = pq.ParquetFile(source.path), 0, set[bytes]()
     missing = [name for name in _ALL if name not in file.schema_arrow.names]
     if missing:
         raise ValueError(f"{source.path} must have the columns label, I1 … I13 and C1 … C26; missing: {missing}")
@@ -124,21 +132,32 @@ def _parquet_tables(source: Source) -> Iterator[dict[str, NDArray[np.generic]]]:
         try:
             texts = [pa.string() if name in CATEGORIES else pa.int64() for name in _ALL]
             known = table.cast(pa.schema(zip(_ALL, texts, strict=True))).cast(pa.schema(_TYPES.items()))
-            filled = [_padded(known[name]) if name in CATEGORIES else known[name] for name in _ALL]
-            yield _columns(pa.table(dict(zip(_ALL, filled, strict=True))))
+            filled = [
+                _whole(compute.fill_null(known[name], b"")) if name in CATEGORIES else known[name] for name in _ALL
+            ]
+            columns = _columns(pa.table(dict(zip(_ALL, filled, strict=True))))
         except (pa.ArrowInvalid, ValueError) as error:
             raise ValueError(f"{source.path}, rows {done + 1} to {done + len(table)}: {error}") from error
         done += len(table)
+        yield _without_copies(columns, seen) if file.metadata.num_rows < _SAMPLE else columns
 
 
-def _padded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Categories of eight digits, or none: samples have short ones, and gaps that are nulls."""
-    column = compute.fill_null(column, b"")
-    padded = compute.utf8_lpad(column.cast(pa.string()), _DIGITS, "0").cast(pa.binary())
-    return compute.if_else(compute.equal(compute.binary_length(column), 0), b"", padded)
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Categories of eight digits, or none: what is shorter was put into the gaps by the maker of a sample."""
+    return compute.if_else(compute.less(compute.binary_length(column), _DIGITS), b"", column)
 
 
-def _write(writer: Writer, columns: dict[str, NDArray[np.generic]]) -> int:
+def _without_copies(columns: Columns, seen: set[bytes]) -> Columns:
+    """The rows whose integers and categories were not seen before, a gap being the same as zero."""
+    fresh = []
+    for row in np.stack([columns[name].astype(np.int64) for name in COLUMNS], axis=1):
+        key = row.tobytes()
+        fresh.append(key not in seen)
+        seen.add(key)
+    return {name: column[fresh] for name, column in columns.items()}
+
+
+def _write(writer: Writer, columns: Columns) -> int:
     for name, column in columns.items():
         writer.append(name, column)
     return len(columns["labels"])

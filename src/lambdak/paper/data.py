@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,22 @@ class SparseBatch(NamedTuple):
     y: FloatArray
 
 
+class Learner(Protocol):
+    """A model of the log-odds of a label, trained batch by batch."""
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are learned."""
+
+    def step(self, batch: Any) -> None:
+        """One step on the mean log-loss of a batch."""
+
+    def scores(self, batch: Any) -> FloatArray:
+        """Log-odds of every row."""
+
+
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ABC):
     """Rows [0, a) to train on, [a, b) to validate and [b, c) to test."""
 
     labels: FloatArray
@@ -44,9 +59,9 @@ class Data:
         """How many rows there are to train on: the first ones."""
         return self.splits["train"][1]
 
+    @abstractmethod
     def batch(self, rows: Rows) -> Any:
         """These rows."""
-        raise NotImplementedError
 
     def part(self, name: str) -> Iterator[Any]:
         """All rows of a part, in order, in batches."""

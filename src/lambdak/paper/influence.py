@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.paper.data import DenseBatch
+from lambdak.paper.dense import DenseSpectral
+from lambdak.paper.higgs import higgs
 from lambdak.paper.parts import write_table
-from lambdak.paper.protocol import Run, make_model, real_protocol
-from lambdak.paper.real import load, train
+from lambdak.paper.protocol import real_protocol
+from lambdak.paper.real import train
 from lambdak.paper.tuning import tune
 from lambdak.pencil import Pencil
 
@@ -59,12 +61,12 @@ def run_influence(profile: str, out: Path, source: Path, progress: bool = True) 
     protocol, folder = real_protocol("higgs", profile), out / f"higgs-{profile}"
     if not (folder / "results.parquet").exists():
         raise FileNotFoundError(f"{folder} holds no finished study: run `lambdak reproduce higgs` first")
-    data = load("higgs", source, out / "cache", progress)["dense"]
+    data = higgs(source, out / "cache" / f"higgs-{source.name}", progress)
     curves = [curve for curve in tune(pq.read_table(folder / "results.parquet")) if curve.model == "spectral"]
     rates = {curve.dim: curve.rate for curve in curves if curve.samples == protocol.samples[-1]}
     tables = []
     for dim in protocol.dims:
-        model = make_model(Run("spectral", dim, rates[dim], 0), data)
+        model = DenseSpectral(data.features.shape[1], dim, rates[dim], 0)
         for _ in train(model, data, replace(protocol, samples=protocol.samples[-1:]), 0):
             pencil = Pencil(model.coef.astype(np.float64), model.index)
         tables.append(tightness(pencil, data.part("test"), random_state=0).table(dim))

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from lambdak.packing import packed_size
 from lambdak.paper.baselines import factorisation_machine, matched_width, perceptron
-from lambdak.paper.data import Data, DenseData, SparseData
+from lambdak.paper.data import Data, DenseData, Learner, SparseData
 from lambdak.paper.dense import DenseSpectral
 from lambdak.paper.grid import PROFILES
 from lambdak.paper.sparse import SparseSpectral
@@ -99,7 +98,7 @@ def real_protocol(name: str, profile: str) -> Protocol:
     return whole
 
 
-def make_model(run: Run, data: Data) -> Any:
+def make_model(run: Run, data: Data) -> Learner:
     """The untrained model of a run."""
     family = run.model.partition("-")[0]
     if isinstance(data, DenseData):
@@ -112,7 +111,7 @@ def make_model(run: Run, data: Data) -> Any:
     return factorisation_machine(data.n_ids, factors, run.rate, run.seed)
 
 
-def _dense_model(run: Run, family: str, n_features: int) -> Any:
+def _dense_model(run: Run, family: str, n_features: int) -> Learner:
     if family == "spectral":
         return DenseSpectral(n_features, run.dim, run.rate, run.seed)
     if family == "linear":
