@@ -76,6 +76,7 @@ def building(folder: Path) -> Iterator[Writer]:
         if folder.exists():
             shutil.rmtree(folder)
         beside.rename(folder)
+        _sync(folder.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -108,7 +109,9 @@ def _map(path: Path, dtype: str, shape: list[int], mode: str = "r") -> NDArray[A
 
 
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    if path.is_dir() and os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:
