@@ -7,7 +7,9 @@ import re
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 from lambdak.report import write_report
 from report_cases import CERTIFICATE, IMAGE, SCRIPT, X, Y, fitted
@@ -72,10 +74,10 @@ def test_missing_plotly_is_told_with_the_way_out(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("kind", "target", "names"), [
-    ("regressor", Y, ["R²", "mean absolute error"]),
+    ("regressor", Y, ["R²", "RMSE", "MAE"]),
     ("poisson", np.maximum(Y, 0), ["R²", "mean poisson deviance"]),
-    ("binary", np.where(Y > 4, "good", "<bad>"), ["accuracy", "log-loss", "AUC"]),
-    ("quantiles", Y, ["coverage of quantile 0.1", "mean pinball loss"]),
+    ("binary", np.where(Y > 4, "good", "<bad>"), ["accuracy", "share of the largest class", "log loss", "ROC AUC"]),
+    ("quantiles", Y, ["share up to the 0.1 quantile", "mean pinball loss", "share between the outer quantiles"]),
 ])  # fmt: skip
 def test_metrics_suit_the_task(tmp_path, kind, target, names):
     found = {
@@ -89,6 +91,32 @@ def test_metrics_agree_with_scikit_learn(tmp_path):
     model = fitted("regressor")
     found = payload_of(written(tmp_path, model, X, Y))["metrics"][0]
     assert found["value"] == pytest.approx(model.score(X, Y))
+
+
+LABELS = np.where(Y > 4, "good", "<bad>")
+
+
+@pytest.mark.parametrize("kind", ["object", "category", "string", "polars", "polars categories"])
+def test_labels_may_come_from_any_library(tmp_path, kind):
+    if kind.startswith("polars"):
+        pl = pytest.importorskip("polars")
+        y = pl.Series("out", LABELS.tolist(), dtype=pl.Categorical if "categories" in kind else pl.String)
+    else:
+        y = LABELS.astype(object) if kind == "object" else pd.Series(LABELS, dtype=kind)
+    model = fitted("binary")
+    found, usual = (payload_of(written(tmp_path, model, X, target)) for target in (y, LABELS))
+    assert [example["target"] for example in found["data"]["examples"]] == [
+        LABELS[example["row"]] for example in found["data"]["examples"]
+    ]
+    assert found["metrics"] == usual["metrics"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_table_without_rows_is_refused_with_the_way_out(tmp_path):
+    for data in ((X[:0],), (X[:0], Y[:0]), (sparse.csr_array((0, 4)), Y[:0])):
+        with pytest.raises(ValueError, match="X must have at least one row; got none: leave X"):
+            written(tmp_path, fitted("regressor"), *data)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_method_adds_the_certificate(tmp_path):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from lambdak import SpectralRegressor
 from lambdak.columns import OTHER
-from lambdak.packing import packed_size, sym
+from lambdak.packing import packed_size, sym, unsym
 from lambdak.report import write_report
 from report_cases import CERTIFICATE, IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, page_row, python, some_rows
 
@@ -175,20 +175,82 @@ def test_what_if_of_a_category_is_the_range_over_its_levels(visit):
     assert scores.max() <= high
 
 
-def test_influences_are_the_slopes_of_the_score(visit):
-    model = fitted("regressor")
-    opened = visit("regressor")
-    opened.set([3.3, 0.2, 0, 1])
+def influences(opened):
+    """Name → (length of its bar, what pointing at it tells)."""
     found = opened.page.evaluate(
         "new Promise(done => requestAnimationFrame(() => setTimeout(() => {"
         "const t = document.querySelector('#influence-chart').data[0];"
-        "done(Object.fromEntries(t.hovertext.map((text, i) => [text.split(':')[0], t.x[i]]))); })))"
+        "done(t.hovertext.map((text, i) => [text, t.x[i]])); })))"
     )
-    row = pd.DataFrame({"whole": [3.3], SCRIPT: [0.2], "level": [model.encoder_.columns[2].levels[0]], "kind": ["b"]})
+    parts = [(*text.split(":", 1), length) for text, length in found]
+    return {name: (length, text.replace("−", "-")) for name, text, length in parts}
+
+
+def page_name(name):
+    return name.replace("<", "&lt;").replace(">", "&gt;")
+
+
+@pytest.mark.parametrize("start", [(3.3, 0.2), (7.9, 9.0), (-2.0, -9.0)])
+def test_influences_are_changes_of_the_score_and_pointing_at_them_tells_slopes(visit, start):
+    model = fitted("regressor")
+    opened = visit("regressor")
+    opened.set([*start, 0, 1])
+    found = influences(opened)
+    level = model.encoder_.columns[2].levels[0]
+    row = pd.DataFrame({"whole": [start[0]], SCRIPT: [start[1]], "level": [level], "kind": ["b"]})
+    here = python(model, row)[0][0, 0]
     for name, column in zip(X.columns[:2], model.encoder_.columns[:2], strict=True):
-        sides = [python(model, row.assign(**{name: row[name] + step}))[0][0, 0] for step in (1e-5, -1e-5)]
-        slope = (sides[0] - sides[1]) / 2e-5 * (column.high - column.low) / 10
-        assert found[name.replace("<", "&lt;").replace(">", "&gt;")] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+        step = (column.high - column.low) / 10 * (1 if row[name][0] <= column.high * 0.9 + column.low * 0.1 else -1)
+        change = python(model, row.assign(**{name: row[name] + step}))[0][0, 0] - here
+        length, text = found[page_name(name)]
+        assert length == pytest.approx(np.sign(step) * change, rel=1e-9, abs=1e-11)
+        sides = [python(model, row.assign(**{name: row[name] + side}))[0][0, 0] for side in (1e-5, -1e-5)]
+        slope = float(re.search(r"slope here \+?(\S+) per unit", text)[1])
+        assert slope == pytest.approx((sides[0] - sides[1]) / 2e-5, rel=1e-3, abs=1e-6)
+    average = python(model, row.assign(kind="unseen"))[0][0, 0]
+    assert found["kind"][0] == pytest.approx(here - average, rel=1e-9, abs=1e-11)
+    assert "slope" not in found["kind"][1]
+
+
+def test_an_influence_is_within_the_bound_of_its_column_where_a_short_piece_is_steep(visit):
+    x = np.exp(2 * np.random.default_rng(0).normal(size=300))
+    model = SpectralRegressor(**SMALL).fit(pd.DataFrame({"long tail": x}), np.log(x))
+    (column,) = model.encoder_.columns
+    wide = (column.high - column.low) / 10
+    width = column.knots[2] - column.knots[1]
+    assert width < wide / 20
+    lifted = slice(column.start + 2, column.start + len(column.knots))  # all scores rise within the second piece
+    model.coef_[:, lifted, : packed_size(model.dim_)] += 3 * unsym(np.eye(model.dim_))
+    bound = model.feature_strengths_[0]
+    opened = visit("steep", model)
+    for at in (column.knots[1], column.knots[1] + width / 2):
+        opened.set([float(at)])
+        length, text = influences(opened)["long tail"]
+        slope = float(re.search(r"slope here \+?(\S+) per unit", text)[1])
+        assert 0 < length <= bound
+        assert slope * wide > 2 * bound
+
+
+def test_changes_and_slopes_are_there_as_a_table_too(visit):
+    opened = visit("regressor")
+    opened.page.locator("#slopes summary").click()
+    opened.set([3.3, 0.2, 0, 1])
+    found = influences(opened)
+    rows = opened.page.locator("#slopes tbody tr")
+    assert rows.count() == len(X.columns)
+    shown = {row.locator("th").get_attribute("title"): row.locator("td").all_inner_texts() for row in rows.all()}
+    change, slope = (text.replace("−", "-") for text in shown["whole"])
+    assert found["whole"][1] == f" {change}; slope here {slope} per unit"
+    assert shown["kind"][1] == "–"
+
+
+def test_bounds_of_columns_that_are_not_clamped_are_said_to_be_those_within_the_range(visit):
+    for kind, numbers in (("convex", True), ("regressor", False)):
+        notes = visit(kind).page.locator(".effect")
+        for i, column in enumerate(fitted(kind).encoder_.columns):
+            text = notes.and_(visit(kind).page.locator(f'[data-column="{i}"]')).locator(".note").inner_text()
+            assert "by at most" in text
+            assert text.endswith("within the training range") == (numbers and column.kind != "category")
 
 
 def test_hostile_names_stay_text(visit):
@@ -228,7 +290,7 @@ def test_a_band_holds_the_change_that_any_row_shows(visit):
         assert bottom - 1e-9 <= value <= top + 1e-9
 
 
-def test_a_repeated_eigenvalue_shows_bounds_and_says_so(visit):
+def test_a_repeated_eigenvalue_tells_bounds_on_the_slope_and_says_so(visit):
     model = deepcopy(fitted("linear"))
     first = model.encoder_.columns[0]
     kept = model.coef_[:, first.start].copy()
@@ -237,10 +299,14 @@ def test_a_repeated_eigenvalue_shows_bounds_and_says_so(visit):
     opened = visit("repeated", model)
     opened.set([first.center, 0.0, -1, -1])
     opened.page.locator("#influence-note", has_text="(nearly) repeated").wait_for()
-    trace = opened.page.locator("#influence-chart").evaluate("e => [e.data[0].base[0], e.data[0].x[0]]")
+    length, text = influences(opened)["whole"]
     ends = np.linalg.eigvalsh(sym(kept[:, : packed_size(model.dim_)].astype(float)))[:, [0, -1]]
-    bounds = model.scale_ * model.weights_ @ ends * (first.high - first.low) / 10 / first.scale
-    np.testing.assert_allclose(trace, [bounds[0], bounds[1] - bounds[0]], rtol=1e-9)
+    bounds = model.scale_ * model.weights_ @ ends / first.scale
+    told = re.search(r"slope here between \+?(\S+) and \+?(\S+) per unit", text)
+    np.testing.assert_allclose([float(told[1]), float(told[2])], bounds, rtol=1e-3)
+    rows = pd.DataFrame({"whole": [first.center, first.center + (first.high - first.low) / 10]})
+    low, high = python(model, rows.assign(**{SCRIPT: 0.0, "level": "unseen", "kind": "unseen"}))[0][:, 0]
+    assert length == pytest.approx(high - low, rel=1e-9)
 
 
 def test_colours_follow_the_readers_scheme_and_paper_shows_every_curve(visit):
@@ -283,6 +349,14 @@ def test_nothing_sticks_out_of_a_phone(visit):
     opened = visit("multiclass", viewport={"width": 390, "height": 800}, color_scheme="dark")
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
     assert opened.page.locator("#controls").evaluate("e => e.scrollWidth <= e.clientWidth")
+    tables = opened.page.locator(".scroll")
+    assert tables.count() == 2
+    assert tables.evaluate_all("all => all.every((e) => e.scrollWidth <= e.clientWidth)")
+    row = opened.page.locator("#certificate tbody tr").first
+    heads = row.locator("td, th").evaluate_all("all => all.map((e) => [e.dataset.head, e.getBoundingClientRect()])")
+    assert [head for head, _ in heads][3:] == ["number", "rounding margin", "how it was checked"]
+    assert all(box["left"] >= 0 and box["right"] <= 390 for _, box in heads)
+    assert [box["top"] for _, box in heads] == sorted({box["top"] for _, box in heads})
 
 
 def test_a_wide_sparse_model_of_many_columns_opens_and_can_be_filtered(visit):

@@ -67,6 +67,7 @@ class App {
     on("to", "input", () => this.readRange());
     on("member", "change", () => this.draw());
     on("all", "change", () => this.draw());
+    on("slopes", "toggle", () => this.draw());
     on("same-scale", "change", ({ checked }) => { this.sameScale = checked; this.effects.changed(); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     addEventListener("resize", () => { this.resized ??= requestAnimationFrame(() => { this.resized = null; this.redraw(); }); });
@@ -132,10 +133,9 @@ class App {
 
   draw() {
     const began = performance.now();
-    const output = this.output(), score = this.scores[output.place];
+    const output = this.output();
     const point = this.bounds.point(output, this.row);
-    const ranges = this.bounds.influences(output, this.row, point, score);
-    this.drawInfluences(ranges);
+    this.drawInfluences(this.bounds.influences(output, this.row, point));
     this.words.outputs(this.scores);
     const member = Number(Dom.byId("member").value);
     Charts.spectrum(Dom.byId("spectrum-chart"), point[member].values, output.index);
@@ -144,12 +144,13 @@ class App {
     this.lastDrawMs = performance.now() - began;
   }
 
-  drawInfluences(ranges) {
-    const size = ([low, high]) => Math.max(Math.abs(low), Math.abs(high));
-    const order = [...ranges.keys()].sort((i, j) => size(ranges[j]) - size(ranges[i]));
+  drawInfluences(found) {
+    const order = [...found.keys()].sort((i, j) => Math.abs(found[j].change) - Math.abs(found[i].change));
     const shown = Dom.byId("all").checked ? order : order.slice(0, App.MOST_BARS);
     const names = shown.map((i) => this.model.columns[i].name);
-    Charts.bars(Dom.byId("influence-chart"), names, shown.map((i) => ranges[i]), `influence on the ${this.words.unit()}`);
+    const texts = shown.map((i) => this.words.influence(found[i]));
+    Charts.bars(Dom.byId("influence-chart"), names, shown.map((i) => found[i].change), texts, `change of the ${this.words.unit()}`);
+    if (Dom.byId("slopes").open) Tables.slopes(names, shown.map((i) => found[i]));
   }
 
   // ---- paper --------------------------------------------------------------------------------------------------

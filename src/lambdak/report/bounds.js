@@ -116,17 +116,36 @@ class Bounds {
     });
   }
 
-  // [low, high] of the influence of every column; both are equal where the eigenvalue has a derivative.
-  influences(output, row, point, score) {
+  // What every column does at a row: how the score changes, and [low, high] of its slope, null where there is none.
+  influences(output, row, point) {
+    const bases = point.map((_, m) => this.model.matrix(output.family, m, row));
     return this.model.columns.map((column, i) => {
       if (column.kind === "category" || row[i] === null) {
         const usual = column.kind === "category" ? -1 : column.median;
-        const difference = score - this.model.along(output, row, i, [usual])[0];
-        return [difference, difference];
+        return { change: -this.moved(output, bases, point, column, row[i], usual), slope: null };
       }
-      const slope = this.slope(column, row[i]);
-      return this.slopeRange(output, slope, point).map((end) => (end * (column.high - column.low)) / 10);
+      const { cell, sign } = this.tenth(column, row[i]);
+      const change = sign * this.moved(output, bases, point, column, row[i], cell);
+      return { change, slope: this.slopeRange(output, this.slope(column, row[i]), point) };
     });
+  }
+
+  // The exact change of the score when a cell of the row becomes another one.
+  moved({ family, index }, bases, point, column, from, to) {
+    const { model } = this;
+    const back = model.slots(column, from).map(([id, weight]) => [id, -weight]), slots = [...back, ...model.slots(column, to)];
+    if (column.kind !== "category" && from !== null && model.inside(column, from) === model.inside(column, to)) return 0;
+    const moves = bases.map((base, m) => {
+      const values = Eigen.values(model.add(base.slice(), family.block, m, slots), model.dim);
+      return values[index] - point[m].values[index];
+    });
+    return model.mean(moves);
+  }
+
+  // The cell a tenth of the training range above x and the sign of the step; below x if there is no room above.
+  tenth({ low, high }, x) {
+    const step = (high - low) / 10;
+    return x + step * (1 - 1e-9) <= high ? { cell: x + step, sign: 1 } : { cell: x - step, sign: -1 };
   }
 
   // dA/dx as design columns and weights; nothing where a column is constant.
@@ -139,6 +158,7 @@ class Bounds {
     return [[column.start + j, -rate], [column.start + j + 1, rate]];
   }
 
+  // [low, high] of ∂score/∂x; both are equal where the eigenvalue has a derivative.
   slopeRange(output, slots, point) {
     const { model } = this;
     if (!slots.length) return [0, 0];

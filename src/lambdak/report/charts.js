@@ -34,29 +34,25 @@ const Charts = (() => {
 
   const room = (element, longest) => Math.min(Math.max(60, 9 + 7.2 * longest), 0.42 * (element.clientWidth || 400));
 
-  // Horizontal bars [low, high] from the first name at the top to the last; points where both ends are equal.
-  function bars(element, names, ranges, title, extra = {}) {
+  // Horizontal bars from the first name at the top to the last, with a text for each.
+  function bars(element, names, values, texts, title, extra = {}) {
     const c = colours();
-    const texts = names.map((name) => Dom.label(name, 22));
     const longest = Math.max(...names.map((name) => Dom.short(name, 22).length));
     const trace = {
       type: "bar",
       orientation: "h",
       y: names.map((_, i) => i),
-      base: ranges.map(([low, high]) => (low === high ? 0 : low)),
-      x: ranges.map(([low, high]) => (low === high ? high : high - low)),
-      marker: { color: ranges.map(([low, high]) => (low < high ? c.soft : high < 0 ? c.mark : c.accent)) },
-      hovertext: names.map((name, i) => `${Dom.plain(name)}: ${range(ranges[i])}`),
+      x: values,
+      marker: { color: values.map((value) => (value < 0 ? c.mark : c.accent)) },
+      hovertext: names.map((name, i) => `${Dom.plain(name)}: ${Dom.plain(texts[i])}`),
       hoverinfo: "text",
     };
-    const y = axis(c, { autorange: "reversed", tickvals: trace.y, ticktext: texts, showgrid: false, zeroline: false });
+    const y = axis(c, { autorange: "reversed", tickvals: trace.y, ticktext: names.map((name) => Dom.label(name, 22)), showgrid: false, zeroline: false });
     const margin = { l: room(element, longest), r: 16, t: 4, b: 40 };
     const x = axis(c, { title: { text: Dom.plain(title), font: { size: 12 } }, zerolinewidth: 2, nticks: element.clientWidth < 420 ? 4 : 6, tickangle: 0, ...extra });
-    element.setAttribute("aria-label", names.map((name, i) => `${name}: ${range(ranges[i])}`).join("; "));
+    element.setAttribute("aria-label", names.map((name, i) => `${name}: ${texts[i]}`).join("; "));
     draw(element, [trace], layout(c, 60 + 22 * names.length, { xaxis: x, yaxis: y, margin, bargap: 0.3 }));
   }
-
-  const range = ([low, high]) => (low === high ? Dom.signed(low) : `between ${Dom.signed(low)} and ${Dom.signed(high)}`);
 
   // Quantiles as a fan on one line; the axis only ever widens, so that movement is seen.
   function fan(element, names, values, title, span) {

@@ -26,7 +26,7 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict
     """Example rows in the page's coordinates, with their targets, and a summary of every column."""
     some = X[:1] if issparse(X) else X
     encoder.transform(some)  # says what is wrong with a table that does not fit the model
-    rows = X.shape[0] if issparse(X) else read_table(X).shape[0]
+    rows = row_count(X)
     chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST_EXAMPLES)).astype(int))
     read = _reader(encoder, X)
     cells = _reader(encoder, X.tocsr()[chosen].toarray()) if issparse(X) else read
@@ -35,10 +35,15 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict
     values = [page_cells(column, cells(i))[picked] for i, column in enumerate(columns)]
     examples = [{"row": row, "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())]
     if target is not None:
-        for example in examples:
-            example["target"] = shown(target[example["row"]].tolist())
+        for example, label in zip(examples, target[chosen].tolist(), strict=True):
+            example["target"] = shown(label)
     summary = [_summary(column, read(i)) for i, column in enumerate(columns[:_MOST_SUMMARIES])]
     return {"rows": rows, "examples": examples, "summary": summary}
+
+
+def row_count(X: Any) -> int:
+    """Rows of a table."""
+    return int(X.shape[0]) if issparse(X) else int(read_table(X).shape[0])
 
 
 def _reader(encoder: TableEncoder, X: Any) -> Reader:

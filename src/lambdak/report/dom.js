@@ -47,7 +47,8 @@ const Dom = (() => {
   }
 
   const signed = (x, digits = 4) => (x > 0 ? "+" : "") + number(x, digits);
+  const range = ([low, high]) => (low === high ? signed(low) : `between ${signed(low)} and ${signed(high)}`);
   const percent = (x) => number(100 * x, 3) + " %";
 
-  return { byId, make, fill, plain, short, label, number, ends, signed, percent };
+  return { byId, make, fill, plain, short, label, number, ends, signed, range, percent };
 })();

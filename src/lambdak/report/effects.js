@@ -15,9 +15,9 @@ class Effects {
   }
 
   card(i) {
-    const { name, strength } = this.model.columns[i];
+    const { name } = this.model.columns[i];
     const chart = Dom.make("div", { class: "chart" });
-    const note = Dom.make("p", { class: "note" }, `can move ${this.state.words.owner()} by at most ${Dom.number(strength, 4)}`);
+    const note = Dom.make("p", { class: "note" }, this.state.words.most(this.model.columns[i]));
     const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, name), note, chart);
     this.cards.set(i, chart);
     this.observer.observe(card);

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.columns import OTHER, Column
+from lambdak.measures import measures
 from lambdak.readout import Readout, readouts, shown
-from lambdak.report.data import describe
-from lambdak.report.metrics import metrics
+from lambdak.report.data import describe, row_count
 from lambdak.rows import target_rows
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
@@ -26,9 +26,11 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
     """All that the page needs."""
     if X is None and y is not None:
         raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
+    if X is not None and not row_count(X):
+        raise ValueError("X must have at least one row; got none: leave X and y out for a report without data")
     outputs = readouts(model)
     blocks, families = _families(model, outputs)
-    measured = None if y is None else metrics(model, X, y)
+    measured = None if y is None else [own._asdict() for own in measures(model, X, y)]
     strengths = model.feature_strengths_.tolist()
     return {
         "about": _about(model, y),

@@ -3,9 +3,18 @@
 const Tables = (() => {
   const { make, fill, byId, number, percent } = Dom;
 
+  // A table that a narrow screen shows as a stack of cells, each below its head; the roles keep it a table to a reader.
   function table(name, heads, rows) {
-    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
-    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+    const head = make("tr", { role: "row" }, ...heads.map((text) => make("th", { scope: "col", role: "columnheader" }, text)));
+    for (const row of rows) {
+      row.setAttribute("role", "row");
+      [...row.cells].forEach((cell, i) => {
+        cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+        cell.setAttribute("data-head", heads[i]);
+      });
+    }
+    const parts = [make("thead", { role: "rowgroup" }, head), make("tbody", { role: "rowgroup" }, ...rows)];
+    return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, make("table", { role: "table" }, ...parts));
   }
 
   const first = (text) => make("th", { scope: "row", title: text }, Dom.short(text, 60));
@@ -83,18 +92,27 @@ const Tables = (() => {
     return [make("h3", {}, "How well it does"), make("p", { class: "note" }, caveat), table("Measures", ["measure", "value", "meaning"], lines)];
   }
 
+  // Changes and slopes of the columns at the present row.
+  function slopes(names, found) {
+    const rows = found.map(({ change, slope }, i) =>
+      make("tr", {}, first(names[i]), value(Dom.signed(change)), value(slope ? Dom.range(slope) : "–"))
+    );
+    fill(byId("slopes-body"), table("Slopes", ["column", "change", "slope per unit"], rows));
+  }
+
   const WORDS = [
     ["Score", "What the model computes. It is the prediction itself, or its logarithm (for losses with a log link), or log-odds (for classes). Influences and bounds are in units of the score."],
     ["Eigenvalue, matrix, member", "Every column of the table contributes a symmetric matrix that depends on its value. The matrices are added up, and the score is read from one eigenvalue of the sum. Several such models (members) are averaged."],
-    ["Influence", "How much the score would change if this column alone moved a little, with its sign. It holds at this row."],
+    ["Influence", "How the score changes at this row when this column alone rises by a tenth of its training range, with its sign; where there is no room above, when it falls, with the sign turned. For a level or a missing value: the score minus that with the average level or the median."],
+    ["Slope", "How fast the score changes with a column at this very row, per unit of the column; at a knot, where two pieces meet, to its right. A steep piece may be short: the slope tells nothing about values further away."],
     ["Proven", "True for every value in the stated range, by a property of eigenvalues (Weyl's inequality), not by trying values out. Rounding errors are allowed for."],
-    ["Band", "Nothing that the other columns do can let this column move the score out of its band, seen from where the row is now."],
-    ["Gap", "Distance of the eigenvalue that is read to its nearest neighbour. Where it is zero, single influences have no definite sign, and bounds are shown instead."],
+    ["Band", "Over the range that is drawn, nothing that the other columns do can let this column move the score out of its band, seen from where the row is now."],
+    ["Gap", "Distance of the eigenvalue that is read to its nearest neighbour. Where it is zero, a slope is not one number, and proven bounds on it are told instead."],
   ];
 
   function glossary() {
     fill(byId("glossary"), ...WORDS.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
   }
 
-  return { about, certificate, data, glossary };
+  return { about, certificate, data, slopes, glossary };
 })();

@@ -60,7 +60,7 @@ class Words {
     const seen = this.model.predictions(scores);
     if (this.about.classes.length) {
       const chances = this.chances(seen);
-      Charts.bars(element, this.about.classes, chances.map((p) => [p, p]), "probability", { range: [0, 1] });
+      Charts.bars(element, this.about.classes, chances, chances.map(Dom.percent), "probability", { range: [0, 1] });
     } else if (seen.length > 1) {
       this.span = [Math.min(this.span[0], seen[0]), Math.max(this.span[1], seen.at(-1))];
       const room = 0.05 * (this.span[1] - this.span[0]) || 1;
@@ -70,12 +70,18 @@ class Words {
 
   influences(point) {
     const base =
-      `For a number: what a tenth of its training range would add to the ${this.unit()} at the present slope. ` +
+      `For a number: how the ${this.unit()} changes when it rises by a tenth of its training range from here; ` +
+      `with no room above, when it falls, the sign turned. ` +
       `For a level, or a missing value: the ${this.unit()} here minus that with the average level, or the median.`;
     const repeated = point.filter((member) => member.repeated).length;
     return repeated
-      ? base + ` Here the eigenvalue of ${repeated} of ${point.length} members is (nearly) repeated: no single slope exists, so grey bars show proven bounds.`
+      ? base + ` Here the eigenvalue of ${repeated} of ${point.length} members is (nearly) repeated: no single slope exists, so proven bounds on it are told instead.`
       : base;
+  }
+
+  // One bar: the change, and the slope at this very place.
+  influence({ change, slope }) {
+    return Dom.signed(change) + (slope ? `; slope here ${Dom.range(slope)} per unit` : "");
   }
 
   gap({ gap, repeated }, output) {
@@ -100,8 +106,11 @@ class Words {
     return this.model.link === "identity" ? "prediction" : "score";
   }
 
-  owner() {
-    return (this.model.outputs.length > 1 ? "any " : "the ") + this.unit();
+  // What is said of a column's bound: one that is not clamped goes on beyond the range that training has seen.
+  most({ strength, kind, clamp }) {
+    const where = kind === "category" || clamp ? "" : " within the training range";
+    const owner = (this.model.outputs.length > 1 ? "any " : "the ") + this.unit();
+    return `can move ${owner} by at most ${Dom.number(strength, 4)}${where}`;
   }
 
   example({ row, target }) {
