@@ -215,6 +215,33 @@ def test_at_a_knot_the_influence_is_the_slope_to_the_right_and_at_the_last_to_th
     assert max(jumps) > 0.01
 
 
+def test_at_a_knot_no_slope_to_either_side_exceeds_the_bound():
+    model = fitted("regressor")
+    i, column = next((i, column) for i, column in enumerate(model.encoder_.columns) if column.n_ramps > 2)
+    rows = X.head(len(column.knots)).copy()
+    rows[column.name] = column.knots[: len(rows)]
+    local, step = model.explain_local(rows), 1e-7 * (column.high - column.low)
+    for side in (-step, step):
+        moved = rows.copy()
+        moved[column.name] = np.clip(rows[column.name] + side, column.low, column.high)
+        slopes = (model.explain_local(moved).score - local.score) / side
+        assert (np.abs(slopes) <= local.influence_bound[:, i] * (1 + 1e-4) + 1e-4).all()
+    assert (local.influence_bound[:, i] > np.abs(local.influence[:, i]) * 1.01).any()  # somewhere the left is steeper
+
+
+def test_words_tell_the_units_of_the_score():
+    assert "(log-odds)" in fitted("binary").explain_local(X.head(1)).why()
+    assert "Score (" not in fitted("regressor").explain_local(X.head(1)).why()
+
+
+@pytest.mark.parametrize("between", [("a", "b"), 5, (1.0,), (2.0, 1.0), (0.0, np.inf), "age"])
+def test_what_is_not_a_range_is_refused(between):
+    model = fitted("regressor")
+    name = next(column.name for column in model.encoder_.columns if column.n_ramps)
+    with pytest.raises(ValueError, match="between must hold two numbers"):
+        model.explain_local(X.head(1)).what_if(name, between)
+
+
 def test_outside_of_a_clamped_range_nothing_moves():
     column = fitted("free").encoder_.columns[0]
     for kind, moves in (("free", False), ("convex", True)):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from fitted_models import (
     score_by_hand,
     symmetric,
 )
-from lambdak import reach
+from lambdak import SpectralRegressor, reach
 from lambdak.caps import extreme_cells
 from lambdak.columns import OTHER, Column
 from lambdak.reach import any_change, bends, box, cell_names, cell_rows, increments, nearby, per_unit, weyl
@@ -89,6 +90,15 @@ def test_the_cells_between_which_a_bound_is_attained_are_named():
         first, second = (names[name] for name in found.cells)
         assert norm_of(model, i, second - first) == pytest.approx(found.bound)
     assert cell_names(model.encoder_.columns[2]) == ["north", "south", "missing", "other"]
+
+
+def test_a_level_that_was_never_seen_counts_even_if_levels_are_not_centred():
+    rows = pd.DataFrame({"colour": ["red", "blue"] * 30, "x": np.linspace(0, 1, 60)})
+    model = SpectralRegressor(effort="fast", max_iter=1, random_state=0).fit(rows, rows["x"])
+    model.coef_[:, model.encoder_.columns[0].start : model.encoder_.columns[0].stop, 0] += 100.0
+    known, unseen = (model.explain_local(rows.head(1).assign(colour=colour)).score for colour in ("red", "green"))
+    assert 1.0 < abs(unseen - known) <= model.feature_strengths_[0]
+    assert any_change(readouts(model)[0], 0).cells[1] == "an unseen level"
 
 
 def test_changes_to_missing_can_be_left_out():

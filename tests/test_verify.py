@@ -11,6 +11,7 @@ import pytest
 from fitted_models import BROKEN, CAP, KINDS, X, broken, by_hand, fitted, rows_of
 from lambdak import verify as module
 from lambdak.certify import certify
+from lambdak.reach import all_cells
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def check(found, kind, subject=None):
     return one
 
 
-@pytest.mark.parametrize("fault", BROKEN)
+# A model whose eigenvalues are asked for out of order does not predict at all.
+@pytest.mark.parametrize("fault", sorted(set(BROKEN) - {"eigenvalues out of order"}))
 def test_a_planted_violation_is_found(fault, believed):
     model, kind, subject = broken(fault)
     found = check(model.verify(X, n=2000), kind, subject)
@@ -48,7 +50,8 @@ def test_honest_models_have_no_counterexample(kind):
     assert [(each.kind, each.subject) for each in found.checks] == held
     for each in found.checks:
         assert each.tried >= 400
-        assert -1e-9 <= each.margin < np.inf
+        rounding = 1e-9 if model.coef_.dtype == np.float64 else 1e-5  # predictions are as exact as the coefficients
+        assert -rounding <= each.margin < np.inf
         assert each.violations == 0
 
 
@@ -108,30 +111,44 @@ def test_the_search_is_reproducible():
     assert model.verify(X, n=300, random_state=3) != model.verify(X, n=300, random_state=4)
 
 
+def search_of(model):
+    design = model.encoder_.transform(X, model.coef_.dtype)
+    return module._Search(model, module.readouts(model), design, 10, np.random.default_rng(0))
+
+
 def test_random_rows_mix_the_cells_of_different_rows():
     model = fitted("linear")
-    Z = model.encoder_.transform(X, np.float64).to_sparse(model.encoder_.n_design)
-    search = module._Search(module.readouts(model), Z, 10, np.random.default_rng(0), False)
-    whole = {tuple(row) for row in Z.toarray()}
-    rows = search.rows(40)
+    search = search_of(model)
+    width = model.encoder_.n_design
+    Z, rows = (design.to_sparse(width).toarray() for design in (search.design, search.rows(40)))
+    whole = {tuple(row) for row in Z}
     assert all(tuple(row) in whole for row in rows[1::2])
     assert not all(tuple(row) in whole for row in rows[::2])
     for column in model.encoder_.columns:
         own = slice(column.start, column.stop)
-        assert {tuple(row) for row in rows[:, own]} <= {tuple(row) for row in Z.toarray()[:, own]}
+        assert {tuple(row) for row in rows[:, own]} <= {tuple(row) for row in Z[:, own]}
+
+
+def test_other_cells_are_put_in_their_place():
+    search = search_of(fitted("regressor"))
+    rows, width = search.rows(5), fitted("regressor").encoder_.n_design
+    for i, column in enumerate(search.outputs[0].columns):
+        cells = np.vstack([all_cells(column)[0][:4], np.zeros(column.stop - column.start)])[:5]
+        cells = np.resize(cells, (5, cells.shape[1]))
+        expected = rows.to_sparse(width).toarray()
+        expected[:, column.start : column.stop] = cells
+        np.testing.assert_allclose(search.put(rows, i, cells).to_sparse(width).toarray(), expected)
 
 
 def test_columns_that_go_on_straight_are_searched_beyond_their_range():
-    model = fitted("convex")
-    Z = model.encoder_.transform(X, np.float64).to_sparse(model.encoder_.n_design)
-    search = module._Search(module.readouts(model), Z, 10, np.random.default_rng(0), False)
-    column = model.encoder_.columns[0]
+    search = search_of(fitted("convex"))
+    column = search.outputs[0].columns[0]
     assert search.numbers(column, 1000).max() > column.high
     assert search.numbers(replace(column, clamp=True), 1000).max() <= column.high
 
 
 def test_n_is_split_into_blocks_without_loss(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK_FLOATS", 700)
+    monkeypatch.setattr(module, "_BLOCK", 7)
     found = fitted("quantiles").verify(X, n=101)
     assert check(found, "quantiles").tried == 2 * 101
 

@@ -107,8 +107,8 @@ class Column:
             ids[gaps] = self.missing
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
-    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray) -> None:
-        """Fill with dA/dx instead of A(x): at a knot the slope to its right, at the last one that to its left.
+    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
+        """Fill with dA/dx instead of A(x): at a knot the slope to its right, or ``leftwards``, if there are two.
 
         There is none where A is constant or a cell is missing. In the place of a category's slope stands its level.
         """
@@ -120,6 +120,9 @@ class Column:
         moves = inside if self.clamp else ~np.isnan(x)
         if self.n_ramps:
             piece = np.where(moves, ids[:, 0] - self.start, 0)
+            if leftwards:
+                piece = np.maximum(piece - (moves & (x == self.knots[piece])), 0)
+                ids[moves] = self.start + piece[moves, None] + np.arange(2)
             steep = moves / np.diff(self.knots)[piece]
             weights[:, 0], weights[:, 1] = -steep, steep
         else:

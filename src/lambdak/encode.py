@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -235,12 +236,13 @@ class TableEncoder:
             X = csr.toarray()
         return self._design(read_table(X), kind, Column.write_)
 
-    def slopes(self, X: object) -> Design:
+    def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
 
-        A category has none: in its place stands its level.
+        At a knot it is that to the right, or ``leftwards``. A category has none: in its place stands its level.
         """
-        return self._design(read_table(X), np.dtype(np.float64), Column.write_slopes_)
+        write_ = partial(Column.write_slopes_, leftwards=leftwards)
+        return self._design(read_table(X), np.dtype(np.float64), write_)
 
     def _design(self, table: Table, kind: np.dtype[np.floating], write_: Callable[..., None]) -> Design:
         places = self.places(table)

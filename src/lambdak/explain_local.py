@@ -20,6 +20,7 @@ from lambdak.variational import Game
 from lambdak.whatif import WhatIf
 
 _TOLD = 4  # columns that words go into
+_UNITS = {"identity": "", "log": " (logarithm)", "logit": " (log-odds)", "softmax": " (log-share)"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,8 @@ class LocalExplanation:
         ∂score/∂column, to the right at a knot and to the left at the last one; for a category, its level against the
         average level, to first order. NaN where the eigenvalue is repeated.
     influence_bound : array of shape (rows, columns)
-        No slope is larger than this, in either direction; for a single member it is the size of the influence.
+        No slope is larger than this, to the right or to the left, up or down. For a single member it is the size of
+        the influence, except at a knot, where the two slopes differ.
     attribution : array of shape (rows, columns)
         Shares of score − baseline_score, which they add up to.
     """
@@ -64,6 +66,11 @@ class LocalExplanation:
     influence_bound: Float64Array
     attribution: Float64Array
     _source: RowWork = field(repr=False)
+
+    @property
+    def link(self) -> str:
+        """How predictions come from scores: "identity", "log", "logit" or "softmax"."""
+        return self._source.outputs[0].link
 
     def __len__(self) -> int:
         return len(self.score)
@@ -145,7 +152,7 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
     of = "" if local.output[row] == "prediction" else f" of {local.output[row]}"
     lines = [
         f"The prediction{of} is {prediction:.4g}; that of the baseline is {usual:.4g}.",
-        f"Score {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
+        f"Score{_UNITS[local.link]} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
     ]
     order = np.argsort(-np.abs(local.attribution[row]))
     for i in order[:_TOLD]:
@@ -158,9 +165,9 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
     words = _range_words(what_if, local.kinds[order[0]] == "category")
     lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
     if local.repeated[row]:
-        lines.append("The eigenvalue is repeated here: the score has a kink, so slopes have bounds but no sign.")
+        lines.append("The eigenvalue is repeated here: the score may have a kink, so slopes have bounds but no sign.")
     else:
-        lines.append(f"The eigenvalue is simple (gap {local.gap[row]:.3g}): the slopes hold around this row.")
+        lines.append(f"The eigenvalue is simple (gap {local.gap[row]:.3g}), so slopes have a sign: to the next knot.")
     return lines
 
 

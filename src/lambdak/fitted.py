@@ -49,17 +49,20 @@ class FittedModel(BaseEstimator):
         check_is_fitted(self, "coef_")
         with threads(self.n_jobs):
             design = self.encoder_.transform(X, self.coef_.dtype)
-            shift = optional_rows(offset, len(design), "offset")
-            parts = []
-            for start in range(0, max(len(design), 1), _PREDICT_ROWS):
-                rows = slice(start, start + _PREDICT_ROWS)
-                some = Design(design.ids[rows], design.weights[rows])
-                part = None if shift is None else shift[rows]
-                y = np.zeros(len(some))
-                task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
-                task = self._leveled(task) if self.levels_ else task
-                values = evaluate(self.coef_, self.dim_, self.indices_, task.design)
-                parts.append(np.tensordot(self.weights_, task.raw(values.astype(np.float64), slice(None)), 1))
+            return self._scores(design, optional_rows(offset, len(design), "offset"))
+
+    def _scores(self, design: Design, shift: FloatArray | None = None) -> FloatArray:
+        """Raw scores of design rows, as predictions use them, (rows[, outputs])."""
+        parts = []
+        for start in range(0, max(len(design), 1), _PREDICT_ROWS):
+            rows = slice(start, start + _PREDICT_ROWS)
+            some = design.take(rows)
+            part = None if shift is None else shift[rows]
+            y = np.zeros(len(some))
+            task = Task(some, y, None, part, self.loss_, self.start_, self.scale_, self.indices_, self.neurons_)
+            task = self._leveled(task) if self.levels_ else task
+            values = evaluate(self.coef_, self.dim_, self.indices_, task.design)
+            parts.append(np.tensordot(self.weights_, task.raw(values.astype(np.float64), slice(None)), 1))
         raw = np.concatenate(parts)
         return raw.reshape(-1, len(self.levels_)) if self.levels_ else raw
 

@@ -38,14 +38,15 @@ class RowWork:
     outputs: tuple[Readout, ...]
     chosen: NDArray[np.intp]  # output of each row
     design: Design
-    slopes: Design
+    slopes: Design  # to the right at a knot
+    left_slopes: Design
     baseline: Design  # one row for each
 
     @classmethod
     def read(cls, model: FittedModel, X: Any, baseline: Any, output: int | None) -> RowWork:
         """Rows of a table and their baselines, as in :func:`lambdak.explain_local.explain_local`."""
         outputs, encoder = readouts(model), model.encoder_
-        design, slopes = encoder.transform(X, np.float64), encoder.slopes(X)
+        design = encoder.transform(X, np.float64)
         rows = len(design)
         base = typical_row(outputs[0]) if baseline is None else encoder.transform(dense_rows(baseline), np.float64)
         if len(base) not in (1, rows):
@@ -57,12 +58,12 @@ class RowWork:
             chosen = all_scores(outputs, design).argmax(axis=1)
         else:
             chosen = np.full(rows, len(outputs) // 2)
-        return cls(X, outputs, chosen, design, slopes, base)
+        return cls(X, outputs, chosen, design, encoder.slopes(X), encoder.slopes(X, leftwards=True), base)
 
     def take(self, rows: Sequence[int]) -> RowWork:
         """Some of the rows."""
         index = np.asarray(rows)
-        parts = (part.take(index) for part in (self.design, self.slopes, self.baseline))
+        parts = (part.take(index) for part in (self.design, self.slopes, self.left_slopes, self.baseline))
         return RowWork(None, self.outputs, self.chosen[index], *parts)
 
     def explain(self) -> dict[str, Any]:
@@ -85,7 +86,7 @@ class RowWork:
     def _explain_rows(self, output: Readout, rows: NDArray[np.intp]) -> dict[str, Any]:
         design, base = self.design.take(rows), self.baseline.take(rows)
         packed, first = output.packed(design), output.packed(base)
-        here = local_slopes(output, packed, self.slopes.take(rows))
+        here = local_slopes(output, packed, self.slopes.take(rows), self.left_slopes.take(rows))
         width = packed.shape[-1]
         mean = mean_outer(first.reshape(-1, width), (packed - first).reshape(-1, width), output.index, _PATH_TOL)
         weight = (output.scale * output.weights)[:, None, None] * mean.reshape(packed.shape)
@@ -137,17 +138,19 @@ class Slopes(NamedTuple):
     influence_bound: Float64Array
 
 
-def local_slopes(output: Readout, packed: Float64Array, slopes: Design) -> Slopes:
-    """Slopes of rows with matrices ``packed`` (members, rows, D), from the derivative of their design."""
+def local_slopes(output: Readout, packed: Float64Array, slopes: Design, left_slopes: Design) -> Slopes:
+    """Slopes of rows with matrices ``packed`` (members, rows, D), from the derivatives of their design."""
     spectrum, basis = eigenpair(packed, output.dim, range(output.dim))
     values, vectors = np.asarray(spectrum, np.float64), np.asarray(basis, np.float64)
     same = repeated(values, output.index, REPEATED_TOL)
     kinks = (same.sum(axis=-1) > 1).any(axis=0)
     outer = eigenvalue_vjp(np.ascontiguousarray(vectors[..., output.index, :]), np.ones(values.shape[:-1]))
-    pulls = active_values(output, (output.scale * output.weights)[:, None, None] * outer, slopes)
-    influence, bound = pulls.sum(axis=0), np.abs(pulls).sum(axis=0)
+    weight = (output.scale * output.weights)[:, None, None] * outer
+    right, left = (active_values(output, weight, some) for some in (slopes, left_slopes))
+    influence, bound = right.sum(axis=0), np.maximum(np.abs(right).sum(axis=0), np.abs(left).sum(axis=0))
     for row in np.flatnonzero(kinks):
-        bound[row] = _eigenspace_bound(output, slopes.take([int(row)]), vectors[:, row], same[:, row])
+        sides = (some.take([int(row)]) for some in (slopes, left_slopes))
+        bound[row] = np.max([_eigenspace_bound(output, side, vectors[:, row], same[:, row]) for side in sides], axis=0)
         influence[row] = np.nan
     score = output.start + output.over_members(values[..., output.index])
     gap = output.scale * _neighbour(values, output.index).min(axis=0)
@@ -181,12 +184,15 @@ def check_range(column: Column, between: Sequence[Any] | None) -> Sequence[Any]:
     """The two ends of a range of numbers, or known levels; by default all of them, and OTHER for those never seen."""
     if column.kind == "category":
         known = dict.fromkeys([*column.levels, OTHER])
-        levels = list(known if between is None else between)
+        levels = [between] if isinstance(between, str) else list(known if between is None else between)
         unknown = [level for level in levels if level not in known]
         if unknown or not levels:
             raise ValueError(f"between must hold levels of {column.name!r}, {list(column.levels)}; got {unknown}")
         return levels
-    ends = (column.low, column.high) if between is None else tuple(between)
+    try:
+        ends = (column.low, column.high) if between is None else tuple(map(float, between))
+    except (TypeError, ValueError):
+        ends = ()
     if len(ends) != 2 or not np.isfinite(np.asarray(ends, float)).all() or ends[0] > ends[1]:
         raise ValueError(f"between must hold two numbers, the smaller first, for {column.name!r}; got {between!r}")
     return ends

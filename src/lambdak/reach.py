@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak.caps import extreme_cells
-from lambdak.columns import Column
+from lambdak.columns import OTHER, Column
 from lambdak.packing import packed_size
 from lambdak.readout import Readout, shown
 from lambdak.spectrum import Float64Array, extremes, spectral_norm
@@ -42,10 +42,18 @@ def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
     return readout.over_members(spectral_norm(moves @ readout.column(i)))
 
 
+def all_cells(column: Column) -> tuple[Float64Array, list[str]]:
+    """(cells, p) and their names: the extreme cells, and for a category the unseen level, if it is not pooled."""
+    cells, names = extreme_cells(column), cell_names(column)
+    if column.kind == "category" and OTHER not in column.levels:
+        return np.vstack([cells, np.zeros(cells.shape[1])]), [*names, "an unseen level"]
+    return cells, names
+
+
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     """The bound on any change of column i; ``present_only`` leaves out changes from and to "missing"."""
     column = readout.columns[i]
-    cells, names = extreme_cells(column), cell_names(column)
+    cells, names = all_cells(column)
     if present_only and column.missing >= 0:
         kept = np.arange(len(cells)) != cells[:, column.missing - column.start].argmax()
         cells, names = cells[kept], [name for name, keep in zip(names, kept, strict=True) if keep]
@@ -128,7 +136,7 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
 def nearby(column: Column, tolerance: float | None) -> Float64Array:
     """(moves, p): differences A(b) − A(a) with |b − a| ≤ tolerance whose convex hull, with −1 times them, has all."""
     if tolerance is None:
-        cells = extreme_cells(column)
+        cells, _ = all_cells(column)
         first, second = np.triu_indices(len(cells), 1)
         return np.asarray(cells[second] - cells[first])
     if column.kind == "linear":
