@@ -90,6 +90,13 @@ def test_higher_classes_are_what_an_ordinal_claim_is_about():
     assert "a higher class never becomes less likely" in found.statement
 
 
+def test_a_claim_about_two_classes_names_the_one_whose_probability_it_is():
+    certificate = fitted("binary").certify()
+    statement = claim(certificate, "monotone", "income").statement
+    assert statement == "the probability of 'yes' never falls as income rises"
+    assert claim(certificate, "monotone", "age").statement.startswith("the probability of 'yes' never ")
+
+
 def test_several_classes_have_no_monotone_claim():
     assert "monotone" not in kinds_of(fitted("multiclass").certify())
 
@@ -158,6 +165,7 @@ def test_a_straight_model_is_convex_and_concave():
     assert not claim(certificate, "concave").asked
     assert "columns are linear" in claim(certificate, "concave").how
     assert claim(certificate, "concave").value is None
+    assert claim(certificate, "concave").how.startswith("it is the only eigenvalue; ")
 
 
 def test_a_model_without_a_shape_says_why():
@@ -166,6 +174,8 @@ def test_a_model_without_a_shape_says_why():
     assert not free.asked
     assert "needs the last of 5 eigenvalues, this is number 3" in free.how
     assert "clamped at the ends of the training range" in free.how
+    ordered = claim(fitted("ordinal").certify(), "convex")
+    assert "needs the last of 7 eigenvalues, this is number 3, 4, 6" in ordered.how
 
 
 # ---- influence
@@ -222,6 +232,38 @@ def test_a_cap_that_was_asked_for_is_part_of_the_claim():
     assert not age.asked
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_state_what_rounding_can_do_to_them(kind):
+    model = fitted(kind)
+    certificate = model.certify()
+    for column in model.encoder_.columns:
+        found = claim(certificate, "influence", column.name)
+        assert f"rounding margin {found.margin:.1e}" in found.how
+        cells = [*(column.knots if column.kind == "curve" else [column.low, column.high])]
+        weights = np.eye(column.stop - column.start)
+        if column.kind == "linear":
+            weights = np.vstack([*([(x - column.center) / column.scale, *weights[0, 1:]] for x in cells), weights[1:]])
+        sizes = [
+            np.linalg.norm(np.tensordot(weight, matrices(model, member)[column.start : column.stop], 1), 2)
+            for member in range(len(model.coef_))
+            for weight in weights
+        ]
+        expected = model.scale_ * 10 * model.dim_ * np.finfo(float).eps * max(sizes)
+        assert found.margin == pytest.approx(expected, rel=1e-6)
+        assert found.margin <= 1e-10
+
+
+def test_a_bound_that_missing_cells_make_is_told_from_that_of_numbers():
+    model = tampered("free")
+    column = model.encoder_.columns[1]
+    model.coef_[:, column.missing] += 10.0
+    found = claim(model.certify(), "influence", "age")
+    across = found.details["across the range"]
+    assert across < found.value / 2
+    assert f"by more; across the range {across:.4g}, if no cell is missing; per unit" in found.statement
+    assert "across the range" not in claim(model.certify(), "influence", "income").statement
+
+
 def test_many_levels_are_a_relaxation_that_says_so():
     found = claim(fitted("wide").certify(), "influence", "code")
     assert "a relaxation, as its levels are many" in found.how
@@ -229,8 +271,16 @@ def test_many_levels_are_a_relaxation_that_says_so():
 
 
 def test_columns_that_go_on_straight_are_bounded_within_the_training_range():
-    assert "within the training range" in claim(fitted("convex").certify(), "influence", "income").statement
-    assert "training range" not in claim(fitted("free").certify(), "influence", "income").statement
+    limited, free = fitted("convex").certify(), fitted("free").certify()
+    words = claim(limited, "influence", "income").statement
+    assert words.startswith("no change moves a score by more within the training range; per unit ")
+    assert "training range" not in claim(limited, "influence", "region").statement
+    assert "training range" not in claim(free, "influence", "income").statement
+    told = " ".join(str(limited).split())
+    assert (
+        'every row, seen or unseen; where a claim says "within the training range", for changes in that range.' in told
+    )
+    assert "every row, seen or unseen. " in " ".join(str(free).split())
 
 
 # ---- within
@@ -262,13 +312,13 @@ def test_the_response_of_linear_columns_is_the_worst_corner():
     expected = max(np.linalg.norm(0.5 * slopes[0] + sign * 0.25 * slopes[2], 2) for sign in (-1, 1))
     assert found.value == pytest.approx(expected)
     assert "over all 2 corners" in found.how
-    assert found.statement.endswith("x2 by 0.25, x0 by 0.5")
+    assert found.statement.endswith("x2 by 0.25, x0 by 0.5; numbers that are missing stay missing")
 
 
 def test_the_response_to_one_category_is_its_influence():
     certificate = fitted("free").certify(within={"region": "any"})
     assert claim(certificate, "response").value == pytest.approx(claim(certificate, "influence", "region").value)
-    assert "region by any swap" in claim(certificate, "response").statement
+    assert claim(certificate, "response").statement.endswith("region by any swap")
 
 
 def test_a_tolerance_of_nothing_moves_nothing():
@@ -293,6 +343,18 @@ FAULTS = {
     "a word for a number": ({"income": "any"}, "must be a number that is not negative; got 'any'"),
     "a number for a category": ({"kind": 1}, r"within\['kind'\] must be 'any', because the column is a category"),
     "nothing": ({}, "within must name at least one column, such as {'income': 1.0}"),
+    "None for a number": (
+        {"income": None},
+        r"within\['income'\] must be a number that is not negative; got None: give",
+    ),
+    "a list of sizes": ({"income": [1.0, 2.0]}, r"not negative; got \[1.0, 2.0\]: give the largest change of income"),
+    "a size as text": (
+        {"income": "1.5"},
+        "not negative; got '1.5': give the largest change of income, or leave it out",
+    ),
+    "an array": ({"income": np.ones(2)}, r"within\['income'\] must be a number that is not negative"),
+    "None for a category": ({"kind": None}, r"within\['kind'\] must be 'any', .*; got None"),
+    "an array for a category": ({"kind": np.ones(2)}, r"within\['kind'\] must be 'any'"),
 }
 
 
@@ -301,6 +363,23 @@ def test_tolerances_refuse(fault):
     within, message = FAULTS[fault]
     with pytest.raises(ValueError, match=message):
         fitted("free").certify(within=within)
+
+
+@pytest.mark.parametrize("within", [["income"], "income", ("income", 1.0), 1.0])
+def test_tolerances_must_be_a_mapping(within):
+    named = f"within must map columns to their largest change, such as .*'income': 1.0.*; got a {type(within).__name__}"
+    with pytest.raises(TypeError, match=named):
+        fitted("free").certify(within=within)
+
+
+def test_the_example_of_tolerances_fits_to_the_first_column():
+    with pytest.raises(ValueError, match=r"such as {'code': 'any'}; got an empty mapping"):
+        fitted("wide").certify(within={})
+
+
+def test_tolerances_may_be_numbers_of_numpy():
+    given, plain = (fitted("free").certify(within={"income": size}) for size in (np.float32(0.5), 0.5))
+    assert given == plain
 
 
 # ---- order of outputs
@@ -364,6 +443,43 @@ def test_it_prints_as_a_table_with_what_was_asked_first():
     assert "the prediction never falls as income" in body[0]
     assert "units of the target" in text
     assert "monotone: value is the smallest eigenvalue of all increment matrices" in text
+
+
+def test_rounding_is_printed_beside_every_value_that_has_one():
+    certificate = fitted("regressor").certify(within={"income": 1.0})
+    body = [line.split("│")[1:-1] for line in str(certificate).splitlines() if line.startswith("│")]
+    rows = [[cell.strip() for cell in row] for row in body if row[0].strip()]
+    ordered = sorted(certificate.claims, key=lambda each: (not each.asked, not each.held))
+    assert [row[3:] for row in rows] == [[f"{each.value:.4g}", f"{each.margin:.1e}"] for each in ordered]
+    assert "rounding" in str(certificate).splitlines()[2]
+    assert all(each.margin for each in ordered)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_notes_tell_how_shapes_and_responses_were_checked(kind):
+    certificate = fitted(kind).certify(
+        within={fitted(kind).encoder_.columns[-1].name: "any"} if kind == "free" else None
+    )
+    text = str(certificate)
+    assert max(map(len, text.splitlines())) <= 110
+    told = " ".join(text.split())
+    for each in certificate.claims:
+        if each.kind in ("convex", "concave", "response"):
+            assert f" Here: {each.how}." in told
+    assert ("NOT HELD means that the matrices do not prove it, not that a counterexample exists." in told) == (
+        any(not each.held for each in certificate.claims)
+    )
+
+
+def test_the_unit_of_a_change_of_slope_is_that_of_a_slope():
+    told = " ".join(str(fitted("convex").certify()).split())
+    assert 'so are values, but that of "convex" is a change of slope: score per unit of the column.' in told
+    assert "value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding." in told
+    concave = " ".join(str(fitted("concave").certify()).split())
+    assert 'that of "concave" is a change of slope' in concave
+    assert (
+        "minus the largest eigenvalue of all changes of slope, must not be negative by more than rounding." in concave
+    )
 
 
 UNITS = {"poisson": "logarithm of the prediction", "binary": "log-odds", "multiclass": "before it is normalised"}

@@ -2,119 +2,24 @@ r"""What a fitted model guarantees: every claim, how it was checked, and the num
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from io import StringIO
+from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from lambdak.caps import extreme_cells
+from lambdak.certificate import IN_RANGE, Certificate, Claim, printed
 from lambdak.columns import Column
 from lambdak.fitted import FittedModel
 from lambdak.losses import Ordinal
 from lambdak.packing import packed_size
-from lambdak.reach import any_change, bends, box, increments, per_unit
+from lambdak.reach import Reach, any_change, bends, box, increments, per_unit
 from lambdak.readout import Readout, readouts
 from lambdak.spectrum import Float64Array, extremes, rounding_tol, spectral_norm
 from lambdak.wishes import influence_caps, monotone_signs
 
-_WIDTH = 110  # of a printed certificate
-_METHODS = {
-    "monotone": "value is the smallest eigenvalue of all increment matrices, from knot to knot; it must not be "
-    "negative by more than rounding; missing cells are left aside",
-    "convex": "the last eigenvalue, and value, the smallest eigenvalue of all changes of slope, is not negative",
-    "concave": "the first eigenvalue, and value, minus the largest eigenvalue of all changes of slope, is not negative",
-    "influence": "value is the largest weighted sum of ‖A(b) − A(a)‖₂ over any two cells of the column",
-    "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it",
-    "quantiles": "value is the smallest eigenvalue of the steps from level to level",
-    "cut-points": "the eigenvalues of one matrix are in order",
-}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement about a model.
-
-    Attributes
-    ----------
-    kind : str
-        "monotone", "convex", "concave", "influence", "response", "quantiles" or "cut-points".
-    subject : str
-        The column, or the columns, it is about.
-    statement : str
-        The claim in words.
-    held, asked : bool
-        Whether it holds, and whether the model was told to keep it.
-    value : float or None
-        The number that decides: a smallest eigenvalue, or a bound, in units of the score.
-    margin : float or None
-        What rounding in float64 can do to the value.
-    how : str
-        How it was checked.
-    details : dict
-        Further numbers.
-    """
-
-    kind: str
-    subject: str
-    statement: str
-    held: bool
-    asked: bool
-    value: float | None
-    margin: float | None
-    how: str
-    details: dict[str, float | str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """All claims about one model; prints as a table."""
-
-    model: str
-    score: str
-    claims: tuple[Claim, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether everything that was asked of the model holds."""
-        return all(claim.held for claim in self.claims if claim.asked)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain data."""
-        claims = [asdict(claim) for claim in self.claims]
-        return {"model": self.model, "score": self.score, "holds": self.holds, "claims": claims}
-
-    def to_json(self) -> str:
-        """The certificate as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def __str__(self) -> str:
-        rows = []
-        for claim in sorted(self.claims, key=lambda claim: (not claim.asked, not claim.held)):
-            held = ("held" if claim.held else "NOT HELD") + (", asked" if claim.asked else "")
-            rows.append((held, claim.subject, claim.statement, "" if claim.value is None else f"{claim.value:.4g}"))
-        kinds = dict.fromkeys(claim.kind for claim in self.claims)
-        words = f"Scores and values are in units of {self.score}; all holds for every row, seen or unseen."
-        notes = [words, "How it was checked, in float64:", *(f"{kind}: {_METHODS[kind]}." for kind in kinds)]
-        return printed(f"{self.model}: what is guaranteed", ("", "about", "claim", "value"), rows, notes)
-
-
-def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """A table as text, its last columns to the right, with notes below."""
-    table = Table(title=title, title_justify="left")
-    for name in names:
-        words = name in ("", "about", "claim")
-        table.add_column(name, justify="left" if words else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    text = StringIO()
-    plain = {"markup": False, "highlight": False, "emoji": False, "color_system": None, "force_jupyter": False}
-    Console(file=text, width=_WIDTH, **plain).print(table, *notes, sep="\n")  # type: ignore[arg-type]
-    return text.getvalue()
+__all__ = ["Certificate", "Claim", "certify", "fit_setting", "printed", "rounding_margin"]
 
 
 def certify(model: FittedModel, within: Mapping[str, float | str] | None = None) -> Certificate:
@@ -171,15 +76,21 @@ def _monotone_claim(readout: Readout, i: int, asked: int, flip: int) -> Claim:
     margin = rounding_margin(readout, i)
     sign = asked or (1 if least >= -most else -1)
     value = float(least if sign > 0 else -most)
-    what = "a higher class never becomes less likely" if flip < 0 else "the prediction never falls"
-    against = "a higher class never becomes more likely" if flip < 0 else "the prediction never rises"
-    words = f"{what if sign > 0 else against} as {column.name} rises"
     return Claim(
-        "monotone", column.name, words, value >= -margin, bool(asked), value, margin,
+        "monotone", column.name, _monotone_words(readout, column, sign, flip),
+        value >= -margin, bool(asked), value, margin,
         f"smallest eigenvalue of {'' if sign > 0 else 'minus '}{_count(steps, readout, 'increment matrix')}; "
         f"rounding margin {margin:.1e}{_missing_words(column)}",
         {"sign": float(sign)},
     )  # fmt: skip
+
+
+def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
+    if flip < 0:
+        return f"a higher class never becomes {'less' if sign > 0 else 'more'} likely as {column.name} rises"
+    label = readout.name.removeprefix("class ")
+    what = "the prediction" if label == readout.name else f"the probability of {label}"
+    return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"
 
 
 def rounding_margin(readout: Readout, i: int) -> float:
@@ -212,27 +123,33 @@ def _shapes(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]
 
 def _shape_claim(outputs: tuple[Readout, ...], bend: int, asked: str | None) -> Claim:
     kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
-    numbers = [i for i, column in enumerate(readout.columns) if column.kind != "category"]
-    end = readout.dim - 1 if bend > 0 else 0
     least, margin = np.inf, 0.0
     for output in outputs:
-        for i in numbers:
+        for i in [i for i, column in enumerate(output.columns) if column.kind != "category"]:
             low, high = extremes(bends(output.columns[i]) @ output.column(i))
             least = min(least, float(output.scale * (low if bend > 0 else -high).min(initial=np.inf)))
             margin = max(margin, rounding_margin(output, i) * _steepness(output.columns[i]))
-    extreme = all(output.index == end for output in outputs)
+    extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
     straight = not any(column.clamp and (column.n_ramps or column.kind == "linear") for column in readout.columns)
-    value = None if np.isinf(least) else least
-    place = f"the {'last' if bend > 0 else 'first'} of {readout.dim} eigenvalues"
-    how = place if extreme else f"needs {place}, this is number {readout.index + 1}"
-    bent = f"; smallest eigenvalue of all changes of slope at knots, rounding margin {margin:.1e}"
+    how = _place_words(outputs, bend, extreme)
     if not straight:
-        how += "; clamped at the ends of the training range"
+        how += "; columns are clamped at the ends of the training range"
+    curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
+    bent = f"; smallest eigenvalue of {side}all changes of slope at knots, rounding margin {margin:.1e}"
     return Claim(
         kind, "all columns of numbers together", f"the score is {kind} for any fixed categories",
-        extreme and straight and least >= -margin, asked == kind, value, margin if value is not None else None,
-        how + (bent if value is not None else "; columns are linear"),
+        extreme and straight and least >= -margin, asked == kind, least if curved else None,
+        margin if curved else None, how + (bent if curved else "; columns are linear"),
     )  # fmt: skip
+
+
+def _place_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
+    """Which eigenvalue the score is, beside the one that it would have to be."""
+    if outputs[0].dim == 1:
+        return "it is the only eigenvalue"
+    place = f"the {'last' if bend > 0 else 'first'} of {outputs[0].dim} eigenvalues"
+    own = ", ".join(dict.fromkeys(str(output.index + 1) for output in outputs))
+    return f"it is {place}" if extreme else f"it needs {place}, this is number {own}"
 
 
 def _steepness(column: Column) -> float:
@@ -246,31 +163,51 @@ def _influences(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Cl
     """The proven bound of each column; held if it is within the cap that was asked for."""
     caps = influence_caps(fit_setting(model, "max_influence"), outputs[0].columns)
     for i, column in enumerate(outputs[0].columns):
-        whole = max((any_change(output, i) for output in outputs), key=lambda reach: reach.bound)
-        details: dict[str, float | str] = {}
-        if column.kind != "category":
-            unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
-            details["per unit"] = unit.bound
-            if unit.cells:
-                details["steepest between"] = " and ".join(unit.cells)
-            details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
-        if whole.cells:
-            details["largest between"] = " and ".join(whole.cells)
-        cap = caps.get(i)
-        words = f"no {'swap of levels' if column.kind == 'category' else 'change'} moves a score by more"
-        how = "largest Σ w ‖A(b) − A(a)‖₂ over its " + (
-            f"{len(extreme_cells(column))} levels" if column.kind == "category" else "knots and ends"
-        )
-        if whole.cells is None and whole.bound:
-            how = "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
-        if "per unit" in details:
-            words += f"; per unit {details['per unit']:.4g}"
-        if cap is not None:
-            words += f"; cap {cap:.4g}"
-        if not column.clamp:
-            words += ", within the training range"
-        held = cap is None or whole.bound <= cap
-        yield Claim("influence", column.name, words, held, cap is not None, whole.bound, None, how, details)
+        cap, whole = caps.get(i), max((any_change(output, i) for output in outputs), key=lambda reach: reach.bound)
+        details = _influence_details(outputs, i, whole)
+        words = _influence_words(column, whole.bound, details) + ("" if cap is None else f"; cap {cap:.4g}")
+        held, margin = cap is None or whole.bound <= cap, _bound_margin(outputs, i)
+        how = f"{_influence_method(column, whole)}; rounding margin {margin:.1e}"
+        yield Claim("influence", column.name, words, held, cap is not None, whole.bound, margin, how, details)
+
+
+def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
+    details: dict[str, float | str] = {}
+    if outputs[0].columns[i].kind != "category":
+        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
+        details["per unit"] = unit.bound
+        if unit.cells:
+            details["steepest between"] = " and ".join(unit.cells)
+        details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
+    if whole.cells:
+        details["largest between"] = " and ".join(whole.cells)
+    return details
+
+
+def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
+    if column.kind == "category":
+        return "no swap of levels moves a score by more"
+    words = "no change moves a score by more" + ("" if column.clamp else f" {IN_RANGE}")
+    across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
+    if across != f"{bound:.4g}":
+        words += f"; across the range {across}, if no cell is missing"
+    return f"{words}; per unit {unit}"
+
+
+def _influence_method(column: Column, whole: Reach) -> str:
+    if whole.cells is None and whole.bound:
+        return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
+    cells = f"{len(extreme_cells(column))} levels" if column.kind == "category" else "knots and ends"
+    return f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
+
+
+def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
+    """What rounding can do to the bound of column i, in units of the score."""
+    cells, tol = extreme_cells(outputs[0].columns[i]), rounding_tol(outputs[0].dim, np.float64)
+    return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
+
+
+# ---- the response to tolerances ------------------------------------------------------------------------------------
 
 
 def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -> Claim:
@@ -280,27 +217,36 @@ def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -
         f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
     )
     words = f"no score moves by more when at once change at most: {shown}"
-    return Claim("response", ", ".join(within), words, True, False, bound, None, how)
+    if any(size is not None for size in tolerances.values()):
+        words += "; numbers that are missing stay missing"
+    margin = sum(_bound_margin(outputs, i) for i in tolerances) + rounding_tol(outputs[0].dim, np.float64) * bound
+    return Claim("response", ", ".join(within), words, True, False, bound, margin, how)
 
 
 def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
     names = [column.name for column in columns]
+    example = f"such as {{{names[0]!r}: {repr('any') if columns[0].kind == 'category' else 1.0}}}"
+    if not isinstance(within, Mapping):
+        raise TypeError(f"within must map columns to their largest change, {example}; got a {type(within).__name__}")
     if not within:
-        raise ValueError(f"within must name at least one column, such as {{{names[0]!r}: 1.0}}; got an empty mapping")
-    found: dict[int, float | None] = {}
-    for name, size in within.items():
+        raise ValueError(f"within must name at least one column, {example}; got an empty mapping")
+    for name in within:
         if name not in names:
             raise ValueError(f"within names a column that the model does not have: {name!r}; it has {names}")
-        column = columns[names.index(name)]
-        if column.kind == "category":
-            if size != "any":
-                raise ValueError(f"within[{name!r}] must be 'any', because the column is a category; got {size!r}")
-            found[names.index(name)] = None
-            continue
-        if isinstance(size, bool | str) or not np.isfinite(size) or size < 0:
-            raise ValueError(f"within[{name!r}] must be a number that is not negative; got {size!r}")
-        found[names.index(name)] = float(size)
-    return found
+    return {names.index(name): _tolerance(columns[names.index(name)], size) for name, size in within.items()}
+
+
+def _tolerance(column: Column, size: object) -> float | None:
+    """The largest change of a number; None for any change of a category."""
+    any_swap, what = isinstance(size, str) and size == "any", f"within[{column.name!r}] must be"
+    if column.kind == "category":
+        if not any_swap:
+            raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
+        return None
+    if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
+        out = f"give the largest change of {column.name}, or leave it out to keep it as it is"
+        raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
+    return float(size)
 
 
 # ---- order of several outputs --------------------------------------------------------------------------------------
