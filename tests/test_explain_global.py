@@ -120,6 +120,12 @@ def test_what_is_observed_is_within_what_is_proven(kind):
             assert each.proven == model.feature_strengths_[i]
 
 
+def test_a_bound_that_ends_with_the_training_range_says_so():
+    limited = {each.column: each.within_range for each in fitted("convex").explain_global().effects}
+    assert limited == {"income": True, "age": True, "region": False, "kind": False}
+    assert not any(each.within_range for each in fitted("free").explain_global().effects)
+
+
 def test_observed_is_the_largest_change_between_two_points_of_a_row():
     model, rows = fitted("free"), 4
     found = model.explain_global(X[:rows])

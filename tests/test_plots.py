@@ -117,7 +117,7 @@ def test_an_effect_shows_its_mean_its_band_and_where_most_rows_are(whole):
     ax = plots.draw_effect(effect)
     np.testing.assert_array_equal(line(ax, "mean of the rows"), [effect.x, effect.effect])
     bands = {band.get_label(): band.get_paths()[0].vertices[:, 1] for band in ax.collections}
-    proven, seen = bands["proven: no row can leave"], bands["90 % of rows"]
+    proven, seen = bands["proven: no row can leave"], bands["90 % of the rows"]
     assert (proven.min(), proven.max()) == pytest.approx((effect.low.min(), effect.high.max()))
     assert (seen.min(), seen.max()) == pytest.approx((effect.observed_low.min(), effect.observed_high.max()))
     assert ax.get_title() == "income: never falls"
@@ -255,6 +255,47 @@ def test_a_fan_shows_its_bands_its_median_and_which_rows_are_outside():
     assert (edges.min(), edges.max()) == (-1.0, 6.0)
     assert ax.get_ylabel() == "price"
     assert rendered(plots.draw_fan(replace(FAN, target="price in $, not in $")))
+
+
+def test_a_reach_that_is_negative_by_rounding_is_drawn_as_none(whole):
+    effect = whole["region"]
+    off = replace(effect, low=np.nextafter(effect.effect, np.inf), high=np.nextafter(effect.effect, -np.inf))
+    assert rendered(plots.draw_effect(off))
+
+
+@pytest.mark.parametrize("draw", ["draw_strengths", "draw_interactions"])
+@pytest.mark.parametrize("own", [True, False])
+def test_a_legend_lies_neither_on_bars_nor_on_the_title(many, draw, own):
+    whole, _ = many
+    full = replace(
+        whole,
+        effects=tuple(replace(each, proven=1.0, observed=1.0, within_range=True) for each in whole.effects),
+        interactions=tuple(replace(each, coupling=1.0, joint=1.0) for each in whole.interactions),
+    )
+    ax = getattr(plots, draw)(full, None if own else plots.side_by_side(2)[0])
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    assert not legend.overlaps(ax.get_window_extent())
+    assert not legend.overlaps(ax.title.get_window_extent())
+    assert legend.y1 < ax.figure.bbox.y1
+
+
+def test_a_long_name_keeps_both_ends():
+    years = [f"customer_average_monthly_balance_{year}" for year in (2019, 2020, 2021)]
+    for longest in (12, 16, 20, 28):
+        short = [plots._short(name, longest) for name in years]
+        assert len(set(short)) == 3
+        assert {len(name) for name in short} == {longest}
+        assert all(name[0] == "c" and "…" in name for name in short)
+    assert plots._short("a" * 28) == "a" * 28
+
+
+def test_the_words_of_a_proven_bound_say_how_far_it_goes(whole):
+    def words(explanation):
+        return [text.get_text() for text in plots.draw_strengths(explanation).get_legend().get_texts()]
+
+    assert "proven: no change does more" in words(whole)
+    assert "proven: no change does more within the training range" in words(fitted("convex").explain_global())
 
 
 def test_colours_are_those_of_okabe_and_ito_and_differ_in_lightness():

@@ -52,7 +52,10 @@ class ColumnEffect:
     missing : float
         Mean change when the cell is missing instead; NaN if there is no matrix for that.
     proven : float
-        No change of the column moves a score by more.
+        No change of the column moves a score by more; see ``within_range``.
+    within_range : bool
+        Whether ``proven`` is about numbers within the training range only, because the column goes on with its end
+        slopes beyond, as columns do with ``shape``. Otherwise it is about any change.
     per_unit : float
         No change moves a score by more per unit; NaN for a category.
     slope_min, slope_median, slope_max : float
@@ -78,6 +81,7 @@ class ColumnEffect:
     observed_high: Float64Array
     missing: float
     proven: float
+    within_range: bool
     per_unit: float
     slope_min: float
     slope_median: float
@@ -162,7 +166,7 @@ def explain_global(model: FittedModel, X: Any = None, output: int | None = None)
         design, slopes = model.encoder_.transform(table, np.float64).take(places), model.encoder_.slopes(table)
         slopes, rows = slopes.take(places), len(places)
     packed = readout.packed(design)
-    steep = None if slopes is None else local_slopes(readout, packed, slopes).influence
+    steep = None if slopes is None else local_slopes(readout, packed, slopes, slopes).influence
     effects = [_effect(readout, design, i, steep) for i in range(len(readout.columns))]
     pairs = interactions(readout, design if rows else None)
     return GlobalExplanation(readout.name, rows, tuple(sorted(effects, key=lambda effect: -effect.proven)), pairs, X)
@@ -177,41 +181,48 @@ def _spread(rows: int) -> NDArray[np.intp]:
 
 def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None) -> ColumnEffect:
     column = readout.columns[i]
+    number = column.kind != "category"
     x, cells, reference, name = _points(column)
-    low, high = weyl(readout, cells - reference, i)
-    norm = norms(readout, cells - reference, i)
     change = _changes(readout, design, i, np.vstack([reference, cells]))
-    missing = float(change[:, -1].mean()) if column.missing >= 0 and column.kind != "category" else np.nan
-    change = change[:, : len(x)]
-    below, above = np.quantile(change, [0.05, 0.95], axis=0)
-    proven = any_change(readout, i).bound
-    observed = float(np.ptp(np.column_stack([change, np.zeros(len(change))]), axis=1).max())
-    slopes = np.full(3, np.nan)
-    if steep is not None and column.kind != "category" and np.isfinite(steep[:, i]).any():
-        slopes = np.nanquantile(steep[:, i], [0.0, 0.5, 1.0])
-    used = norm[: len(x)] > 0
+    moves = (cells - reference)[: len(x)]
+    (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i)
     return ColumnEffect(
         column=column.name,
-        kind="category" if column.kind == "category" else "number",
+        kind="number" if number else "category",
         sign=_sign(readout, i),
         x=x,
         reference=name,
-        effect=change.mean(axis=0),
-        low=low[: len(x)],
-        high=high[: len(x)],
-        norm=norm[: len(x)],
-        observed_low=below,
-        observed_high=above,
-        missing=missing,
-        proven=proven,
-        per_unit=np.nan if column.kind == "category" else per_unit(readout, i).bound,
-        slope_min=float(slopes[0]),
-        slope_median=float(slopes[1]),
-        slope_max=float(slopes[2]),
-        observed=observed,
-        tightness=observed / proven if proven else 0.0,
-        ratios=(np.abs(change[:, used]) / norm[: len(x)][used]).ravel(),
+        low=low,
+        high=high,
+        norm=norm,
+        missing=float(change[:, -1].mean()) if number and column.missing >= 0 else np.nan,
+        within_range=number and not column.clamp,
+        per_unit=per_unit(readout, i).bound if number else np.nan,
+        **_seen(change[:, : len(x)], norm, any_change(readout, i).bound),
+        **_slopes(steep[:, i] if number and steep is not None else np.empty(0)),
     )
+
+
+def _seen(change: Float64Array, norm: Float64Array, proven: float) -> dict[str, Any]:
+    """What changes (rows, points) of the score come to, beside what is proven of them."""
+    below, above = np.quantile(change, [0.05, 0.95], axis=0)
+    observed = float(np.ptp(np.column_stack([change, np.zeros(len(change))]), axis=1).max())
+    return {
+        "effect": change.mean(axis=0),
+        "observed_low": below,
+        "observed_high": above,
+        "observed": observed,
+        "proven": proven,
+        "tightness": observed / proven if proven else 0.0,
+        "ratios": (np.abs(change[:, norm > 0]) / norm[norm > 0]).ravel(),
+    }
+
+
+def _slopes(steep: Float64Array) -> dict[str, Any]:
+    """Least, median and largest of the slopes of single rows; NaN if there are none."""
+    known = steep[np.isfinite(steep)]
+    least, median, most = np.quantile(known, [0.0, 0.5, 1.0]) if known.size else np.full(3, np.nan)
+    return {"slope_min": float(least), "slope_median": float(median), "slope_max": float(most)}
 
 
 def _points(column: Column) -> tuple[tuple[Any, ...], Float64Array, Float64Array, float | str]:

@@ -63,7 +63,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
     ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, lw=0, label="proven: no row can leave")
     ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
     ax.fill_between(
-        effect.x, effect.observed_low, effect.observed_high, color=GREY, alpha=0.4, lw=0, label="90 % of rows"
+        effect.x, effect.observed_low, effect.observed_high, color=GREY, alpha=0.4, lw=0, label="90 % of the rows"
     )
     ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label="mean of the rows")
     if np.isfinite(effect.missing):
@@ -74,7 +74,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
 def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
     kept = np.sort(np.argsort(-effect.norm)[:_MOST_BARS])
     places = np.arange(len(kept))
-    reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept]
+    reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept].clip(0)  # up to rounding
     ax.errorbar(effect.effect[kept], places, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
                 label="proven: no row can leave")  # fmt: skip
     seen = (effect.observed_low[kept], effect.observed_high[kept])
@@ -91,13 +91,15 @@ def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Ax
     shown = explanation.effects[:_MOST_BARS][::-1]
     ax = ax or _wide(len(shown))
     places = np.arange(len(shown))
-    ax.barh(places, [each.proven for each in shown], color=SKY, height=0.6, label="proven: no change does more")
+    limit = " within the training range" if any(each.within_range for each in shown) else ""
+    proven = [each.proven for each in shown]
+    ax.barh(places, proven, color=SKY, height=0.6, label=f"proven: no change does more{limit}")
     seen = "largest change that was seen" if explanation.rows else "change seen on the typical row"
     ax.plot([each.observed for each in shown], places, "o", color=RED, markersize=6, label=seen)
     ax.set_yticks(places, [_short(each.column) + _ARROWS[each.sign] for each in shown])
     left = _left_out(len(explanation.effects), len(shown), "columns")
     ax.set(xlabel=f"change of the score, when this column alone changes{left}", title="What each column can do")
-    return _finished(ax)
+    return _finished(ax, above=True)
 
 
 def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
@@ -112,37 +114,39 @@ def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) ->
     ax.set_yticks(places, [f"{_short(each.first, 16)} × {_short(each.second, 16)}" for each in shown])
     left = _left_out(len(explanation.interactions), len(shown), "pairs")
     ax.set(xlabel=f"in units of the score{left}", title="Which columns act together")
-    return _finished(ax)
+    return _finished(ax, above=True)
 
 
 def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None = None) -> Axes:
     """From the baseline's score to that of one row, step by step; the largest steps first, the rest as one."""
-    shares = explanation.attribution[row]
-    order = np.argsort(-np.abs(shares))
-    most = len(order) if len(order) <= _MOST_BARS else _MOST_BARS - 1
-    steps = [*shares[order[:most]], *([shares[order[most:]].sum()] if most < len(order) else [])]
-    names = [f"{_short(explanation.columns[i], 20)} = {_short(explanation.cells[row][i], 12)}" for i in order[:most]]
-    names += [f"{len(order) - most} other columns"] if most < len(order) else []
+    names, steps = _steps(explanation, row)
     ax = ax or _wide(len(steps))
     ends = explanation.baseline_score[row] + np.cumsum(steps)
     places = np.arange(len(steps))[::-1]
     ax.barh(places, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
     for place, step, end in zip(places, steps, ends, strict=True):
         ax.annotate(f"{step:+.3g}", (max(end, end - step), place), (4, 0), textcoords="offset points", va="center")
-    for value, label in ((explanation.baseline_score[row], "baseline"), (explanation.score[row], "this row")):
-        ax.axvline(
-            value,
-            color=DARK if label == "this row" else GREY,
-            linewidth=1,
-            linestyle="--",
-            label=f"{label}: {value:.4g}",
-        )
+    for value, label, color in ((explanation.baseline_score[row], "baseline", GREY),
+                                (explanation.score[row], "this row", DARK)):  # fmt: skip
+        ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {value:.4g}")
     ax.use_sticky_edges = False
     ax.margins(x=0.12)
     ax.set_yticks(places, names)
     of = "" if explanation.output[row] == "prediction" else f" of {_short(explanation.output[row])}"
     ax.set(xlabel=f"score{of}", title=f"Row {row}: prediction {explanation.prediction[row]:.4g}")
     return _finished(ax)
+
+
+def _steps(explanation: LocalExplanation, row: int) -> tuple[list[str], list[float]]:
+    """Names and sizes of the largest steps of a row, and of all others as one."""
+    shares, cells = explanation.attribution[row], explanation.cells[row]
+    order = np.argsort(-np.abs(shares))
+    most = len(order) if len(order) <= _MOST_BARS else _MOST_BARS - 1
+    names = [f"{_short(explanation.columns[i], 20)} = {_short(cells[i], 12)}" for i in order[:most]]
+    steps = shares[order[:most]].tolist()
+    if most < len(order):
+        return [*names, f"{len(order) - most} other columns"], [*steps, float(shares[order[most:]].sum())]
+    return names, steps
 
 
 def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
@@ -161,13 +165,14 @@ def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
 
 
 def _wide(bars: int = 12) -> Axes:
-    return side_by_side(1, (9.2, 1.2 + 0.3 * max(bars, 8)))[0]
+    return side_by_side(1, (9.2, 1.4 + 0.3 * max(bars, 8)))[0]
 
 
 def _short(name: object, longest: int = _LONGEST) -> str:
-    """A name that fits beside a picture, in which nothing is markup."""
+    """A name that fits beside a picture, in which nothing is markup; a long one keeps both ends."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(name))
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    if len(text) > longest:
+        text = f"{text[: longest // 2]}…{text[len(text) - (longest - 1) // 2 :]}"
     return text.replace("$", r"\$")
 
 
@@ -175,7 +180,12 @@ def _left_out(total: int, shown: int, noun: str) -> str:
     return f"\n({total - shown} more {noun} are not shown)" if total > shown else ""
 
 
-def _finished(ax: Axes) -> Axes:
+def _finished(ax: Axes, above: bool = False) -> Axes:
+    """Draw the legend where there is room, or above the bars that would fill it, and leave out the frame."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=9)
+    if above:
+        legend = ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+        ax.set_title(ax.get_title(), pad=8 + 15 * len(legend.get_texts()))
+    else:
+        ax.legend(frameon=False, fontsize=9)
     return ax
