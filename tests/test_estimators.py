@@ -547,6 +547,23 @@ def test_convex_models_of_straight_columns_predict_in_double_precision(table):
     assert model.coef_.dtype == np.float64
 
 
+@pytest.mark.parametrize("shape", ["convex", "concave"])
+def test_a_shape_is_refused_where_several_eigenvalues_cannot_hold_it(table, shape):
+    X, y = table
+    settings = {"shape": shape, "effort": "fast", "max_iter": 1, "random_state": 0}
+    cuts = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    with pytest.raises(
+        ValueError, match=rf"shape must be None for 3 ordered classes; got '{shape}': .*SpectralClassifier"
+    ):
+        SpectralOrdinalClassifier(**settings).fit(X, cuts)
+    with pytest.raises(ValueError, match="shape must be None for 3 ordered classes"):
+        SpectralOrdinalClassifier(**settings).partial_fit(X, cuts)
+    for model, target in ((SpectralOrdinalClassifier, cuts > 0), (SpectralQuantileRegressor, y)):
+        held = [each for each in model(**settings).fit(X, target).certify().claims if each.kind == shape]
+        assert held[0].held
+        assert held[0].asked
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

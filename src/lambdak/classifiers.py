@@ -138,10 +138,16 @@ class SpectralOrdinalClassifier(_Classifier):
     """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
 
     The order is that of the sorted labels. A column with a monotone constraint +1 never makes a higher class less
-    likely. Settings as in :class:`SpectralClassifier`.
+    likely. Settings as in :class:`SpectralClassifier`; ``shape`` needs two classes.
     """
 
     def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        if classes > 2 and self.shape is not None:
+            raise ValueError(
+                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their scores are several "
+                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: leave it "
+                "out, or use SpectralClassifier, which gives each class a matrix of its own"
+            )
         return Ordinal(classes), 1
 
 
