@@ -212,10 +212,14 @@ def test_a_change_with_a_fitting_checksum_is_named(tmp_path, name):
 
 DEEP = b"[" * 10**6 + b"]" * 10**6
 RAW = {
-    "empty": (b"", "it has 0 bytes"),
-    "short": (b"\x05\x00", "it has 2 bytes"),
-    "pickle": (b"\x80\x04\x95cos\nsystem\n(S'true'\ntR.", "declares a header of"),
-    "huge header": ((10**12).to_bytes(8, "little") + b"{}", "declares a header of 1,000,000,000,000 bytes"),
+    "empty": (b"", "it is not a model file"),
+    "short": (b"\x05\x00", "it is not a model file"),
+    "csv": (b"age,income,town\n31,2.5,north\n", r"safetensors': it is not a model file: give the path of a file that"),
+    "pickle": (b"\x80\x04\x95cos\nsystem\n(S'true'\ntR.", "it is not a model file: give the path"),
+    "huge header": (
+        (10**12).to_bytes(8, "little") + b"{}",
+        "not a whole model file: it has 10 bytes, but declares a header of 1,000,000,000,000 bytes",
+    ),
     "long header": (framed(b" " * (MOST_HEADER_BYTES + 1)), "of which at most 16,777,216 are read"),
     "not text": (framed(b"\xff\xfe"), "its header is not text"),
     "not json": (framed(b"{]"), "its header is not JSON"),

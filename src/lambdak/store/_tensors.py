@@ -92,7 +92,12 @@ def to_bytes(header: Mapping[str, Any], tensors: Tensors) -> bytes:
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
     """The file and its length."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        way = "give the path of a file that model.save wrote"
+        raise FileNotFoundError(f"cannot load {os.fspath(path)!r}: there is no such file: {way}") from None
+    if not stat.S_ISREG(mode):  # a pipe would be waited for
         raise ModelFileError("it is not a file: give the path of a file that model.save wrote")
     with open(path, "rb") as file:
         yield file, os.fstat(file.fileno()).st_size
@@ -100,13 +105,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
 
 def read_head(file: BinaryIO, length: int) -> Head:
     """Everything before the tensors, with sizes that fit to the length of the file."""
-    declared = int.from_bytes(file.read(_LENGTH_BYTES), "little")
-    if length < _LENGTH_BYTES or declared > length - _LENGTH_BYTES:
-        raise damaged(f"it has {length:,} bytes, but declares a header of {declared:,} bytes")
-    if declared > MOST_HEADER_BYTES:
-        raise damaged(f"it has a header of {declared:,} bytes, of which at most {MOST_HEADER_BYTES:,} are read")
-    if length > MOST_BYTES:
-        raise damaged(f"it has {length:,} bytes, of which at most {MOST_BYTES:,} are read")
+    declared = _header_length(file, length)
     try:
         outer = parse(file.read(declared).decode("utf-8"), "its header", MOST_HEADER_VALUES)
     except UnicodeDecodeError:
@@ -122,6 +121,20 @@ def read_head(file: BinaryIO, length: int) -> Head:
     offset = _LENGTH_BYTES + declared
     starts = {name: offset + start for name, (_, start) in entries.items()}
     return Head(header, {name: form for name, (form, _) in entries.items()}, starts)
+
+
+def _header_length(file: BinaryIO, length: int) -> int:
+    declared = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+    if declared > length - _LENGTH_BYTES:
+        if file.read(1) != b"{":  # with which the header of every safetensors file begins
+            raise ModelFileError("it is not a model file: give the path of a file that model.save wrote")
+        what = f"it has {length:,} bytes, but declares a header of {declared:,} bytes"
+        raise damaged(f"it is not a whole model file: {what}")
+    if declared > MOST_HEADER_BYTES:
+        raise damaged(f"it has a header of {declared:,} bytes, of which at most {MOST_HEADER_BYTES:,} are read")
+    if length > MOST_BYTES:
+        raise damaged(f"it has {length:,} bytes, of which at most {MOST_BYTES:,} are read")
+    return declared
 
 
 def _entry(value: object, name: str) -> tuple[Form, int]:
