@@ -1,0 +1,58 @@
+"""``lambdak reproduce``: quick studies from the command line, and what it says when something is missing."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from lambdak import cli
+
+
+def reproduce(*arguments):
+    return CliRunner().invoke(cli.app, ["reproduce", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    done = reproduce("univariate", "--profile", "quick", "--out", out, "--workers", 1)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def test_a_study_is_run_and_says_where_it_is(results):
+    again = reproduce("univariate", "-p", "quick", "-o", results, "-w", 1)
+    assert again.exit_code == 0
+    assert "univariate: quick profile done" in again.output
+    assert (results / "univariate-quick" / "results.parquet").exists()
+
+
+def test_published_numbers_stand_beside_ours_or_beside_nothing(results):
+    found = reproduce("compare", "--profile", "quick", "--out", results)
+    assert found.exit_code == 0
+    assert "0.0045" in found.output
+    assert "not run" in found.output
+
+
+def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path):
+    names = ("--only", "squareplus", "--only", "bivariate-general")
+    drawn = reproduce("figures", "-p", "quick", "-o", results, "--to", tmp_path / "pictures", *names)
+    assert drawn.exit_code == 0
+    assert "2 files" in drawn.output
+    assert "bivariate-general is not drawn" in drawn.output
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"squareplus.png", "squareplus.svg"}
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("influence",), "--data must name the HIGGS file"),
+    (("higgs", "--profile", "small"), "higgs needs its data"),
+    (("criteo", "--profile", "small"), "criteo needs its data"),
+])  # fmt: skip
+def test_what_is_missing_is_said(arguments, message, tmp_path):
+    refused = reproduce(*arguments, "--out", tmp_path)
+    assert refused.exit_code == 1
+    assert message in refused.output
+
+
+def test_an_unknown_profile_is_a_usage_error(tmp_path):
+    assert reproduce("univariate", "--profile", "huge", "--out", tmp_path).exit_code == 2
