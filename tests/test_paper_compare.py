@@ -14,6 +14,7 @@ from lambdak.paper.grid import STUDIES, Cell
 from lambdak.paper.published import published
 from lambdak.paper.summary import Summary, as_csv, as_markdown, summarise, write_summary
 
+pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 results = pytest.importorskip("lambdak.paper.results")
 
@@ -122,3 +123,21 @@ def test_a_summary_is_written_beside_others(finished, tmp_path):
 def test_an_unfinished_study_has_no_summary(tmp_path):
     with pytest.raises(FileNotFoundError, match="lambdak reproduce"):
         write_summary(tmp_path / "univariate-full", tmp_path, "One input")
+
+
+def test_real_data_are_compared_after_the_papers_samples_and_only_if_they_are_real(tmp_path):
+    folder = tmp_path / "higgs-full"
+    folder.mkdir()
+    runs = [
+        {"model": "spectral", "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": loss}
+        for rate, more in ((0.01, 0.0), (0.1, 0.1))
+        for seed in range(3)
+        for k, loss in ((25, 0.58 + more), (26, 0.56 + more), (27, 0.50 + more))
+    ]
+    pq.write_table(pa.Table.from_pylist(runs), folder / "results.parquet")
+    (row,) = [each for each in module.compare(tmp_path) if each.study == "higgs" and each.ours]
+    assert (row.about, row.published, row.samples, row.rate) == ("spectral, d = 3", 0.571, 2**26, 0.01)
+    assert row.ours == pytest.approx((0.56, 0.56, 0.56))
+    assert row.verdict == "better"
+    folder.rename(tmp_path / "higgs-quick")
+    assert not [each for each in module.compare(tmp_path, "quick") if each.study == "higgs" and each.ours]
