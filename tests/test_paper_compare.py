@@ -11,7 +11,7 @@ import pytest
 from lambdak.paper import compare as module
 from lambdak.paper.compare import Comparison, compare, print_comparison
 from lambdak.paper.grid import STUDIES, Cell
-from lambdak.paper.published import published
+from lambdak.paper.published import REAL, published
 from lambdak.paper.summary import Summary, as_csv, as_markdown, summarise, write_summary
 
 pa = pytest.importorskip("pyarrow")
@@ -51,7 +51,7 @@ def test_a_summary_is_what_the_rows_say(finished, name):
 def test_every_published_number_is_compared_whether_it_was_run_or_not(finished, tmp_path):
     numbers = sum(published(cell) is not None for grid in STUDIES.values() for cell in grid.cells())
     assert numbers == 2 * (18 + 6)
-    assert len(compare(finished, "quick")) == len(compare(tmp_path)) == numbers
+    assert len(compare(finished, "quick")) == len(compare(tmp_path)) == numbers + len(REAL)
     assert {row.verdict for row in compare(tmp_path)} == {"not run"}
     run = [row for row in compare(finished, "quick") if row.ours is not None]
     assert [row.about for row in run] == ["general/free, c = 5, clean, d = 5", "general/free, c = 5, noisy, d = 5"] * 2
@@ -82,7 +82,7 @@ def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(finished)
 
 def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
     row = Comparison("higgs", "spectral, d = 3", 0.571, (0.56, 0.57, 0.58), 0.01, 2**26)
-    monkeypatch.setitem(module.SOURCES, "higgs", lambda study, folder, profile: iter([row]))
+    monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile: iter([row]))
     assert compare(tmp_path)[-1] is row
     text = print_comparison([row])
     assert "67,108,864 samples" in text
