@@ -1,4 +1,4 @@
-"""Explanations to matplotlib Axes; nothing else in the library imports matplotlib, and nothing is computed here."""
+"""Explanations to matplotlib Axes; nothing is computed here."""
 
 from __future__ import annotations
 

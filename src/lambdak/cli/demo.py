@@ -35,7 +35,7 @@ def demo(
 ) -> None:
     """Fit, score, certify and explain scikit-learn's diabetes table; write the model, its report and pictures.
 
-    Takes about ten seconds and needs no network. The files are there to try the other commands on.
+    Takes about twenty seconds and needs no network. The files are there to try the other commands on.
     """
     _make_folder(out)
     table = demonstration.patients()
