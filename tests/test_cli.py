@@ -81,7 +81,9 @@ def refused(args, code=1):
 
 def process(code, *args, cwd=None, **extra):
     """The command line in a process of its own, after these lines of code."""
-    lines = f"import os, signal, sys\n{code}\nfrom lambdak import cli\ncli.main()"
+    # A shell that runs the tests in the background has them, and so the command, ignore interrupts.
+    heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    lines = f"import os, signal, sys\n{heard}\n{code}\nfrom lambdak import cli\ncli.main()"
     command = [sys.executable, "-c", lines, *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, **extra)
 
