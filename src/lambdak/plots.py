@@ -11,6 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
 
+from lambdak.atomic import write_bytes
+
 if TYPE_CHECKING:
     from lambdak.demo import Fan
     from lambdak.explain_global import ColumnEffect, GlobalExplanation
@@ -45,8 +47,8 @@ def png(ax: Axes) -> bytes:
 
 
 def save(ax: Axes, path: Path) -> None:
-    """Write the figure that the Axes are on to a small PNG file, and close it."""
-    path.write_bytes(png(ax))
+    """Write the figure that the Axes are on to a small PNG file, as a whole or not at all, and close it."""
+    write_bytes(path, png(ax))
 
 
 def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
