@@ -22,7 +22,7 @@ lint: $(VENV)/.stamp-kernel ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.stamp-torch ## kernel speed against torch, in one run
+bench: $(VENV)/.stamp-kernel ## kernel speed against torch, in one run
 	$(BIN)/python benchmarks/kernel.py
 
 docs: $(VENV)/.stamp-docs ## the documentation, in site/
@@ -59,11 +59,6 @@ $(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
 $(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE) $(PACKAGES)
 	$(say) "compiling the kernel (about half a minute, when its sources change)"
 	$(PIP) install --no-build-isolation --no-deps -e .
-	@touch $@
-
-$(VENV)/.stamp-torch: $(VENV)/.stamp-kernel
-	$(say) "installing PyTorch for the comparison (once)"
-	$(PIP) install "torch==2.13.0"
 	@touch $@
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp-kernel
