@@ -78,15 +78,27 @@ def _synthetic(name: str, profile: Profile, out: Path, workers: int, dask: str |
 
 
 @app.command()
-def higgs(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = 1) -> None:
+def higgs(
+    data: DataFile = None,
+    profile: Size = Profile.SMALL,
+    out: Folder = _RESULTS,
+    workers: Workers = 1,
+    dask: Scheduler = None,
+) -> None:
     """Log-loss on HIGGS against samples: linear model, MLPs and the spectral neuron."""
-    _watch("higgs", profile, out, _module("real").run_real("higgs", profile.value, out, data, workers))
+    _watch("higgs", profile, out, _module("real").run_real("higgs", profile.value, out, data, workers, dask))
 
 
 @app.command()
-def criteo(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = 1) -> None:
+def criteo(
+    data: DataFile = None,
+    profile: Size = Profile.SMALL,
+    out: Folder = _RESULTS,
+    workers: Workers = 1,
+    dask: Scheduler = None,
+) -> None:
     """Log-loss on Criteo against samples: linear model, factorisation machine and the spectral neuron."""
-    _watch("criteo", profile, out, _module("real").run_real("criteo", profile.value, out, data, workers))
+    _watch("criteo", profile, out, _module("real").run_real("criteo", profile.value, out, data, workers, dask))
 
 
 @app.command()

@@ -7,15 +7,78 @@ all parts are there, ``results.parquet`` with all their rows and the configurati
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import joblib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
+from lambdak.runtime import threads as use_threads
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What becomes one part: its name, the number of its rows, and how they are made, in whichever process."""
+
+    name: str
+    rows: int
+    make: Callable[[], pa.Table]
+
+
+def run_pieces(
+    folder: Path, claim: Mapping[str, Any], pieces: Iterable[Piece], workers: int = 1, dask: str | None = None
+) -> Iterator[tuple[int, int]]:
+    """Make the parts that are missing, yielding (parts done, parts) whenever one is finished; then merge them all.
+
+    Parameters
+    ----------
+    folder
+        Of the study.
+    claim
+        What the study is; a folder that holds something else is refused.
+    pieces
+        All of them, in the order of the results.
+    workers
+        Processes; each makes one part at a time with one thread, or with all of them if there is one worker.
+    dask
+        Address of a Dask scheduler whose workers shall do it instead. They must see the same files.
+    """
+    folder, pieces = folder.absolute(), list(pieces)  # absolute for workers who run elsewhere
+    claim_folder(folder, claim)
+    missing = [piece for piece in pieces if not is_whole(part_path(folder, piece.name), piece.rows)]
+    done = len(pieces) - len(missing)
+    yield done, len(pieces)
+    with _backend(dask):
+        threads = 1 if workers > 1 or dask else None
+        tasks = (joblib.delayed(_make_part)(piece, folder, threads) for piece in missing)
+        for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
+            done += 1
+            yield done, len(pieces)
+    merge_parts(folder, [piece.name for piece in pieces])
+
+
+@contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
+    if dask is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield
+
+
+def _make_part(piece: Piece, folder: Path, threads: int | None) -> None:
+    with use_threads(threads):
+        write_table(piece.make(), part_path(folder, piece.name))
 
 
 def claim_folder(folder: Path, claim: Mapping[str, Any]) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -21,9 +21,10 @@ from lambdak.paper.data import Data, Learner
 from lambdak.paper.higgs import higgs
 from lambdak.paper.levels import KINDS, criteo
 from lambdak.paper.miniature import write_miniature
-from lambdak.paper.parts import claim_folder, is_whole, merge_parts, part_path, write_table
+from lambdak.paper.parts import Piece, run_pieces
 from lambdak.paper.protocol import DATASETS, Protocol, Run, make_model, real_protocol
 from lambdak.paper.stream import Stream
+from lambdak.runtime import get_num_threads
 from lambdak.runtime import threads as use_threads
 
 _FILES = {"higgs": "HIGGS.csv[.gz|.zst]", "criteo": "train.txt[.gz|.zst]"}
@@ -31,7 +32,13 @@ _THREADED_BATCH = 1024  # smaller ones do not pay for threads
 
 
 def run_real(
-    name: str, profile: str, out: Path, source: Path | None = None, workers: int = 1, progress: bool = True
+    name: str,
+    profile: str,
+    out: Path,
+    source: Path | None = None,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: bool = True,
 ) -> Iterator[tuple[int, int]]:
     """Run what is missing of a study, yielding (runs done, runs) whenever one is finished.
 
@@ -43,25 +50,17 @@ def run_real(
         Folder for all studies.
     source
         The data: the published file, compressed or not, or a Parquet sample of it. The quick profile does without.
-    workers
-        Processes; each trains one model at a time, with one thread if there are several or if batches are small.
+    workers, dask
+        As in :func:`lambdak.paper.parts.run_pieces`; small batches are trained with one thread in any case.
     progress
         Whether to show a progress bar while the file is read.
     """
-    protocol, folder = real_protocol(name, profile), out / f"{name}-{profile}"
-    data = load(name, _source(name, profile, out, source), out / "cache", progress)
-    sums = {kind: part.checksum for kind, part in data.items()}
-    claim_folder(folder, {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": sums})
-    runs = list(protocol.runs())
-    missing = [run for run in runs if not _is_whole(folder, run, protocol)]
-    done = len(runs) - len(missing)
-    yield done, len(runs)
-    threads = 1 if workers > 1 or protocol.batch < _THREADED_BATCH else None
-    tasks = (joblib.delayed(_run_part)(data[run.kind], run, protocol, folder, threads) for run in missing)
-    for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
-        done += 1
-        yield done, len(runs)
-    merge_parts(folder, [run.name for run in runs])
+    protocol, out = real_protocol(name, profile), out.absolute()
+    place = name, _source(name, profile, out, source).absolute(), out / "cache"
+    sums = {kind: data.checksum for kind, data in load(*place, progress).items()}
+    claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": sums}
+    pieces = [Piece(run.name, len(protocol.samples), partial(_make, *place, run, protocol)) for run in protocol.runs()]
+    return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
 
 
 def load(name: str, source: Path, cache: Path, progress: bool = True) -> dict[str, Data]:
@@ -103,14 +102,12 @@ def _source(name: str, profile: str, out: Path, source: Path | None) -> Path:
     return write_miniature(name, out / "cache")
 
 
-def _is_whole(folder: Path, run: Run, protocol: Protocol) -> bool:
-    return is_whole(part_path(folder, run.name), len(protocol.samples))
-
-
-def _run_part(data: Data, run: Run, protocol: Protocol, folder: Path, threads: int | None) -> None:
-    calm = torch_threads(threads) if threads and not run.model.startswith("spectral") else nullcontext()
-    with use_threads(threads), calm:
-        write_table(run_model(data, run, protocol), part_path(folder, run.name))
+def _make(name: str, source: Path, cache: Path, run: Run, protocol: Protocol) -> pa.Table:
+    """The rows of a run, with the data mapped anew, since this may be another process."""
+    data = load(name, source, cache, progress=False)[run.kind]
+    ours, count = run.model.startswith("spectral"), 1 if protocol.batch < _THREADED_BATCH else None
+    with use_threads(count), nullcontext() if ours else torch_threads(get_num_threads()):
+        return run_model(data, run, protocol)
 
 
 def run_model(data: Data, run: Run, protocol: Protocol) -> pa.Table:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.paper.grid import Cell, Grid, study
-from lambdak.paper.parts import claim_folder, is_whole, merge_parts, part_path, write_table
+from lambdak.paper.parts import Piece, is_whole, part_path, run_pieces
 from lambdak.paper.sweep import CellResult, run_cell
-from lambdak.runtime import set_num_threads
 
 
 def run_study(
@@ -29,47 +27,21 @@ def run_study(
         "univariate" or "bivariate"; "quick", "small" or "full".
     out
         Folder for all studies.
-    workers
-        Processes; each trains one cell at a time with one thread, or with all of them if there is one worker.
-    dask
-        Address of a Dask scheduler whose workers shall do it instead. They must see the same folder.
+    workers, dask
+        As in :func:`lambdak.paper.parts.run_pieces`.
     """
-    grid, folder = study(name, profile), out.absolute() / f"{name}-{profile}"  # for workers who run elsewhere
-    claim_folder(folder, {"study": name, "profile": profile, "grid": grid.to_dict()})
-    cells = list(grid.cells())
-    missing = [cell for cell in cells if not _is_whole(folder, cell, grid)]
-    done = len(cells) - len(missing)
-    yield done, len(cells)
-    with _backend(dask):
-        threads = 1 if workers > 1 or dask else None
-        tasks = (joblib.delayed(_run_part)(grid, cell, folder, threads) for cell in missing)
-        for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
-            done += 1
-            yield done, len(cells)
-    merge_parts(folder, [cell.name for cell in cells])
+    grid = study(name, profile)
+    claim = {"study": name, "profile": profile, "grid": grid.to_dict()}
+    pieces = [Piece(cell.name, _n_rows(grid), partial(_make, grid, cell)) for cell in grid.cells()]
+    return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
 
 
-@contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
-    if dask is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
-    with Client(dask), joblib.parallel_config(backend="dask"):
-        yield
+def _n_rows(grid: Grid) -> int:
+    return grid.models * len(grid.checkpoints)
 
 
-def _is_whole(folder: Path, cell: Cell, grid: Grid) -> bool:
-    return is_whole(part_path(folder, cell.name), grid.models * len(grid.checkpoints))
-
-
-def _run_part(grid: Grid, cell: Cell, folder: Path, threads: int | None) -> None:
-    if threads is not None:
-        set_num_threads(threads)
-    write_table(rows(grid, cell, run_cell(grid, cell)), part_path(folder, cell.name))
+def _make(grid: Grid, cell: Cell) -> pa.Table:
+    return rows(grid, cell, run_cell(grid, cell))
 
 
 def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
@@ -90,6 +62,7 @@ def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     grid = Grid.from_dict(json.loads(path.read_text())["grid"])  # as it was when it was run
     shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
     for cell in grid.cells():
-        if _is_whole(folder, cell, grid):
-            table = pq.read_table(part_path(folder, cell.name), columns=["validation", "test"])
+        path = part_path(folder, cell.name)
+        if is_whole(path, _n_rows(grid)):
+            table = pq.read_table(path, columns=["validation", "test"])
             yield cell, grid, CellResult(*(table[name].to_numpy().reshape(shape) for name in ("validation", "test")))

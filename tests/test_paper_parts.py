@@ -1,0 +1,87 @@
+"""The driver of all studies: parts that are missing are made, in order or not, and merged in order."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from functools import partial
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq  # noqa: E402
+
+from lambdak.paper import parts, real  # noqa: E402
+from lambdak.runtime import get_num_threads, threads  # noqa: E402
+
+CLAIM = {"study": "numbers"}
+
+
+def facts(number):
+    return pa.table({"number": [number], "process": [os.getpid()], "threads": [get_num_threads()]})
+
+
+def pieces(numbers=range(4)):
+    return [parts.Piece(f"part-{number}", 1, partial(facts, number)) for number in numbers]
+
+
+def read(folder):
+    return pq.read_table(folder / "results.parquet")
+
+
+def test_rows_are_in_the_order_of_the_pieces_with_the_claim_beside_them(tmp_path):
+    assert list(parts.run_pieces(tmp_path, CLAIM, pieces([3, 1, 2]))) == [(done, 3) for done in range(4)]
+    table = read(tmp_path)
+    assert table["number"].to_pylist() == [3, 1, 2]
+    assert b'"study": "numbers"' in table.schema.metadata[b"lambdak"]
+
+
+def test_only_what_is_missing_is_made(tmp_path):
+    list(parts.run_pieces(tmp_path, CLAIM, pieces(range(2))))
+    kept = pieces(range(2))
+    refuse = [parts.Piece(piece.name, 1, partial(int, "not called")) for piece in kept]
+    assert next(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2]))) == (2, 3)
+    list(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2])))
+    assert read(tmp_path)["number"].to_pylist() == [0, 1, 2]
+
+
+def test_one_worker_keeps_the_threads_and_several_have_one_each(tmp_path):
+    with threads(2):
+        list(parts.run_pieces(tmp_path / "one", CLAIM, pieces()))
+        list(parts.run_pieces(tmp_path / "two", CLAIM, pieces(), workers=2))
+    assert set(read(tmp_path / "one")["threads"].to_pylist()) == {2}
+    assert set(read(tmp_path / "two")["threads"].to_pylist()) == {1}
+    assert set(read(tmp_path / "one")["process"].to_pylist()) == {os.getpid()}
+    assert os.getpid() not in read(tmp_path / "two")["process"].to_pylist()
+
+
+def test_a_folder_given_relative_to_here_is_found_from_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    steps = parts.run_pieces(parts.Path("study"), CLAIM, pieces())
+    next(steps)
+    monkeypatch.chdir(elsewhere)
+    list(steps)
+    assert read(tmp_path / "study").num_rows == 4
+
+
+def test_a_failure_leaves_the_other_parts_and_no_results(tmp_path):
+    broken = parts.Piece("broken", 1, partial(int, "no number"))
+    with pytest.raises(ValueError, match="no number"):
+        list(parts.run_pieces(tmp_path, CLAIM, [*pieces([0]), broken]))
+    assert [path.name for path in (tmp_path / "parts").iterdir()] == ["part-0.parquet"]
+    assert not (tmp_path / "results.parquet").exists()
+
+
+def test_runs_on_real_data_are_sent_to_workers_without_the_data(tmp_path, monkeypatch):
+    sent = []
+
+    def note(folder, claim, pieces, workers, dask):
+        sent.extend(pieces)
+        return iter([])
+
+    monkeypatch.setattr(real, "run_pieces", note)
+    list(real.run_real("criteo", "quick", tmp_path, progress=False))
+    assert len(sent) == 20
+    assert all(len(pickle.dumps(piece)) < 5000 for piece in sent)
