@@ -19,7 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
+from lambdak.paper.grid import PROFILES
 from lambdak.runtime import threads as use_threads
+
+_CLAIM, _RESULTS = "study.json", "results.parquet"
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,34 @@ def _make_part(piece: Piece, folder: Path, threads: int | None) -> None:
         write_table(piece.make(), part_path(folder, piece.name))
 
 
+def study_folder(results: Path, name: str, profile: str | None) -> Path:
+    """Where a study of this profile is, among all; with None, of the largest profile that is there."""
+    if profile is None:
+        found = [each for each in PROFILES if (results / f"{name}-{each}" / _CLAIM).exists()]
+        profile = found[-1] if found else PROFILES[-1]
+    return results / f"{name}-{profile}"
+
+
+def read_claim(folder: Path) -> dict[str, Any]:
+    """What the study in a folder is."""
+    path = folder / _CLAIM
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
+    return dict(json.loads(path.read_text()))
+
+
+def read_results(folder: Path) -> pa.Table:
+    """All rows of a finished study."""
+    path = folder / _RESULTS
+    if not path.exists():
+        raise FileNotFoundError(f"{folder} holds no finished study: run `lambdak reproduce` to its end")
+    return pq.read_table(path)
+
+
 def claim_folder(folder: Path, claim: Mapping[str, Any]) -> None:
     """Write what the folder holds, with the library's version, or refuse to mix it with something else."""
     text = json.dumps({**claim, "version": version("lambdak")}, indent=2)
-    path = folder / "study.json"
+    path = folder / _CLAIM
     if path.exists() and json.loads(path.read_text()) != json.loads(text):
         raise ValueError(
             f"{folder} holds another study, other data or another version's: choose another folder, or remove it"
@@ -109,8 +136,8 @@ def is_whole(path: Path, rows: int) -> bool:
 def merge_parts(folder: Path, names: Sequence[str]) -> None:
     """Write the rows of all parts, in this order, to ``results.parquet``."""
     table = pa.concat_tables([pq.read_table(part_path(folder, name)) for name in names])
-    claim = (folder / "study.json").read_text()
-    write_table(table.replace_schema_metadata({"lambdak": claim}), folder / "results.parquet")
+    claim = (folder / _CLAIM).read_text()
+    write_table(table.replace_schema_metadata({"lambdak": claim}), folder / _RESULTS)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

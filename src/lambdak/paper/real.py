@@ -57,8 +57,9 @@ def run_real(
     """
     protocol, out = real_protocol(name, profile), out.absolute()
     place = name, _source(name, profile, out, source).absolute(), out / "cache"
-    sums = {kind: data.checksum for kind, data in load(*place, progress).items()}
-    claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": sums}
+    data = next(iter(load(*place, progress).values()))  # all kinds are of the same rows
+    known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
+    claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
     pieces = [Piece(run.name, len(protocol.samples), partial(_make, *place, run, protocol)) for run in protocol.runs()]
     return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
 

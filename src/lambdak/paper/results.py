@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.paper.grid import Cell, Grid, study
-from lambdak.paper.parts import Piece, is_whole, part_path, run_pieces
+from lambdak.paper.parts import Piece, is_whole, part_path, read_claim, run_pieces
 from lambdak.paper.sweep import CellResult, run_cell
 
 
@@ -56,10 +55,7 @@ def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
 
 def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     """The cells of a study that are done, from its folder."""
-    path = folder / "study.json"
-    if not path.exists():
-        raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
-    grid = Grid.from_dict(json.loads(path.read_text())["grid"])  # as it was when it was run
+    grid = Grid.from_dict(read_claim(folder)["grid"])  # as it was when it was run
     shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
     for cell in grid.cells():
         path = part_path(folder, cell.name)
