@@ -11,7 +11,7 @@ import pytest
 from lambdak.paper import compare as module
 from lambdak.paper.compare import Comparison, compare, print_comparison
 from lambdak.paper.grid import STUDIES, Cell
-from lambdak.paper.published import REAL, published
+from lambdak.paper.published import BUDGET, REAL, published
 from lambdak.paper.summary import Summary, as_csv, as_markdown, summarise, write_summary
 
 pa = pytest.importorskip("pyarrow")
@@ -69,14 +69,19 @@ def test_ours_stands_beside_the_published_number_of_the_same_cell(finished):
     [((0.1, 0.19, 0.3), "better"), ((0.1, 0.25, 0.3), "within"), ((0.21, 0.25, 0.3), "worse"), (None, "not run")],
 )
 def test_the_verdict_says_whether_the_published_number_is_beaten_or_within_our_quartiles(ours, verdict):
-    assert Comparison("univariate", "a cell", 0.2, ours).verdict == verdict
+    assert Comparison("univariate", "a cell", 0.2, ours, samples=BUDGET).verdict == verdict
+
+
+def test_numbers_after_fewer_samples_are_not_judged():
+    assert Comparison("univariate", "a cell", 0.2, (0.1, 0.1, 0.1), samples=BUDGET - 32).verdict == "fewer samples"
+    assert Comparison("higgs", "spectral, d = 3", 0.2, (0.1, 0.1, 0.1), samples=BUDGET).verdict == "fewer samples"
 
 
 def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(finished):
     text = print_comparison(compare(finished, "quick"))
     assert text.count("│ general/free") == 36
-    assert "2 worse, 22 not run" in text
-    assert "after 1,920 samples" in text
+    assert "2 fewer samples, 22 not run" in text
+    assert text.count("target/model after 1,920 samples") == 2
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
@@ -85,7 +90,7 @@ def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
     monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile: iter([row]))
     assert compare(tmp_path)[-1] is row
     text = print_comparison([row])
-    assert "67,108,864 samples" in text
+    assert "│ 67,108,864 │" in text
     assert "read off" not in text
 
 
@@ -125,19 +130,49 @@ def test_an_unfinished_study_has_no_summary(tmp_path):
         write_summary(tmp_path / "univariate-full", tmp_path, "One input")
 
 
-def test_real_data_are_compared_after_the_papers_samples_and_only_if_they_are_real(tmp_path):
-    folder = tmp_path / "higgs-full"
-    folder.mkdir()
+def write_real(folder, last):
+    """Runs of one model, of which the higher rate is worse in everything, and their losses after 2^last samples."""
+    (folder / "parts").mkdir(parents=True)
+    (folder / "study.json").write_text('{"data": {"splits": {"train": [0, 800], "test": [900, 1000]}}}')
     runs = [
-        {"model": "spectral", "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": loss}
+        {"model": "spectral", "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": test}
         for rate, more in ((0.01, 0.0), (0.1, 0.1))
         for seed in range(3)
-        for k, loss in ((25, 0.58 + more), (26, 0.56 + more), (27, 0.50 + more))
+        for k, loss, test in ((last - 1, 0.5 + more, 0.58 + more), (last, 0.51 + more, 0.56 + more))
     ]
     pq.write_table(pa.Table.from_pylist(runs), folder / "results.parquet")
-    (row,) = [each for each in module.compare(tmp_path) if each.study == "higgs" and each.ours]
+
+
+def of_higgs(results, profile=None):
+    return [row for row in compare(results, profile) if row.study == "higgs" and row.ours]
+
+
+def test_real_data_are_compared_after_the_papers_samples(tmp_path):
+    write_real(tmp_path / "higgs-full", 26)
+    (row,) = of_higgs(tmp_path)
     assert (row.about, row.published, row.samples, row.rate) == ("spectral, d = 3", 0.571, 2**26, 0.01)
     assert row.ours == pytest.approx((0.56, 0.56, 0.56))
     assert row.verdict == "better"
-    folder.rename(tmp_path / "higgs-quick")
-    assert not [each for each in module.compare(tmp_path, "quick") if each.study == "higgs" and each.ours]
+
+
+def test_a_smaller_study_of_real_data_is_compared_after_the_samples_that_validation_chose(tmp_path):
+    write_real(tmp_path / "higgs-small", 19)
+    (row,) = of_higgs(tmp_path)
+    assert (row.samples, row.rows, row.verdict) == (2**18, 800, "fewer samples")
+    assert row.ours == pytest.approx((0.58, 0.58, 0.58))
+    text = print_comparison([row])
+    for words in ("262,144", "800 rows to train on", "10,000,000 rows to train on", "chosen by validation"):
+        assert words in text
+
+
+def test_the_largest_profile_that_was_run_is_compared_and_made_up_rows_never(tmp_path):
+    write_real(tmp_path / "higgs-quick", 12)
+    assert not of_higgs(tmp_path)
+    assert not of_higgs(tmp_path, "quick")
+    write_real(tmp_path / "higgs-small", 19)
+    assert [row.samples for row in of_higgs(tmp_path)] == [2**18]
+    assert not of_higgs(tmp_path, "full")
+
+
+def test_losses_have_the_digits_of_the_published_ones(tmp_path):
+    assert "0.45785" in print_comparison(compare(tmp_path))

@@ -40,6 +40,7 @@ class Profile(StrEnum):
 
 
 Size = Annotated[Profile, typer.Option("--profile", "-p", help="quick: seconds; small: minutes; full: the paper's.")]
+AnySize = Annotated[Profile | None, typer.Option("--profile", "-p", help="Which; else the largest that was run.")]
 Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of all results; a stopped study goes on there.")]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that train at the same time.")]
 Scheduler = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler to do it instead.")]
@@ -122,10 +123,10 @@ def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, in
 
 
 @app.command()
-def compare(profile: Size = Profile.FULL, out: Folder = _RESULTS) -> None:
+def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
     """Print published numbers against ours, cell by cell."""
     module = _module("compare")
-    typer.echo(module.print_comparison(module.compare(out, profile.value)))
+    typer.echo(module.print_comparison(module.compare(out, profile and profile.value)))
 
 
 @app.command()

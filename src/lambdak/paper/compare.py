@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from lambdak.certify import printed
 from lambdak.paper.grid import STUDIES
-from lambdak.paper.published import BUDGET, REAL, REAL_BUDGET, published
-from lambdak.paper.summary import number, order, summarise, words
-from lambdak.paper.tuning import tune
+from lambdak.paper.parts import read_claim, read_results, study_folder
+from lambdak.paper.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
+from lambdak.paper.summary import order, summarise, words
+from lambdak.paper.tuning import Tuned, tune
 
 
 @dataclass(frozen=True)
@@ -24,37 +23,50 @@ class Comparison:
     published: float
     ours: tuple[float, float, float] | None = None  # low, median, high
     rate: float | None = None  # that won
-    samples: int | None = None
+    samples: int = 0  # that ours was trained on
+    rows: int = 0  # of a data set that there were to train on
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is about a data set; otherwise it is about random functions."""
+        return self.study in TRAIN_ROWS
 
     @property
     def verdict(self) -> str:
-        """Better if our median is below the published one, within if that lies between our quartiles, else worse."""
+        """Better if our median is below the published one, within if that lies between our quartiles, else worse.
+
+        Numbers after different samples are not judged.
+        """
         if self.ours is None:
             return "not run"
+        if self.samples < (REAL_BUDGET if self.is_real else BUDGET):
+            return "fewer samples"
         low, median, high = self.ours
         if median < self.published:
             return "better"
         return "within" if low <= self.published <= high else "worse"
 
+    @property
+    def names(self) -> list[str]:
+        """What the cells are; the samples of random functions are the same for all of them."""
+        samples = ["samples"] if self.is_real else []
+        return ["", "published", "ours", "quartiles", "ratio", *samples, "rate", "verdict"]
+
     def cells(self) -> list[str]:
         """The row as text."""
+        digits = 5 if self.is_real else 3
+        theirs = f"{self.published:.{digits}g}"
         if self.ours is None:
-            return [self.about, number(self.published), "", "", "", "", self.verdict]
-        low, median, high = self.ours
-        return [
-            self.about,
-            number(self.published),
-            number(median),
-            f"{number(low)} … {number(high)}",
-            f"{median / self.published:.2f}",
-            "" if self.rate is None else f"{self.rate:.2g}",
-            self.verdict,
-        ]
+            return [self.about, theirs, *[""] * (len(self.names) - 3), self.verdict]
+        low, median, high = (f"{loss:.{digits}g}" for loss in self.ours)
+        ratio, rate = f"{self.ours[1] / self.published:.2f}", "" if self.rate is None else f"{self.rate:.2g}"
+        samples = [f"{self.samples:,}"] if self.is_real else []
+        return [self.about, theirs, median, f"{low} … {high}", ratio, *samples, rate, self.verdict]
 
 
-def compare_synthetic(study: str, results: Path, profile: str) -> Iterator[Comparison]:
+def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
     """Every cell whose published number can be read off the paper's plots, done or not."""
-    folder = results / f"{study}-{profile}"
+    folder = study_folder(results, study, profile)
     done = {each.cell: each for each in summarise(folder)} if folder.exists() else {}
     for cell in sorted(STUDIES[study].cells(), key=order):
         theirs, ours = published(cell), done.get(cell)
@@ -67,32 +79,42 @@ def compare_synthetic(study: str, results: Path, profile: str) -> Iterator[Compa
             yield Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
 
 
-def compare_real(study: str, results: Path, profile: str) -> Iterator[Comparison]:
-    """Every model of a data set, after the paper's samples or as many as there are.
+def compare_real(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
+    """Every model of a data set: after the paper's samples or, of a smaller study, after as many as validation chose.
 
-    Smaller profiles are run on samples or on made-up rows, whose losses say nothing beside the published ones.
+    The quick profile makes its rows up, so that its losses say nothing beside the published ones.
     """
-    path, done = results / f"{study}-{profile}" / "results.parquet", {}
-    if profile == "full" and path.exists():
-        curves = [curve for curve in tune(pq.read_table(path)) if curve.samples <= REAL_BUDGET]
-        done = {(curve.model, curve.dim): curve for curve in sorted(curves, key=lambda curve: curve.samples)}
+    folder = study_folder(results, study, profile)
+    done: dict[tuple[str, int], Tuned] = {}
+    if (folder / "results.parquet").exists() and folder.name != f"{study}-quick":
+        done = {(curve.model, curve.dim): curve for curve in _best(list(tune(read_results(folder))))}
+    rows = read_claim(folder)["data"]["splits"]["train"][1] if done else 0
     for (name, model, dim), theirs in REAL.items():
         if name == study:
             about, ours = (f"{model}, d = {dim}" if dim else model), done.get((model, dim))
             if ours is None:
                 yield Comparison(study, about, theirs)
             else:
-                yield Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
+                found = ours.low, ours.median, ours.high
+                yield Comparison(study, about, theirs, found, ours.rate, ours.samples, rows)
+
+
+def _best(curves: Sequence[Tuned]) -> Iterator[Tuned]:
+    """One point of every model's curve."""
+    for key in dict.fromkeys((curve.model, curve.dim) for curve in curves):
+        own = [curve for curve in curves if (curve.model, curve.dim) == key and curve.samples <= REAL_BUDGET]
+        last = max(own, key=lambda curve: curve.samples)
+        yield last if last.samples == REAL_BUDGET else min(own, key=lambda curve: curve.validation)
 
 
 # Another data set joins the table by one more entry here: study, results folder, profile ─▶ comparisons.
-SOURCES: dict[str, Callable[[str, Path, str], Iterator[Comparison]]] = {
+SOURCES: dict[str, Callable[[str, Path, str | None], Iterator[Comparison]]] = {
     **dict.fromkeys(STUDIES, compare_synthetic),
-    **dict.fromkeys(("higgs", "criteo"), compare_real),
+    **dict.fromkeys(TRAIN_ROWS, compare_real),
 }
 
 
-def compare(results: Path, profile: str = "full") -> list[Comparison]:
+def compare(results: Path, profile: str | None = None) -> list[Comparison]:
     """All published numbers and ours, from the folder that holds the studies.
 
     Parameters
@@ -100,31 +122,33 @@ def compare(results: Path, profile: str = "full") -> list[Comparison]:
     results
         Folder for all studies, in which ``lambdak reproduce`` left them.
     profile
-        "quick", "small" or "full"; only the last has the paper's budget.
+        "quick", "small" or "full", of which only the last has the paper's budget; None is the largest there is.
     """
     return [row for study, source in SOURCES.items() for row in source(study, results, profile)]
 
 
 def print_comparison(rows: Sequence[Comparison]) -> str:
     """One table per study as text, with a count of the verdicts below."""
-    names = ["about", "published", "ours", "quartiles", "ratio", "rate", "verdict"]
     tables = []
     for study in dict.fromkeys(row.study for row in rows):
         own = [row for row in rows if row.study == study]
-        tables.append(printed(study, names, [row.cells() for row in own], _notes(own)))
+        tables.append(printed(study, own[0].names, [row.cells() for row in own], _notes(own)))
     return "\n".join(tables)
 
 
 def _notes(rows: Sequence[Comparison]) -> list[str]:
-    verdicts = [row.verdict for row in rows]
+    verdicts, first = [row.verdict for row in rows], rows[0]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
-    budgets = sorted({row.samples for row in rows if row.samples is not None})
-    after = f" after {' and '.join(f'{samples:,}' for samples in budgets)} samples" if budgets else ""
-    notes = [f"Median test error{after}, and the quartiles over all runs: {counts}."]
-    if rows[0].study in STUDIES:
-        notes.append(
-            f"Published: after {BUDGET:,} samples, read off the paper's plots to about 5 %. About: target/model."
-        )
-    else:
-        notes.append(f"Published: log-loss of the released runs after {REAL_BUDGET:,} samples.")
-    return notes
+    if not first.is_real:
+        budgets = " and ".join(f"{samples:,}" for samples in sorted({row.samples for row in rows if row.ours}))
+        after = f" after {budgets} samples" if budgets else ""
+        return [
+            f"Median test RMSE of target/model{after}, and the quartiles over all runs: {counts}.",
+            f"Published: after {BUDGET:,} samples, read off the paper's plots to about 5 %.",
+        ]
+    notes = [f"Median test log-loss, and the quartiles over all runs: {counts}."]
+    notes += [f"Ours: {row.rows:,} rows to train on." for row in rows if row.rows][:1]
+    if "fewer samples" in verdicts:
+        notes.append("How many samples to train on was chosen by validation, since there are fewer than the paper's.")
+    theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples"
+    return [*notes, f"Published: the released runs, {theirs}."]

@@ -10,6 +10,7 @@ from lambdak.paper.grid import Cell
 BUDGET = 320_000  # samples
 DIMS = (5, 9, 15)
 REAL_BUDGET = 2**26  # samples
+TRAIN_ROWS = {"higgs": 10_000_000, "criteo": 36_672_493}
 REAL = {  # (data set, model, dim; 0 for linear models): log-loss
     **{("higgs", "spectral", d): loss for d, loss in ((3, 0.5710), (7, 0.5369), (11, 0.5223))},
     **{("higgs", "mlp-1", d): loss for d, loss in ((3, 0.5743), (7, 0.5305), (11, 0.5152))},
