@@ -81,7 +81,7 @@ def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(finished)
     text = print_comparison(compare(finished, "quick"))
     assert text.count("│ general/free") == 36
     assert "2 fewer samples, 22 not run" in text
-    assert text.count("target/model after 1,920 samples") == 2
+    assert text.count("RMSE after 1,920 samples") == 2
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
