@@ -18,6 +18,8 @@ pytest.importorskip("pyarrow")
 figures = pytest.importorskip("lambdak.paper.figures")
 from lambdak.paper import results  # noqa: E402
 from lambdak.paper.figures import canvas, neurons, scaling, targets  # noqa: E402
+from lambdak.paper.protocol import DATASETS  # noqa: E402
+from paper_files import write_real_results  # noqa: E402
 
 SAMPLES = np.array([32, 320, 3200])
 
@@ -28,6 +30,8 @@ def finished(tmp_path_factory):
     for name in STUDIES:
         for _ in results.run_study(name, "quick", out):
             pass
+    for name in DATASETS:
+        write_real_results(out, name)
     return out
 
 
@@ -46,7 +50,7 @@ def lines(ax):
 
 def test_figures_are_written_as_png_and_svg(finished, tmp_path):
     names = ["univariate-general", "bivariate-targets"]
-    written = figures.write_figures(finished, tmp_path / "pictures", names, "quick")
+    written = figures.write_figures(figures.Results(finished, "quick"), tmp_path / "pictures", names)
     assert written.missing == {}
     assert {path.name for path in written.paths} == {f"{name}.{end}" for name in names for end in ("png", "svg")}
     for path in written.paths:
@@ -57,7 +61,7 @@ def test_figures_are_written_as_png_and_svg(finished, tmp_path):
 
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_every_figure_can_be_drawn_and_is_no_empty_sheet(finished, name):
-    figure = figures.FIGURES[name](finished, "quick")
+    figure = figures.FIGURES[name](figures.Results(finished, "quick"))
     figure.savefig(file := BytesIO(), format="raw", dpi=25)
     pixels = np.frombuffer(file.getvalue(), np.uint8).reshape(-1, 4)[:, :3]
     assert 0.02 < (pixels.min(axis=1) < 240).mean() < 0.98
@@ -65,7 +69,7 @@ def test_every_figure_can_be_drawn_and_is_no_empty_sheet(finished, name):
 
 def test_what_has_no_results_is_reported_and_the_rest_is_written(tmp_path):
     names = ["squareplus", "univariate-general"]
-    written = figures.write_figures(tmp_path, tmp_path / "pictures", names)
+    written = figures.write_figures(figures.Results(tmp_path), tmp_path / "pictures", names)
     assert [path.stem for path in written.paths] == ["squareplus"] * 2
     assert list(written.missing) == ["univariate-general"]
     assert "lambdak reproduce" in written.missing["univariate-general"]
@@ -75,7 +79,7 @@ def test_a_study_that_is_not_finished_is_not_drawn(finished, tmp_path):
     folder = tmp_path / "univariate-quick"
     shutil.copytree(finished / "univariate-quick", folder)
     next((folder / "parts").glob("1-general-*")).unlink()
-    written = figures.write_figures(tmp_path, tmp_path, ["univariate-general", "univariate-monotone"], "quick")
+    written = figures.write_figures(figures.Results(tmp_path), tmp_path, ["univariate-general", "univariate-monotone"])
     assert "lacks 1 of 4 cells" in written.missing["univariate-general"]
     assert [path.stem for path in written.paths] == ["univariate-monotone"] * 2
     shutil.rmtree(folder / "parts")
@@ -85,7 +89,7 @@ def test_a_study_that_is_not_finished_is_not_drawn(finished, tmp_path):
 
 def test_an_unknown_figure_is_refused(tmp_path):
     with pytest.raises(ValueError, match="names must be among neuron"):
-        figures.write_figures(tmp_path, tmp_path, ["everything"])
+        figures.write_figures(figures.Results(tmp_path), tmp_path, ["everything"])
 
 
 def test_the_same_figure_is_the_same_file():

@@ -131,13 +131,17 @@ def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
 
 @app.command()
 def figures(
-    profile: Size = Profile.FULL,
+    profile: AnySize = None,
     out: Folder = _RESULTS,
     to: Annotated[Path, typer.Option("--to", help="Folder for the pictures.")] = Path("paper-figures"),
     only: Annotated[list[str] | None, typer.Option("--only", help="Name of a figure; may be repeated.")] = None,
+    released: Annotated[
+        Path | None, typer.Option("--released", help="Folder of the authors' released results, to draw beside ours.")
+    ] = None,
 ) -> None:
     """Draw every figure of the paper, as PNG and SVG, from the results that are there."""
-    written = _module("figures").write_figures(out, to, only, profile.value)
+    module = _module("figures")
+    written = module.write_figures(module.Results(out, profile and profile.value, released), to, only)
     for name, reason in written.missing.items():
         note(f"{name} is not drawn: {reason}")
     typer.echo(f"{len(written.paths)} files in {to}/")

@@ -21,7 +21,13 @@ from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
 from lambdak.paper.data import DenseData, ordered_splits
 from lambdak.paper.files import Block, Source, first_fault, reading
 
-FEATURES = 28
+_JET = ("transverse momentum", "pseudorapidity", "azimuth", "b-tag")
+NAMES = (  # as the file's authors describe its columns
+    "lepton transverse momentum", "lepton pseudorapidity", "lepton azimuth", "missing energy", "missing energy azimuth",
+    *(f"jet {jet} {what}" for jet in range(1, 5) for what in _JET),
+    *(f"invariant mass {what}" for what in ("jj", "jjj", "lν", "jlν", "bb", "wbb", "wwbb")),
+)  # fmt: skip
+FEATURES = len(NAMES)
 FULL_ROWS = 11_000_000
 _HELD = 500_000
 _COLUMNS = [f"f{i}" for i in range(FEATURES + 1)]

@@ -116,6 +116,18 @@ def _dense_model(run: Run, family: str, n_features: int) -> Learner:
         return DenseSpectral(n_features, run.dim, run.rate, run.seed)
     if family == "linear":
         return perceptron(n_features, [], run.rate, run.seed)
-    depth = int(run.model.removeprefix("mlp-"))
-    width = matched_width(n_features, depth, (n_features + 1) * packed_size(run.dim))
-    return perceptron(n_features, [width] * depth, run.rate, run.seed)
+    width = hidden_width(run.model, run.dim, n_features)
+    return perceptron(n_features, [width] * _depth(run.model), run.rate, run.seed)
+
+
+def hidden_width(model: str, dim: int, n_features: int) -> int:
+    """The width of an MLP ("mlp-1", …) that is matched to the spectral neuron of this dim.
+
+    >>> hidden_width("mlp-2", 7, 28)
+    17
+    """
+    return matched_width(n_features, _depth(model), (n_features + 1) * packed_size(dim))
+
+
+def _depth(model: str) -> int:
+    return int(model.removeprefix("mlp-"))

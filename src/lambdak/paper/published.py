@@ -5,11 +5,18 @@ The former are read off the authors' plots to about 5 %, the latter are those of
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as compute
+import pyarrow.parquet as pq
+
 from lambdak.paper.grid import Cell
 
 BUDGET = 320_000  # samples
 DIMS = (5, 9, 15)
 REAL_BUDGET = 2**26  # samples
+BATCH = 4096  # of the runs on data sets
 TRAIN_ROWS = {"higgs": 10_000_000, "criteo": 36_672_493}
 REAL = {  # (data set, model, dim; 0 for linear models): log-loss
     **{("higgs", "spectral", d): loss for d, loss in ((3, 0.5710), (7, 0.5369), (11, 0.5223))},
@@ -49,3 +56,19 @@ def published(cell: Cell) -> float | None:
         return None if both is None else both[int(cell.noise > 0)][place]
     row = _MONOTONE.get((cell.inputs, cell.complexity, cell.fit)) if cell.noise == 0 else None
     return None if row is None else row[place]
+
+
+_NAMES = {"model": "model", "dim": "dim", "lr": "rate", "train_size": "samples", "val_logloss": "validation",
+          "test_logloss": "test"}  # fmt: skip
+
+
+def read_released(path: Path) -> pa.Table:
+    """The runs of ``higgs_scaling.parquet`` or ``criteo_scaling.parquet`` that the authors evaluated, named as ours.
+
+    Their rates were chosen in runs of their own, so that there is one per model, dim and number of samples.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}: the authors' released results belong there")
+    table = pq.read_table(path)
+    evaluated = table.filter(compute.equal(table["phase"], "evaluation"))
+    return evaluated.select(list(_NAMES)).rename_columns(list(_NAMES.values()))

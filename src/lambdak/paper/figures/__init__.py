@@ -1,4 +1,4 @@
-"""The synthetic figures of the paper as PNG and SVG; nothing else of the paper's studies imports matplotlib."""
+"""The figures of the paper as PNG and SVG; nothing else of the paper's studies imports matplotlib."""
 
 from __future__ import annotations
 
@@ -11,28 +11,59 @@ from matplotlib.figure import Figure
 from lambdak.atomic import write_bytes
 from lambdak.paper.figures.canvas import as_png, as_svg
 from lambdak.paper.figures.diagrams import draw_hyper_network, draw_neuron, draw_recurrence
+from lambdak.paper.figures.influence import draw_influence, read_influence
 from lambdak.paper.figures.neurons import draw_eigenvalues, draw_monotone_eigenvalues, draw_squareplus
+from lambdak.paper.figures.real import Losses, draw_dims, draw_models, read_losses
 from lambdak.paper.figures.scaling import draw_general, draw_monotone, read_scalings
 from lambdak.paper.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
+from lambdak.paper.parts import study_folder
 
-__all__ = ["FIGURES", "Written", "write_figures"]
+__all__ = ["FIGURES", "Results", "Written", "write_figures"]
 
-Draw = Callable[[Path, str], Figure]
+
+@dataclass(frozen=True)
+class Results:
+    """What figures are drawn from.
+
+    Parameters
+    ----------
+    folder
+        Folder for all studies.
+    profile
+        "quick", "small" or "full"; None is the largest that is there.
+    released
+        Folder of the authors' released results, to be drawn beside ours.
+    """
+
+    folder: Path
+    profile: str | None = None
+    released: Path | None = None
+
+    def study(self, name: str) -> Path:
+        """The folder of a study."""
+        return study_folder(self.folder, name, self.profile)
+
+    def losses(self, name: str) -> list[Losses]:
+        """The curves on a data set."""
+        return read_losses(self.study(name), name, self.released)
+
+
+Draw = Callable[[Results], Figure]
 
 
 def _plain(draw: Callable[[], Figure]) -> Draw:
-    return lambda results, profile: draw()
+    return lambda results: draw()
 
 
 def _general(study: str) -> Draw:
-    return lambda results, profile: draw_general(read_scalings(results / f"{study}-{profile}", ["general"]))
+    return lambda results: draw_general(read_scalings(results.study(study), ["general"]))
 
 
 def _monotone(study: str) -> Draw:
-    return lambda results, profile: draw_monotone(read_scalings(results / f"{study}-{profile}", ["free", "monotone"]))
+    return lambda results: draw_monotone(read_scalings(results.study(study), ["free", "monotone"]))
 
 
-# Name ─▶ function of the folder that holds the studies and of the profile; missing results are a FileNotFoundError.
+# Missing results are a FileNotFoundError.
 FIGURES: dict[str, Draw] = {
     "neuron": _plain(draw_neuron),
     "eigenvalues": _plain(draw_eigenvalues),
@@ -47,6 +78,11 @@ FIGURES: dict[str, Draw] = {
     "bivariate-targets": _plain(draw_bivariate_targets),
     "bivariate-general": _general("bivariate"),
     "bivariate-monotone": _monotone("bivariate"),
+    "criteo-models": lambda results: draw_models(results.losses("criteo")),
+    "criteo-dims": lambda results: draw_dims(results.losses("criteo"), ["spectral-continuous", "fm"]),
+    "higgs-models": lambda results: draw_models(results.losses("higgs")),
+    "higgs-dims": lambda results: draw_dims(results.losses("higgs"), ["spectral"]),
+    "influence": lambda results: draw_influence(read_influence(results.study("higgs"))),
 }
 
 
@@ -58,19 +94,17 @@ class Written:
     missing: dict[str, str]
 
 
-def write_figures(results: Path, out: Path, names: Iterable[str] | None = None, profile: str = "full") -> Written:
+def write_figures(results: Results, out: Path, names: Iterable[str] | None = None) -> Written:
     """Draw figures and write each as PNG and SVG.
 
     Parameters
     ----------
     results
-        Folder for all studies.
+        What to draw from.
     out
         Folder of the pictures; made if it is not there.
     names
         Some of ``FIGURES``; None is all of them.
-    profile
-        "quick", "small" or "full": which results to draw.
     """
     chosen = list(FIGURES) if names is None else list(names)
     for name in chosen:
@@ -80,7 +114,7 @@ def write_figures(results: Path, out: Path, names: Iterable[str] | None = None, 
     paths, missing = [], {}
     for name in chosen:
         try:
-            figure = FIGURES[name](results, profile)
+            figure = FIGURES[name](results)
         except FileNotFoundError as error:
             missing[name] = str(error)
             continue
