@@ -31,8 +31,8 @@ from lambdak.paper.data import DenseData, SparseBatch
 from lambdak.paper.dense import DenseSpectral
 from lambdak.paper.grid import Cell, Grid
 from lambdak.paper.sparse import SparseSpectral
+from lambdak.paper.stacks import Stack
 from lambdak.paper.stream import Stream
-from lambdak.paper.sweep import Stack
 
 BATCH = 4096
 N_IDS = 1_000_000
@@ -110,7 +110,7 @@ def _sparse_batch(drawn: np.ndarray, rng: np.random.Generator) -> SparseBatch:
 
 def sweep_sides(dim: int) -> list[Step]:
     grid, rng = Grid(1, (10,)), np.random.default_rng(0)
-    stack = Stack(Cell(1, "general", 10, 0.0, dim), grid, "free", rng)
+    stack = Stack(Cell(1, "general", 10, 0.0, dim), grid, (), rng)
     streams = grid.targets * grid.seeds
     x = rng.uniform(-4, 4, (streams, grid.batch, 1)).astype(np.float32)
     y = np.sin(x[..., 0])

@@ -138,7 +138,7 @@ def test_a_run_that_was_left_early_goes_on(undisturbed, tmp_path):
 
 # Each cuts a run off by SIGKILL at a moment of its own; a cell takes 60 steps.
 MOMENTS = {
-    "in the middle of a cell": "watch(sweep.Stack, 'step', 200)",
+    "in the middle of a cell": "watch(stacks.Stack, 'step', 200)",
     "while a part is written": "watch(atomic.os, 'fsync', 5)",
     "before the rows are put together": "watch(results.pa, 'concat_tables', 1)",
 }
@@ -146,7 +146,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from lambdak import atomic
-from lambdak.paper import results, sweep
+from lambdak.paper import results, stacks
 
 def watch(owner, name, last):
     inner, left = getattr(owner, name), [last]

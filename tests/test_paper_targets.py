@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.interpolate import CubicSpline, PchipInterpolator, RectBivariateSpline, make_interp_spline
+from scipy.interpolate import BSpline, CubicSpline, PchipInterpolator, RectBivariateSpline, make_interp_spline
 
 from lambdak.paper.targets import HIGH, LOW, make_targets, quintic
 
@@ -106,6 +106,53 @@ def test_a_monotone_target_of_two_inputs_never_falls_in_the_second_but_does_in_t
     assert all((np.diff(each, axis=0) < -1e-6).any() for each in values)
 
 
+@pytest.mark.parametrize("complexity", COMPLEXITIES[2])
+def test_a_rising_target_falls_in_neither_input_and_rises_in_both(complexity):
+    targets, x = make_targets("rising", 2, complexity, range(32)), np.linspace(LOW, HIGH, 201)
+    values = np.stack([on_lattice(targets, which, x, x) for which in range(32)])
+    for along in (1, 2):
+        assert (np.diff(values, axis=along) >= -1e-14).all()
+        assert (np.diff(values, axis=along) > 1e-6).mean() > 0.99
+
+
+@pytest.mark.parametrize("complexity", COMPLEXITIES[2])
+def test_a_rising_target_is_the_b_spline_of_coefficients_that_rise_by_log_normal_steps(complexity):
+    x = np.linspace(LOW, HIGH, 37)
+    width = (HIGH - LOW) / (complexity - 1)
+    knots = LOW + width * np.arange(-3, complexity + 3)
+    for seed in SEEDS:
+        steps = np.exp(
+            np.random.default_rng([2, 2, complexity, seed]).standard_normal((complexity + 2, complexity + 2))
+        )
+        net = np.zeros((complexity + 3, complexity + 3))
+        for i in range(complexity + 2):
+            for j in range(complexity + 2):
+                net[i + 1, j + 1] = max(net[i, j + 1], net[i + 1, j]) + steps[i, j]
+        net = net[1:, 1:]
+
+        def surface(at, net=net):
+            return BSpline(knots, BSpline(knots, net, 3)(at).T, 3)(at).T
+
+        at_points = surface(axis(complexity))
+        expected = (surface(x) - at_points.mean()) / at_points.std()
+        np.testing.assert_allclose(
+            on_lattice(make_targets("rising", 2, complexity, [seed]), 0, x, x), expected, atol=1e-10
+        )
+
+
+def test_rising_targets_bend_both_ways():
+    targets, x = make_targets("rising", 2, 9, range(8)), np.linspace(LOW, HIGH, 101)
+    for which in range(8):
+        values = on_lattice(targets, which, x, x)
+        for second in (
+            np.diff(values, 2, axis=0),
+            np.diff(values, 2, axis=1),
+            np.diff(np.diff(values, axis=0), axis=1),
+        ):
+            assert (second > 1e-6).any()
+            assert (second < -1e-6).any()
+
+
 def test_general_targets_rise_and_fall():
     for inputs in (1, 2):
         targets = make_targets("general", inputs, 5, range(8))
@@ -149,7 +196,7 @@ def test_general_targets_have_two_continuous_derivatives():
             assert abs(np.diff(around, 3)[0]) <= 1e3 * h**3
 
 
-@pytest.mark.parametrize(("kind", "inputs", "complexity"), CASES)
+@pytest.mark.parametrize(("kind", "inputs", "complexity"), [*CASES, ("rising", 2, 5)])
 def test_a_function_depends_on_its_seed_and_on_no_other(kind, inputs, complexity):
     x = np.random.default_rng(1).uniform(LOW, HIGH, (50, inputs))
     here = np.zeros(50, np.intp)
@@ -173,7 +220,7 @@ def test_the_values_of_a_monotone_target_are_standardised_together(inputs, compl
 
 
 def test_points_of_many_functions_are_evaluated_at_once():
-    for kind, inputs in (("general", 1), ("general", 2), ("monotone", 1), ("monotone", 2)):
+    for kind, inputs in (("general", 1), ("general", 2), ("monotone", 1), ("monotone", 2), ("rising", 2)):
         targets = make_targets(kind, inputs, 5, SEEDS)
         assert len(targets) == len(SEEDS)
         x = np.random.default_rng(2).uniform(LOW, HIGH, (3, 4, 10, inputs))
@@ -182,7 +229,7 @@ def test_points_of_many_functions_are_evaluated_at_once():
             np.testing.assert_array_equal(together[i, j], targets(np.full(10, j), x[i, j]))
 
 
-@pytest.mark.parametrize(("kind", "inputs"), [("convex", 1), ("general", 3)])
+@pytest.mark.parametrize(("kind", "inputs"), [("convex", 1), ("general", 3), ("rising", 1)])
 def test_an_unknown_kind_of_target_is_refused(kind, inputs):
     with pytest.raises(ValueError, match="kind must be one of"):
         make_targets(kind, inputs, 5, [0])

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-FITS = {  # fit: kind of target, constraint of the last input's matrix
-    "general": ("general", "free"),
-    "free": ("monotone", "free"),
-    "monotone": ("monotone", "diagonal"),
+
+class Fit(NamedTuple):
+    """Which kind of target, which model, and the constraints of the matrices of its last inputs."""
+
+    target: str
+    model: str
+    constraints: tuple[str, ...] = ()
+
+
+FITS = {  # a cell's random numbers depend on its place here: new fits come last
+    "general": Fit("general", "free"),
+    "free": Fit("monotone", "free"),
+    "monotone": Fit("monotone", "monotone", ("diagonal",)),
+    "rising-free": Fit("rising", "free"),
+    "rising-diagonal": Fit("rising", "diagonal", ("diagonal",) * 2),
+    "rising-factor": Fit("rising", "factor", ("factor",) * 2),
+    "rising-root": Fit("rising", "root", ("root",) * 2),
+    "rising-squareplus": Fit("rising", "squareplus", ("squareplus",) * 2),
+    "tridiagonal": Fit("general", "tridiagonal"),
 }
 
 
@@ -84,14 +99,26 @@ STUDIES = {
     "univariate": Grid(1, (5, 10, 20)),
     "bivariate": Grid(2, (5, 9, 13)),
 }
+_FEWER: dict[str, Any] = {"targets": 12, "seeds": 1, "rates": (0.001, 0.003, 0.01, 0.03), "measured": 2048}
+_LARGER: dict[str, Any] = _FEWER | {"dims": (5, 9, 15, 31, 63)}
+# 2d − 1 numbers per matrix: 8, 23 and 60 have as many (60 one less) as dense matrices of dim 5, 9 and 15.
+_BANDS: dict[str, Any] = _FEWER | {"dims": (8, 15, 23, 60, 127), "fits": ("tridiagonal",)}
+_RISING: dict[str, Any] = _FEWER | {"rates": (*_FEWER["rates"], 0.1), "checkpoints": Grid.checkpoints[:-1]}
+BEYOND = {  # the paper
+    "univariate-scaling": Grid(1, (20,), **_LARGER),
+    "bivariate-scaling": Grid(2, (13,), **_LARGER),
+    "definite": Grid(2, (9,), fits=tuple(fit for fit in FITS if fit.startswith("rising")), **_RISING),
+    "univariate-tridiagonal": Grid(1, (20,), **_BANDS),
+    "bivariate-tridiagonal": Grid(2, (13,), **_BANDS),
+}
 PROFILES = ("quick", "small", "full")
 
 
 def study(name: str, profile: str) -> Grid:
-    """The grid of a study: quick takes seconds, small minutes, full is the paper's."""
+    """The grid of a study: quick takes seconds, small minutes, full is the paper's, or as large as its own."""
     if profile not in PROFILES:
         raise ValueError(f"profile must be one of {PROFILES}; got {profile!r}")
-    grid = STUDIES[name]
+    grid = (STUDIES | BEYOND)[name]
     if profile == "quick":
         return replace(grid, **_QUICK, complexities=grid.complexities[:1])  # type: ignore[arg-type]
     return replace(grid, **_SMALL) if profile == "small" else grid  # type: ignore[arg-type]

@@ -13,8 +13,6 @@ from lambdak.paper.grid import FITS, Cell
 from lambdak.paper.results import read_cells
 from lambdak.paper.selection import select
 
-_MODELS = {"free": "free", "diagonal": "monotone"}
-
 
 @dataclass(frozen=True)
 class Summary:
@@ -59,8 +57,8 @@ def words(cell: Cell) -> str:
     >>> words(Cell(1, "monotone", 20, 0.1, 5))
     'monotone/monotone, c = 20, noisy'
     """
-    target, constraint = FITS[cell.fit]
-    return f"{target}/{_MODELS[constraint]}, c = {cell.complexity}, {'noisy' if cell.noise else 'clean'}"
+    fit = FITS[cell.fit]
+    return f"{fit.target}/{fit.model}, c = {cell.complexity}, {'noisy' if cell.noise else 'clean'}"
 
 
 def order(cell: Cell) -> tuple[float, ...]:

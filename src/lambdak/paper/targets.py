@@ -4,6 +4,11 @@ Complexity c is the number of interpolation points per axis. General targets int
 natural cubic spline (one input) or a tensor-product cubic spline (two). Monotone ones interpolate standardised
 cumulative sums of log-normal steps by PCHIP; with two inputs, c such slices in x_2 are blended along x_1 by the quintic
 w(t) = 6t⁵ − 15t⁴ + 10t³, which makes them C² in x_1.
+
+Rising ones, of two inputs, are beyond the paper: they fall in neither. They are uniform cubic B-splines, C², whose
+coefficients rise along both axes: each exceeds the larger of its two lower neighbours by a log-normal step. The
+derivative in x_1 is a sum of non-negative splines times differences of neighbours along x_1, and likewise in x_2. Their
+values at the c × c grid points are standardised.
 """
 
 from __future__ import annotations
@@ -13,13 +18,16 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly, make_interp_spline
 
 Array = NDArray[np.float64]
 
 LOW, HIGH = -4.0, 4.0
-KINDS = ("general", "monotone")
+# Powers, ascending, of the four uniform cubic B-splines that are not zero on a piece.
+_BASIS = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6
+KINDS = ("general", "monotone", "rising")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +75,8 @@ def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) 
     >>> bool((np.diff(f(np.zeros(100, int), x)) >= 0).all())
     True
     """
-    if kind not in KINDS or inputs not in (1, 2):
-        raise ValueError(f"kind must be one of {KINDS} and inputs 1 or 2; got {kind!r} and {inputs!r}")
+    if kind not in KINDS or inputs not in ((2,) if kind == "rising" else (1, 2)):
+        raise ValueError(f"kind must be one of {KINDS} and inputs 1 or 2, 2 if rising; got {kind!r} and {inputs!r}")
     rngs = [np.random.default_rng([KINDS.index(kind), inputs, complexity, seed]) for seed in seeds]
     grid = np.linspace(LOW, HIGH, complexity)
     if kind == "general" and inputs == 1:
@@ -81,6 +89,8 @@ def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) 
     if inputs == 1:
         values = np.stack([_rising(rng, 1, complexity)[0] for rng in rngs], axis=1)
         return Targets(1, _powers(PchipInterpolator(grid, values)))
+    if kind == "rising":
+        return Targets(2, np.stack([_risen(_rising_net(rng, complexity + 2)) for rng in rngs]))
     slices = np.stack([_rising(rng, complexity, complexity) for rng in rngs])  # (T, slices, c)
     pieces = _powers(PchipInterpolator(grid, slices.reshape(-1, complexity).T))
     return Targets(2, pieces.reshape(len(rngs), complexity, complexity - 1, 4), blended=True)
@@ -95,6 +105,21 @@ def _rising(rng: np.random.Generator, slices: int, count: int) -> Array:
     """Cumulative sums of log-normal steps, (slices, count), standardised together."""
     values = np.cumsum(rng.lognormal(size=(slices, count)), axis=1)
     return np.asarray((values - values.mean()) / values.std())
+
+
+def _rising_net(rng: np.random.Generator, count: int) -> Array:
+    """Last-passage times of log-normal steps: (count, count), rising along both axes, without a wanted curvature."""
+    net = rng.lognormal(size=(count, count))
+    for i, j in np.ndindex(net.shape):
+        net[i, j] += max(net[i - 1, j] if i else 0.0, net[i, j - 1] if j else 0.0)
+    return net
+
+
+def _risen(net: Array) -> Array:
+    """(c − 1, c − 1, 4, 4): powers of the B-spline of these (c + 2)² coefficients, standardised at the grid points."""
+    at_points = np.einsum("p,q,ijpq->ij", *[_BASIS[0, :3]] * 2, sliding_window_view(net, (3, 3)))
+    windows = sliding_window_view((net - at_points.mean()) / at_points.std(), (4, 4))
+    return np.asarray(np.einsum("ap,bq,ijpq->ijab", _BASIS, _BASIS, windows))
 
 
 def _powers(spline: PPoly) -> Array:
