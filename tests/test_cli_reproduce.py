@@ -44,7 +44,7 @@ def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("influence",), "--data must name the HIGGS file"),
+    (("influence",), "holds no finished study"),
     (("higgs", "--profile", "small"), "higgs needs its data"),
     (("criteo", "--profile", "small"), "criteo needs its data"),
 ])  # fmt: skip

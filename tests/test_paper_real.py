@@ -52,16 +52,21 @@ def test_models_learn_something(studies, name):
 
 
 def test_the_bound_holds_on_the_test_rows_of_a_study(studies):
-    source = studies / "cache" / "miniature-HIGGS.csv"
-    assert list(run_influence("quick", studies, source, progress=False)) == [(1, 1)]
+    assert list(run_influence("quick", studies, progress=False)) == [(1, 1)]
     table = pq.read_table(studies / "higgs-quick" / "influence.parquet")
     assert sum(table["count"].to_pylist()) == 28 * 200
     assert 0 < max(table["largest"].to_pylist()) <= 1 + 1e-9
 
 
-def test_influence_without_a_study_says_what_to_run(studies, tmp_path):
-    with pytest.raises(FileNotFoundError, match="run `lambdak reproduce higgs` first"):
-        list(run_influence("quick", tmp_path, studies / "cache" / "miniature-HIGGS.csv"))
+def test_influence_without_a_study_says_what_to_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds no finished study: run `lambdak reproduce`"):
+        list(run_influence("quick", tmp_path))
+
+
+def test_influence_on_another_file_than_the_studys_is_refused(studies, tmp_path):
+    other = write_miniature("higgs", tmp_path, rows=300)
+    with pytest.raises(ValueError, match="is not the file that the study"):
+        list(run_influence("quick", studies, other, progress=False))
 
 
 @pytest.mark.parametrize("name", DATASETS)

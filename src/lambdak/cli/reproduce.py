@@ -104,9 +104,7 @@ def criteo(
 
 @app.command()
 def influence(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS) -> None:
-    """How much of its proven bound a change of one HIGGS feature uses; needs the HIGGS study."""
-    if data is None:
-        raise InputError("--data must name the HIGGS file that the study was run with")
+    """How much of its proven bound a change of one HIGGS feature uses; needs the HIGGS study and its data."""
     _watch("influence", profile, out, _module("influence").run_influence(profile.value, out, data))
 
 

@@ -12,17 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
-from lambdak.paper.data import DenseBatch
+from lambdak.paper.data import DenseBatch, DenseData
 from lambdak.paper.dense import DenseSpectral
-from lambdak.paper.higgs import higgs
-from lambdak.paper.parts import write_table
+from lambdak.paper.parts import read_claim, read_results, write_table
 from lambdak.paper.protocol import real_protocol
-from lambdak.paper.real import train
+from lambdak.paper.real import find_source, load, train
 from lambdak.paper.tuning import tune
 from lambdak.pencil import Pencil
 
@@ -53,16 +51,16 @@ class Tightness:
         )
 
 
-def run_influence(profile: str, out: Path, source: Path, progress: bool = True) -> Iterator[tuple[int, int]]:
+def run_influence(
+    profile: str, out: Path, source: Path | None = None, progress: bool = True
+) -> Iterator[tuple[int, int]]:
     """Measure models of the HIGGS study on its test rows, yielding (dims done, dims); into ``influence.parquet``.
 
     Each dim is trained once more, at the rate that validation chose for the largest sample count.
     """
     protocol, folder = real_protocol("higgs", profile), out / f"higgs-{profile}"
-    if not (folder / "results.parquet").exists():
-        raise FileNotFoundError(f"{folder} holds no finished study: run `lambdak reproduce higgs` first")
-    data = higgs(source, out / "cache" / f"higgs-{source.name}", progress)
-    curves = [curve for curve in tune(pq.read_table(folder / "results.parquet")) if curve.model == "spectral"]
+    curves = [curve for curve in tune(read_results(folder)) if curve.model == "spectral"]
+    data = _data_of_study(folder, out / "cache", find_source("higgs", profile, out, source), progress)
     rates = {curve.dim: curve.rate for curve in curves if curve.samples == protocol.samples[-1]}
     tables = []
     for dim in protocol.dims:
@@ -72,6 +70,15 @@ def run_influence(profile: str, out: Path, source: Path, progress: bool = True) 
         tables.append(tightness(pencil, data.part("test"), random_state=0).table(dim))
         yield len(tables), len(protocol.dims)
     write_table(pa.concat_tables(tables), folder / "influence.parquet")
+
+
+def _data_of_study(folder: Path, cache: Path, source: Path, progress: bool) -> DenseData:
+    data = load("higgs", source, cache, progress)["dense"]
+    if not isinstance(data, DenseData):
+        raise TypeError(f"HIGGS must be DenseData; got {type(data).__name__}")
+    if data.checksum != read_claim(folder)["data"]["sha256"]:
+        raise ValueError(f"{source} is not the file that the study in {folder} was run with")
+    return data
 
 
 def tightness(pencil: Pencil, batches: Iterable[DenseBatch], random_state: int) -> Tightness:

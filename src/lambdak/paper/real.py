@@ -22,7 +22,7 @@ from lambdak.paper.higgs import higgs
 from lambdak.paper.levels import KINDS, criteo
 from lambdak.paper.miniature import write_miniature
 from lambdak.paper.parts import Piece, run_pieces
-from lambdak.paper.protocol import DATASETS, Protocol, Run, make_model, real_protocol
+from lambdak.paper.protocol import Protocol, Run, make_model, real_protocol
 from lambdak.paper.stream import Stream
 from lambdak.runtime import get_num_threads
 from lambdak.runtime import threads as use_threads
@@ -56,7 +56,7 @@ def run_real(
         Whether to show a progress bar while the file is read.
     """
     protocol, out = real_protocol(name, profile), out.absolute()
-    place = name, _source(name, profile, out, source).absolute(), out / "cache"
+    place = name, find_source(name, profile, out, source).absolute(), out / "cache"
     data = next(iter(load(*place, progress).values()))  # all kinds are of the same rows
     known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
     claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
@@ -95,10 +95,11 @@ def log_loss(model: Learner, data: Data, part: str) -> float:
     return total / rows
 
 
-def _source(name: str, profile: str, out: Path, source: Path | None) -> Path:
+def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path:
+    """The file of a study; made up for the quick profile if none is given."""
     if source is not None:
         return source
-    if name in DATASETS and profile != "quick":
+    if profile != "quick":
         raise ValueError(f"{name} needs its data: name the file, {_FILES[name]} or a Parquet sample of it")
     return write_miniature(name, out / "cache")
 
