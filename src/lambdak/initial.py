@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.linalg import hessenberg
 
 from lambdak._checks import FloatArray, check_dim, check_dtype, check_int, check_positive
 from lambdak.packing import diagonal_indices, packed_size, unsym
@@ -69,7 +70,7 @@ def gapped(
     rng = np.random.default_rng(random_state)
     packed = np.zeros((n + 1, packed_size(d)))
     packed[0] = unsym(_gapped_constant(d, index, rng))
-    cst = _check_monotonic_cst(monotonic_cst, n)
+    cst = check_monotonic_cst(monotonic_cst, n)
     packed[1:, diagonal_indices(d)] = _feature_diagonals(cst, d, check_positive(bound, "bound"), active, rng)
     return packed.astype(check_dtype(dtype))
 
@@ -82,6 +83,17 @@ def anchored(dim: int, indices: Sequence[int], anchors: Sequence[float], rng: np
     spectrum += slope * (np.maximum(places - index[-1], 0) - np.maximum(index[0] - places, 0))
     basis = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
     return np.asarray(unsym(basis * spectrum @ basis.T), np.float64)
+
+
+def tridiagonal_gapped(dim: int, eig_idx: int, rng: np.random.Generator) -> Float64Array:
+    """A random tridiagonal matrix with λ_k = 0 and no other eigenvalue within 1/2 of it, all of them simple, (d, d).
+
+    Simple ones, because a tridiagonal matrix with repeated eigenvalues falls apart into blocks.
+    """
+    steps = np.arange(dim) - eig_idx
+    spectrum = np.sign(steps) * (0.5 + 0.5 * np.abs(steps) / max(dim - 1, 1))
+    basis = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    return np.asarray(hessenberg(basis * spectrum @ basis.T))
 
 
 def _gapped_constant(dim: int, eig_idx: int, rng: np.random.Generator) -> Float64Array:
@@ -106,7 +118,8 @@ def _feature_diagonals(
     return np.where(cst < 0, -1.0, 1.0)[:, None] * diagonal
 
 
-def _check_monotonic_cst(monotonic_cst: Sequence[int] | None, n_features: int) -> NDArray[np.int8]:
+def check_monotonic_cst(monotonic_cst: Sequence[int] | None, n_features: int) -> NDArray[np.int8]:
+    """−1, 0 or +1 per feature; None is all zero."""
     if monotonic_cst is None:
         return np.zeros(n_features, np.int8)
     if len(monotonic_cst) != n_features:

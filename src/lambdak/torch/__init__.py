@@ -7,10 +7,17 @@ from lambdak.torch.autograd import (
     tridiagonal_eigenpair,
     tridiagonal_eigenvalue,
 )
+from lambdak.torch.constraints import Definite
+from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.packing import sym, unsym
+from lambdak.torch.sparse import SparseSpectralNeuron
 
 __all__ = [
+    "Definite",
     "EigenPair",
+    "SparseSpectralNeuron",
+    "SpectralLayer",
+    "SpectralNeuron",
     "eigenpair",
     "eigenvalue",
     "sym",

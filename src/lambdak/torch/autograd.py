@@ -70,6 +70,17 @@ def tridiagonal_eigenpair(diagonal: Tensor, offdiagonal: Tensor, index: int | Se
     return EigenPair(*_solve(_joined(diagonal, offdiagonal), diagonal.shape[-1], index, True, True))
 
 
+def spectral_norm(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
+    """‖A‖₂ = max(λ_d, −λ_1) of matrices of either structure, see :mod:`lambdak.torch.packing`; shape (...).
+
+    >>> spectral_norm(torch.tensor([2.0, 0.0, -5.0]), dim=2)
+    tensor(5.)
+    """
+    ends = sorted({0, dim - 1})
+    (values, *_) = _solve_checked(coords, dim, ends, tridiagonal, False)
+    return torch.maximum(values[..., -1], -values[..., 0])
+
+
 def coordinate_eigenvalue(coords: Tensor, dim: int, index: int, tridiagonal: bool) -> Tensor:
     """λ_k from coordinates of either structure, see :mod:`lambdak.torch.packing`; nothing is checked."""
     return _solve_checked(coords, dim, [index], tridiagonal, False)[0].squeeze(-1)

@@ -43,12 +43,11 @@ def sym(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
     i = torch.arange(dim, device=coords.device)
     low, high = torch.minimum(i, i[:, None]), torch.maximum(i, i[:, None])
     place = torch.where(low == high, low, dim + low) if tridiagonal else high * (high + 1) // 2 + low
-    factor = torch.where(low == high, 1.0, sqrt(0.5))
+    factor = _off_diagonal(low == high, sqrt(0.5), coords)
     if tridiagonal:
         near = high - low <= 1
-        place, factor = torch.where(near, place, 0), torch.where(near, factor, 0.0)
-    entries = coords.index_select(-1, place.flatten()).reshape(*coords.shape[:-1], dim, dim)
-    return entries * factor.to(coords.dtype)
+        place, factor = torch.where(near, place, 0), torch.where(near, factor, 0)
+    return coords.index_select(-1, place.flatten()).reshape(*coords.shape[:-1], dim, dim) * factor
 
 
 def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:
@@ -65,5 +64,11 @@ def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:
         return torch.cat(parts, -1)
     dim = matrix.shape[-1]
     row, column = torch.tril_indices(dim, dim, device=matrix.device)
-    factor = torch.where(row == column, 1.0, sqrt(2.0)).to(matrix.dtype)
+    factor = _off_diagonal(row == column, sqrt(2.0), matrix)
     return symmetric.flatten(-2).index_select(-1, row * dim + column) * factor
+
+
+def _off_diagonal(diagonal: Tensor, factor: float, like: Tensor) -> Tensor:
+    """One on the diagonal and the factor elsewhere, in the precision of ``like``."""
+    one = torch.ones((), dtype=like.dtype, device=like.device)
+    return torch.where(diagonal, one, one * factor)

@@ -1,0 +1,250 @@
+r"""The spectral neuron λ_k(A_0 + Σ x_i A_i) as modules: one neuron, and a layer of many.
+
+Parameters are ``constant``, the coordinates of A_0, and ``weight``, one row of coordinates per input. Monotone inputs
+and caps on their influence are parametrisations of ``weight`` (``torch.nn.utils.parametrize``): reading it gives
+matrices that satisfy them, assigning to it finds the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from lambdak._checks import check_dim, check_int, check_positive
+from lambdak.initial import check_monotonic_cst, gapped, tridiagonal_gapped
+from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
+from lambdak.torch.constraints import Cap, Definite, Rows
+from lambdak.torch.packing import check_structure, sym, unsym, width
+
+
+class _Spectral(nn.Module):
+    """What a neuron and a layer share: ``outputs`` is (), or (out_features,)."""
+
+    constant: Tensor
+    weight: Tensor
+
+    def __init__(
+        self,
+        in_features: int,
+        outputs: tuple[int, ...],
+        dim: int,
+        eig_idx: int | None,
+        monotonic_cst: int | Sequence[int] | None,
+        structure: str,
+        constraint: str | None,
+        max_influence: float | Sequence[float] | None,
+        bound: float,
+        device: torch.device | str | None,
+        dtype: torch.dtype | None,
+    ) -> None:
+        super().__init__()
+        self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
+        self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
+        self.structure, self._tridiagonal = structure, check_structure(structure)
+        signs = [monotonic_cst] * in_features if isinstance(monotonic_cst, int) else monotonic_cst
+        self.monotonic_cst = tuple(check_monotonic_cst(signs, in_features).tolist())
+        self.bound = check_positive(bound, "bound")
+        shape = (*outputs, width(dim, self._tridiagonal))
+        self.constant = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.empty((in_features, *shape), device=device, dtype=dtype))
+        self.constraint = self._constrain(constraint)
+        self.max_influence = self._cap(max_influence)
+        self.reset_parameters()
+
+    def _constrain(self, constraint: str | None) -> str | None:
+        bent = sum(sign != 0 for sign in self.monotonic_cst)
+        if not bent:
+            return None
+        if constraint is None:
+            constraint = "diagonal" if bent == 1 else "factor" if self._tridiagonal else "squareplus"
+        nn.init.zeros_(self.weight)
+        rows = Rows(self.monotonic_cst, Definite(constraint, self.dim, self._tridiagonal))
+        parametrize.register_parametrization(self, "weight", rows.to(self.constant.device))
+        return constraint
+
+    def _cap(self, max_influence: float | Sequence[float] | None) -> tuple[float, ...] | None:
+        if max_influence is None:
+            return None
+        given = [max_influence] * self.in_features if isinstance(max_influence, (int, float)) else max_influence
+        if len(given) != self.in_features:
+            raise ValueError(f"max_influence must have {self.in_features} entries; got {len(given)}")
+        caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(given))
+        rule = Cap(caps, self.dim, self._tridiagonal).to(self.constant.device)
+        with torch.no_grad():
+            parametrize.register_parametrization(self, "weight", rule)
+        return caps
+
+    def reset_parameters(self) -> None:
+        """The paper's start: A_0 with a gap around λ_k, feature matrices near multiples of the identity.
+
+        Random numbers come from PyTorch's generator, one seed per call.
+        """
+        seed = int(torch.randint(2**31, ()).item())
+        count = self.constant.shape[:-1].numel()
+        with torch.no_grad():
+            starts = torch.stack([self._start([seed, i]) for i in range(count)], 1)  # (1 + n, outputs, width)
+            starts = starts.to(self.constant).reshape(self.in_features + 1, *self.constant.shape)
+            self.constant.copy_(starts[0])
+            self._set_weight(starts[1:])
+
+    def _start(self, seed: list[int]) -> Tensor:
+        """Coordinates of one neuron's matrices, (1 + in_features, width)."""
+        rng, signs = np.random.default_rng(seed), self.monotonic_cst
+        packed = gapped(
+            self.in_features, self.dim, self.eig_idx, random_state=rng, bound=self.bound, monotonic_cst=signs,
+            dtype=np.float64,
+        )  # fmt: skip
+        if not self._tridiagonal:
+            return torch.from_numpy(packed)
+        constant = torch.from_numpy(tridiagonal_gapped(self.dim, self.eig_idx, rng))
+        return unsym(torch.cat([constant[None], sym(torch.from_numpy(packed[1:]), self.dim)]), True)
+
+    def _set_weight(self, weight: Tensor) -> None:
+        if parametrize.is_parametrized(self, "weight"):
+            self.weight = weight  # through the right inverses
+        else:
+            self.weight.copy_(weight)
+
+    def _coords(self, x: Tensor) -> Tensor:
+        """Coordinates of A(x), (..., *outputs, width)."""
+        if x.ndim == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
+        flat = torch.addmm(self.constant.flatten(), x.reshape(-1, self.in_features), self.weight.flatten(1))
+        return flat.reshape(*x.shape[:-1], *self.constant.shape)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """λ_k(A(x)) for x (..., in_features): (...), or (..., out_features) of a layer."""
+        return coordinate_eigenvalue(self._coords(x), self.dim, self.eig_idx, self._tridiagonal)
+
+    def eigenpair(self, x: Tensor) -> EigenPair:
+        """λ_k(A(x)) and its unit eigenvector, whose quadratic forms vᵀA_i v are the exact derivatives."""
+        return coordinate_eigenpair(self._coords(x), self.dim, self.eig_idx, self._tridiagonal)
+
+    @property
+    def norms(self) -> Tensor:
+        """‖A_i‖₂ per input (and output): no change of input i by t moves the output by more than |t| ‖A_i‖₂."""
+        return spectral_norm(self.weight, self.dim, self._tridiagonal)
+
+    @property
+    def matrices(self) -> Tensor:
+        """A_0, …, A_n, (1 + in_features, *outputs, d, d)."""
+        return sym(torch.cat([self.constant[None], self.weight]), self.dim, self._tridiagonal)
+
+    def extra_repr(self) -> str:
+        """The settings, as in the constructor."""
+        names = ["in_features", *(["out_features"] if self.constant.ndim > 1 else []), "dim", "eig_idx"]
+        shown = [f"{name}={getattr(self, name)}" for name in names]
+        if self.constraint is not None:
+            shown += [f"monotonic_cst={list(self.monotonic_cst)}", f"constraint={self.constraint!r}"]
+        if self.max_influence is not None:
+            shown.append(f"max_influence={list(self.max_influence)}")
+        return ", ".join(shown + ([f"structure={self.structure!r}"] if self._tridiagonal else []))
+
+
+class SpectralNeuron(_Spectral):
+    r"""f(x) = λ_k(A_0 + Σ x_i A_i), from (..., in_features) to (...).
+
+    Parameters
+    ----------
+    in_features, dim
+        Number of inputs, and the size of the matrices.
+    eig_idx
+        Zero-based position of the eigenvalue in ascending order; None is ``dim // 2``. The last makes f convex, the
+        first concave.
+    monotonic_cst
+        −1, 0 or +1 per input, or one for all: f does not rise, is free, does not fall, whatever the parameters are.
+    structure
+        "dense", or "tridiagonal" with 2d − 1 parameters per matrix and O(d) work.
+    constraint
+        How matrices of monotone inputs are kept semidefinite: "diagonal", "factor", "root" or "squareplus", see
+        :mod:`lambdak.torch.constraints`. None is "diagonal" for one monotone input, which is no restriction, and
+        "squareplus" for several ("factor" if tridiagonal).
+    max_influence
+        Caps on ‖A_i‖₂, one for all inputs or one each; None is no cap.
+    bound
+        The largest magnitude that inputs are expected to have, for the start.
+    device, dtype
+        Of the parameters.
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> neuron = SpectralNeuron(3, dim=5, monotonic_cst=[1, 0, 0])
+    >>> neuron
+    SpectralNeuron(
+      in_features=3, dim=5, eig_idx=2, monotonic_cst=[1, 0, 0], constraint='diagonal'
+      (parametrizations): ModuleDict(
+        (weight): ParametrizationList(
+          (0): Rows(
+            (definite): Definite('diagonal', dim=5, tridiagonal=False)
+          )
+        )
+      )
+    )
+    >>> x = torch.randn(7, 3)
+    >>> bool((neuron(x + torch.tensor([1.0, 0.0, 0.0])) >= neuron(x)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        dim: int,
+        eig_idx: int | None = None,
+        monotonic_cst: int | Sequence[int] | None = None,
+        structure: str = "dense",
+        constraint: str | None = None,
+        *,
+        max_influence: float | Sequence[float] | None = None,
+        bound: float = 5.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
+        )
+
+
+class SpectralLayer(_Spectral):
+    r"""Many neurons on the same inputs, from (..., in_features) to (..., out_features).
+
+    A drop-in for ``nn.Linear`` followed by a nonlinearity. Parameters are those of :class:`SpectralNeuron`, the same
+    for all neurons. What a stack of layers guarantees, :func:`lambdak.torch.guarantees` tells.
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> network = nn.Sequential(SpectralLayer(4, 8, dim=3), SpectralLayer(8, 1, dim=3))
+    >>> network(torch.randn(5, 4)).shape
+    torch.Size([5, 1])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        dim: int,
+        eig_idx: int | None = None,
+        monotonic_cst: int | Sequence[int] | None = None,
+        structure: str = "dense",
+        constraint: str | None = None,
+        *,
+        max_influence: float | Sequence[float] | None = None,
+        bound: float = 5.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        outputs = (check_int(out_features, "out_features", 1, 2**31),)
+        super().__init__(
+            in_features, outputs, dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device,
+            dtype,
+        )  # fmt: skip
+
+    @property
+    def out_features(self) -> int:
+        """Number of neurons."""
+        return int(self.constant.shape[0])

@@ -1,0 +1,92 @@
+r"""The spectral neuron on ids and values, for inputs of which a few are active out of many."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lambdak._checks import check_dim, check_int, check_positive
+from lambdak.initial import gapped
+from lambdak.torch.autograd import coordinate_eigenvalue
+from lambdak.torch.packing import width
+
+_STARTED = 1 << 16  # matrices whose start is drawn at once
+
+
+class SparseSpectralNeuron(nn.Module):
+    r"""f(ids, values) = λ_k(A_0 + Σ_s value_s A_{id_s}), from (..., slots) to (...).
+
+    Parameters
+    ----------
+    num_ids, dim
+        Number of matrices, and their size.
+    eig_idx
+        Zero-based position of the eigenvalue in ascending order; None is ``dim // 2``.
+    active
+        How many ids of a row are active, for the start.
+    sparse
+        Whether the gradient of ``weight`` is a sparse tensor with the active rows only, as ``torch.optim.SparseAdam``
+        takes it. ``constant`` always has a dense one, and needs an optimiser of its own then.
+    bound
+        The largest magnitude that values are expected to have, for the start.
+    device, dtype
+        Of the parameters.
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> neuron = SparseSpectralNeuron(1000, dim=3, active=2)
+    >>> neuron(torch.tensor([[3, 999], [5, 3]])).shape
+    torch.Size([2])
+    """
+
+    def __init__(
+        self,
+        num_ids: int,
+        dim: int,
+        eig_idx: int | None = None,
+        *,
+        active: int = 1,
+        sparse: bool = True,
+        bound: float = 1.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_ids, self.dim = check_int(num_ids, "num_ids", 1, 2**31), check_dim(dim)
+        self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
+        self.active = check_int(active, "active", 1, num_ids + 1)
+        self.sparse, self.bound = sparse, check_positive(bound, "bound")
+        self.constant = nn.Parameter(torch.empty(width(dim), device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.empty(num_ids, width(dim), device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The paper's start, from PyTorch's generator."""
+        rng = np.random.default_rng(int(torch.randint(2**31, ()).item()))
+        with torch.no_grad():
+            for start in range(0, self.num_ids, _STARTED):
+                count = min(_STARTED, self.num_ids - start)
+                drawn = gapped(
+                    count, self.dim, self.eig_idx, random_state=rng, bound=self.bound, fan_in=min(self.active, count)
+                )
+                self.weight[start : start + count] = torch.from_numpy(drawn[1:]).to(self.weight)
+            self.constant.copy_(torch.from_numpy(drawn[0]))
+
+    def forward(self, ids: Tensor, values: Tensor | None = None) -> Tensor:
+        """λ_k for ids (..., slots) and values of the same shape, or ones; a slot to be ignored has value 0."""
+        if values is not None and values.shape != ids.shape:
+            raise ValueError(f"values must have the shape of ids, {tuple(ids.shape)}; got {tuple(values.shape)}")
+        rows = ids.reshape(-1, ids.shape[-1])
+        weights = torch.ones_like(rows, dtype=self.weight.dtype) if values is None else values.reshape(rows.shape)
+        coords = functional.embedding_bag(
+            rows, self.weight, mode="sum", per_sample_weights=weights.to(self.weight.dtype), sparse=self.sparse
+        )
+        value = coordinate_eigenvalue(coords + self.constant, self.dim, self.eig_idx, False)
+        return value.reshape(ids.shape[:-1])
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.num_ids}, dim={self.dim}, eig_idx={self.eig_idx}, sparse={self.sparse}"
