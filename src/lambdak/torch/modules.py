@@ -174,17 +174,8 @@ class SpectralNeuron(_Spectral):
     --------
     >>> _ = torch.manual_seed(0)
     >>> neuron = SpectralNeuron(3, dim=5, monotonic_cst=[1, 0, 0])
-    >>> neuron
-    SpectralNeuron(
-      in_features=3, dim=5, eig_idx=2, monotonic_cst=[1, 0, 0], constraint='diagonal'
-      (parametrizations): ModuleDict(
-        (weight): ParametrizationList(
-          (0): Rows(
-            (definite): Definite('diagonal', dim=5, tridiagonal=False)
-          )
-        )
-      )
-    )
+    >>> neuron.extra_repr()
+    "in_features=3, dim=5, eig_idx=2, monotonic_cst=[1, 0, 0], constraint='diagonal'"
     >>> x = torch.randn(7, 3)
     >>> bool((neuron(x + torch.tensor([1.0, 0.0, 0.0])) >= neuron(x)).all())
     True

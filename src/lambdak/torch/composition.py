@@ -1,0 +1,127 @@
+r"""What a composition of modules guarantees, read off its parts: where monotone and convex layers keep their property.
+
+- A non-decreasing function of functions that do not fall does not fall: signs multiply along the layers.
+- A convex function that does not fall in its inputs, of convex functions, is convex; of an affine map, any convex
+  function is. The same holds for concave ones.
+- Bounds multiply: the influence of an input on the next layer's inputs, times theirs on its outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+
+# Slope in [0, 1]; and which way it bends: +1 convex, −1 concave, 0 neither.
+_ACTIVATIONS: dict[type[nn.Module], int] = {
+    nn.ReLU: 1, nn.Softplus: 1, nn.LogSigmoid: -1, nn.Sigmoid: 0, nn.Tanh: 0, nn.Hardtanh: 0, nn.Softsign: 0,
+}  # fmt: skip
+_PASSED = (nn.Identity, nn.Dropout)
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantees:
+    """What holds for every parameter value that the modules can take, and bounds for those they have.
+
+    Attributes
+    ----------
+    monotone : tuple of ints
+        Per input +1 if no output falls as it grows, −1 if none rises, 0 if nothing is promised.
+    convex, concave : bool
+        Whether every output is a convex or a concave function of the inputs taken together.
+    influence : Tensor
+        Per input and output (in_features, out_features), a bound on |change of the output| per unit of the input.
+    """
+
+    monotone: tuple[int, ...]
+    convex: bool
+    concave: bool
+    influence: Tensor
+
+    def __str__(self) -> str:
+        """One line per claim."""
+        words = {1: "does not fall", -1: "does not rise", 0: "nothing promised"}
+        lines = [f"shape: {_shape(self.convex, self.concave)}"]
+        for i, sign in enumerate(self.monotone):
+            lines.append(f"input {i}: {words[sign]}; influence at most {self.influence[i].max().item():.4g} per unit")
+        return "\n".join(lines)
+
+
+def _shape(convex: bool, concave: bool) -> str:
+    return "affine" if convex and concave else "convex" if convex else "concave" if concave else "nothing promised"
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A function of several inputs (rows) with several outputs (columns)."""
+
+    up: Tensor  # whether an output never falls as an input grows
+    down: Tensor  # whether it never rises; both if it does not depend on it
+    convex: Tensor  # whether an output is a convex function of the inputs taken together
+    concave: Tensor
+    influence: Tensor
+
+
+def guarantees(network: nn.Module) -> Guarantees:
+    """What a neuron, a layer, or a ``nn.Sequential`` of them guarantees.
+
+    ``nn.Linear`` (by the signs of its weights as they are now), ``nn.Identity``, dropout and the usual activations may
+    stand between. Other modules are refused by name: a guarantee with a gap would be none.
+
+    >>> _ = torch.manual_seed(0)
+    >>> first = SpectralLayer(2, 4, dim=3, eig_idx=2, monotonic_cst=[1, 0])
+    >>> found = guarantees(nn.Sequential(first, SpectralLayer(4, 1, dim=3, eig_idx=2, monotonic_cst=1)))
+    >>> found.monotone, found.convex
+    ((1, 0), True)
+    """
+    parts = list(network) if isinstance(network, nn.Sequential) else [network]
+    whole: _Part | None = None
+    with torch.no_grad():
+        for module in parts:
+            if not isinstance(module, _PASSED):
+                whole = _then(whole, _part(module, whole))
+    if whole is None:
+        raise ValueError("network must hold at least one SpectralLayer, SpectralNeuron or nn.Linear; got none")
+    up, down = whole.up.all(1).tolist(), whole.down.all(1).tolist()
+    signs = tuple(1 if rises else -1 if falls else 0 for rises, falls in zip(up, down, strict=True))
+    return Guarantees(signs, bool(whole.convex.all()), bool(whole.concave.all()), whole.influence)
+
+
+def _part(module: nn.Module, before: _Part | None) -> _Part:
+    if isinstance(module, (SpectralLayer, SpectralNeuron)):
+        influence = module.norms.reshape(module.in_features, -1)
+        signs = torch.tensor(module.monotonic_cst, device=influence.device)[:, None]
+        every, idle = torch.ones_like(influence[0], dtype=torch.bool), influence == 0
+        convex, concave = every & (module.eig_idx == module.dim - 1), every & (module.eig_idx == 0)
+        return _Part((signs > 0) | idle, (signs < 0) | idle, convex, concave, influence)
+    if isinstance(module, nn.Linear):
+        weight = module.weight.T
+        every = torch.ones_like(weight[0], dtype=torch.bool)
+        return _Part(weight >= 0, weight <= 0, every, every, weight.abs())
+    if type(module) in _ACTIVATIONS and before is not None:
+        bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex), device=before.influence.device)
+        every = torch.ones_like(before.convex)
+        return _Part(one >= 0, one == 0, every & (bend == 1), every & (bend == -1), one)
+    known = ["SpectralNeuron", "SpectralLayer", "Linear", *(kind.__name__ for kind in (*_PASSED, *_ACTIVATIONS))]
+    raise TypeError(f"network must be made of {', '.join(known)}; got {type(module).__name__}")
+
+
+def _then(first: _Part | None, second: _Part) -> _Part:
+    """The composition of two parts: a claim must hold along every way through the values between them."""
+    if first is None:
+        return second
+    if len(first.convex) != len(second.up):
+        raise ValueError(f"network must fit together; got {len(first.convex)} outputs before {len(second.up)} inputs")
+    up, down = first.up[:, :, None], first.down[:, :, None]  # (inputs, between, outputs)
+    idle = (up & down) | (second.up & second.down)
+    affine, convex, concave = ((part[:, None]) for part in (first.convex & first.concave, first.convex, first.concave))
+    return _Part(
+        (up & second.up | down & second.down | idle).all(1),
+        (up & second.down | down & second.up | idle).all(1),
+        second.convex & (affine | convex & second.up | concave & second.down).all(0),
+        second.concave & (affine | concave & second.up | convex & second.down).all(0),
+        first.influence @ second.influence,
+    )
