@@ -27,6 +27,21 @@ def test_a_study_is_run_and_says_where_it_is(results):
     assert (results / "univariate-quick" / "results.parquet").exists()
 
 
+@pytest.mark.parametrize(("command", "studies"), [
+    ("scaling", ["univariate-scaling", "bivariate-scaling"]),
+    ("definite", ["definite"]),
+    ("tridiagonal", ["univariate-tridiagonal", "bivariate-tridiagonal"]),
+])  # fmt: skip
+def test_studies_beyond_the_paper_are_run_and_timed(command, studies, tmp_path, monkeypatch):
+    monkeypatch.setattr("lambdak.paper.timing._LEAST", 0.0)  # one step each
+    done = reproduce(command, "-p", "quick", "-o", tmp_path, "-w", 1)
+    assert done.exit_code == 0, done.output
+    for name in studies:
+        assert f"{name}: quick profile done" in done.output
+        assert (tmp_path / f"{name}-quick" / "results.parquet").exists()
+        assert (tmp_path / f"{name}-quick" / "times.csv").read_text().startswith("fit,dim,seconds")
+
+
 def test_published_numbers_stand_beside_ours_or_beside_nothing(results):
     found = reproduce("compare", "--profile", "quick", "--out", results)
     assert found.exit_code == 0

@@ -74,6 +74,37 @@ def bivariate(
     _synthetic("bivariate", profile, out, workers, dask)
 
 
+@app.command()
+def scaling(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Beyond the paper: dims up to 63, one and two inputs, for the law of error against dim and samples."""
+    for inputs in ("univariate", "bivariate"):
+        _timed(f"{inputs}-scaling", profile, out, workers, dask)
+
+
+@app.command()
+def definite(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Beyond the paper: four ways to keep two matrices semidefinite, on targets that rise in both inputs."""
+    _timed("definite", profile, out, workers, dask)
+
+
+@app.command()
+def tridiagonal(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Beyond the paper: tridiagonal matrices, to be compared with the dense ones of `scaling`."""
+    for inputs in ("univariate", "bivariate"):
+        _timed(f"{inputs}-tridiagonal", profile, out, workers, dask)
+
+
+def _timed(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
+    _synthetic(name, profile, out, workers, dask)
+    _module("timing").time_study(name, profile.value, out)
+
+
 def _synthetic(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
     _watch(name, profile, out, _module("results").run_study(name, profile.value, out, workers, dask))
 

@@ -100,7 +100,7 @@ STUDIES = {
     "bivariate": Grid(2, (5, 9, 13)),
 }
 _FEWER: dict[str, Any] = {"targets": 12, "seeds": 1, "rates": (0.001, 0.003, 0.01, 0.03), "measured": 2048}
-_LARGER: dict[str, Any] = _FEWER | {"dims": (5, 9, 15, 31, 63)}
+_LARGER: dict[str, Any] = _FEWER | {"dims": (5, 9, 15, 31, 63), "fits": ("general",)}
 # 2d − 1 numbers per matrix: 8, 23 and 60 have as many (60 one less) as dense matrices of dim 5, 9 and 15.
 _BANDS: dict[str, Any] = _FEWER | {"dims": (8, 15, 23, 60, 127), "fits": ("tridiagonal",)}
 _RISING: dict[str, Any] = _FEWER | {"rates": (*_FEWER["rates"], 0.1), "checkpoints": Grid.checkpoints[:-1]}

@@ -9,6 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from lambdak.atomic import write_bytes
+from lambdak.paper.figures.beyond import draw_definite, draw_laws, draw_tridiagonal
 from lambdak.paper.figures.canvas import as_png, as_svg
 from lambdak.paper.figures.diagrams import draw_hyper_network, draw_neuron, draw_recurrence
 from lambdak.paper.figures.influence import draw_influence, read_influence
@@ -16,7 +17,10 @@ from lambdak.paper.figures.neurons import draw_eigenvalues, draw_monotone_eigenv
 from lambdak.paper.figures.real import Losses, draw_dims, draw_models, read_losses
 from lambdak.paper.figures.scaling import draw_general, draw_monotone, read_scalings
 from lambdak.paper.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
+from lambdak.paper.grid import BEYOND, STUDIES
+from lambdak.paper.laws import read_curves
 from lambdak.paper.parts import study_folder
+from lambdak.paper.timing import read_times
 
 __all__ = ["FIGURES", "Results", "Written", "write_figures"]
 
@@ -63,6 +67,24 @@ def _monotone(study: str) -> Draw:
     return lambda results: draw_monotone(read_scalings(results.study(study), ["free", "monotone"]))
 
 
+def _laws(results: Results) -> Figure:
+    return draw_laws([curves for name in STUDIES for curves in read_curves(results.study(f"{name}-scaling"))])
+
+
+def _definite(results: Results) -> Figure:
+    folder = results.study("definite")
+    return draw_definite(read_scalings(folder, BEYOND["definite"].fits), read_times(folder))
+
+
+def _tridiagonal(results: Results) -> Figure:
+    found = []
+    for name in STUDIES:
+        dense, band = results.study(f"{name}-scaling"), results.study(f"{name}-tridiagonal")
+        scalings = read_scalings(dense, ["general"]) | read_scalings(band, ["tridiagonal"])
+        found.append((scalings, read_times(dense) | read_times(band)))
+    return draw_tridiagonal(found)
+
+
 # Missing results are a FileNotFoundError.
 FIGURES: dict[str, Draw] = {
     "neuron": _plain(draw_neuron),
@@ -78,6 +100,9 @@ FIGURES: dict[str, Draw] = {
     "bivariate-targets": _plain(draw_bivariate_targets),
     "bivariate-general": _general("bivariate"),
     "bivariate-monotone": _monotone("bivariate"),
+    "scaling-laws": _laws,
+    "definite": _definite,
+    "tridiagonal": _tridiagonal,
     "criteo-models": lambda results: draw_models(results.losses("criteo")),
     "criteo-dims": lambda results: draw_dims(results.losses("criteo"), ["spectral-continuous", "fm"]),
     "higgs-models": lambda results: draw_models(results.losses("higgs")),

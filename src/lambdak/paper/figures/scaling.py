@@ -58,9 +58,9 @@ def draw_general(scalings: Scalings) -> Figure:
     for (row, column), ax in np.ndenumerate(grid):
         for (colour, marker), dim in zip(STYLES, _values(cells, "dim"), strict=False):
             cell = Cell(cells[0].inputs, "general", complexities[column], noises[row], dim)
-            _line(ax, scalings[cell], f"d = {dim}", colour, marker, "-")
-        ax.set_title(f"complexity {complexities[column]}, {_labels(noises[row])}", fontsize=10)
-    _finish(figure, grid)
+            draw_curve(ax, scalings[cell], f"d = {dim}", colour, marker, "-")
+        ax.set_title(f"complexity {complexities[column]}, {noise_words(noises[row])}", fontsize=10)
+    finish(figure, grid)
     return figure
 
 
@@ -74,13 +74,13 @@ def draw_monotone(scalings: Scalings) -> Figure:
     for (row, column), ax in np.ndenumerate(grid):
         noise, dim = columns[column]
         for fit, style in _FITS.items():
-            _line(ax, scalings[Cell(cells[0].inputs, fit, complexities[row], noise, dim)], *style)
+            draw_curve(ax, scalings[Cell(cells[0].inputs, fit, complexities[row], noise, dim)], *style)
         if row == 0:
-            ax.set_title(f"d = {dim}, {_labels(noise)}", fontsize=10)
+            ax.set_title(f"d = {dim}, {noise_words(noise)}", fontsize=10)
         if column == len(columns) - 1:
             ax.annotate(f"complexity {complexities[row]}", (1.04, 0.5), xycoords="axes fraction", rotation=-90,
                         va="center", fontsize=10)  # fmt: skip
-    _finish(figure, grid)
+    finish(figure, grid)
     return figure
 
 
@@ -88,11 +88,13 @@ def _values(cells: list[Cell], name: str) -> list[int]:
     return sorted({getattr(cell, name) for cell in cells})
 
 
-def _labels(noise: float) -> str:
+def noise_words(noise: float) -> str:
+    """What labels are like."""
     return f"noise {noise:g}" if noise else "clean"
 
 
-def _line(ax: Axes, scaling: Scaling, label: str, colour: str, marker: str, line: str) -> None:
+def draw_curve(ax: Axes, scaling: Scaling, label: str, colour: str, marker: str, line: str) -> None:
+    """The median, and a band from quartile to quartile."""
     curve = scaling.curve
     ax.fill_between(scaling.samples, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
     ax.plot(
@@ -100,13 +102,19 @@ def _line(ax: Axes, scaling: Scaling, label: str, colour: str, marker: str, line
     )
 
 
-def _finish(figure: Figure, grid: NDArray[Any]) -> None:
+def log_scales(ax: Axes) -> None:
+    """Logarithmic scales with plain numbers at the errors."""
+    ax.set(xscale="log", yscale="log")
+    ax.yaxis.set_major_locator(LogLocator(subs=_TICKS))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("")
+    ax.grid(alpha=0.25, linewidth=0.5)
+
+
+def finish(figure: Figure, grid: NDArray[Any]) -> None:
+    """Scales, words along the axes, and one legend for all panels."""
     for ax in grid.flat:
-        ax.set(xscale="log", yscale="log")
-        ax.yaxis.set_major_locator(LogLocator(subs=_TICKS))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("")
-        ax.grid(alpha=0.25, linewidth=0.5)
+        log_scales(ax)
     figure.supxlabel("training samples", fontsize=10)
     figure.supylabel("test RMSE: median and quartiles", fontsize=10)
     handles, labels = grid[0, 0].get_legend_handles_labels()

@@ -1,0 +1,171 @@
+"""Beyond the paper: scaling laws, parametrisations of semidefinite matrices, and tridiagonal against dense matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from lambdak.packing import packed_size
+from lambdak.paper.figures.canvas import STYLES, panels, sheet
+from lambdak.paper.figures.scaling import Scalings, draw_curve, finish, log_scales, noise_words
+from lambdak.paper.grid import FITS, Cell
+from lambdak.paper.laws import Curves, choose_form, fit_law
+from lambdak.paper.timing import Times
+from lambdak.plots import BLUE, DARK, GREY, RED, SKY
+
+Array = NDArray[np.floating]
+
+_INPUTS = {1: "one input", 2: "two inputs"}
+_PARAMETRISATIONS = {  # fit: label, colour, marker, line
+    "rising-free": ("free", GREY, "v", ":"),
+    "rising-diagonal": ("diagonal squareplus", SKY, "o", "-"),
+    "rising-factor": (r"$LL^T$", RED, "^", "-"),
+    "rising-root": (r"$\sqrt{LL^T}$", DARK, "D", "-"),
+    "rising-squareplus": ("spectral squareplus", BLUE, "s", "-"),
+}
+_SIZES = (15, 45, 120, 500, 2000)
+_FAMILIES = {"general": ("dense", BLUE, "s"), "tridiagonal": ("tridiagonal", RED, "^")}
+
+
+def draw_laws(found: Sequence[Curves]) -> Figure:
+    """Medians as dots, the law as lines; dashed what the other dims predict for the largest. A row per inputs."""
+    rows = sorted({each.cell.inputs for each in found})
+    columns = list(dict.fromkeys((each.cell.fit, each.cell.noise) for each in found))
+    figure = sheet(1.0 + 4.0 * len(columns), 0.9 + 3.2 * len(rows))
+    grid, form = panels(figure, len(rows), len(columns)), next(iter(choose_form(found)))
+    for each in found:
+        place = rows.index(each.cell.inputs), columns.index((each.cell.fit, each.cell.noise))
+        _draw_law(grid[place], each, form)
+    finish(figure, grid)
+    figure.supylabel("median test RMSE", fontsize=10)
+    return figure
+
+
+def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
+    samples, last, everything = curves.samples[curves.used], curves.dims[-1], curves.medians()
+    errors = everything[:, curves.used]
+    law, guess = (fit_law(form, curves.dims[:end], samples, errors[:end]) for end in (None, -1))
+    along = np.geomspace(samples[0], samples[-1], 60)
+    for (colour, marker), dim, own, rest in zip(STYLES, curves.dims, errors, everything, strict=False):
+        ax.plot(curves.samples, rest, marker, color=colour, markersize=3, alpha=0.35)
+        ax.plot(samples, own, marker, color=colour, markersize=4.5, label=f"d = {dim}")
+        ax.plot(along, law(dim, along), color=colour, linewidth=1.3)
+    label = f"predicted for d = {last} by smaller dims"
+    ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=label)
+    exponents = ", ".join(
+        rf"$\{name}$ = {value:.2f}" for name, value in zip(("alpha", "beta", "gamma"), law.exponents, strict=True)
+    )
+    kind = FITS[curves.cell.fit]
+    words = kind.target if kind.target == "general" else f"{kind.target}, {kind.model} model"
+    title = f"{_INPUTS[curves.cell.inputs]}, {words}, {noise_words(curves.cell.noise)}"
+    ax.set_title(f"{title}\n{exponents}", fontsize=10)
+
+
+def draw_definite(scalings: Scalings, times: Times) -> Figure:
+    """Error against samples for every dim, clean above and noisy below; on the right what a step costs."""
+    cells = list(scalings)
+    noises, dims = (sorted({getattr(cell, name) for cell in cells}) for name in ("noise", "dim"))
+    figure = sheet(1.0 + 2.8 * (len(dims) + 1), 0.9 + 2.8 * len(noises))
+    left, right = figure.subfigures(1, 2, width_ratios=(2.8 * len(dims), 3.1), squeeze=False)[0]
+    grid = panels(left, len(noises), len(dims), share=True)
+    for (row, column), ax in np.ndenumerate(grid):
+        for fit, style in _PARAMETRISATIONS.items():
+            draw_curve(ax, scalings[_like(cells[0], fit, noises[row], dims[column])], *style)
+        ax.set_title(f"d = {dims[column]}, {noise_words(noises[row])}", fontsize=10)
+        log_scales(ax)
+    left.supxlabel("training samples", fontsize=10)
+    left.supylabel("test RMSE: median and quartiles", fontsize=10)
+    cost, gain = panels(right, 2, 1).flat
+    for fit, style in _PARAMETRISATIONS.items():
+        _plot(cost, dims, [1e6 * times[fit, dim] for dim in dims], *style)
+        scaling = scalings[_like(cells[0], fit, 0.0, dims[-1])]
+        _plot(gain, scaling.samples * times[fit, dims[-1]], scaling.curve.median, *style)
+    for ax in (cost, gain):
+        log_scales(ax)
+    _mark(cost, dims)
+    cost.set_title("CPU time per training sample, µs", fontsize=10)
+    cost.set_xlabel("d", fontsize=9)
+    gain.set_title(f"d = {dims[-1]}, clean, against time", fontsize=10)
+    gain.set_xlabel("CPU seconds of training", fontsize=9)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=10)
+    return figure
+
+
+def draw_tridiagonal(found: Sequence[tuple[Scalings, Times]]) -> Figure:
+    """Error against numbers per matrix and against time, for dense and tridiagonal matrices; a row per inputs."""
+    figure = sheet(10.4, 0.9 + 3.3 * len(found))
+    grid = panels(figure, len(found), 3)
+    for row, (scalings, times) in zip(grid, found, strict=True):
+        name = _INPUTS[next(iter(scalings)).inputs]
+        for ax, noise in zip(row[:2], (0.0, 0.1), strict=True):
+            _draw_sizes(ax, scalings, noise)
+            ax.set_title(f"{name}, {noise_words(noise)}: equal size", fontsize=10)
+        _draw_race(row[2], scalings, times)
+        row[2].set_title(f"{name}, clean: equal time", fontsize=10)
+        for ax in row:
+            log_scales(ax)
+        _mark(row[0], _SIZES)
+        _mark(row[1], _SIZES)
+    for ax, words in zip(grid[-1], ("numbers per matrix",) * 2 + ("CPU seconds of training",), strict=True):
+        ax.set_xlabel(words, fontsize=10)
+    figure.supylabel("test RMSE", fontsize=10)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=10)
+    return figure
+
+
+def _draw_sizes(ax: Axes, scalings: Scalings, noise: float) -> None:
+    """Final medians and quartiles over numbers per matrix, with the dims beside them."""
+    for fit, (label, colour, marker) in _FAMILIES.items():
+        own = {cell.dim: s.curve for cell, s in scalings.items() if (cell.fit, cell.noise) == (fit, noise)}
+        dims = sorted(own)
+        sizes = [size_of(fit, dim) for dim in dims]
+        low, middle, high = ([getattr(own[dim], part)[-1] for dim in dims] for part in ("low", "median", "high"))
+        ax.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
+        ax.plot(sizes, middle, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=label)
+        for size, value, dim in zip(sizes, middle, dims, strict=True):
+            side = (4, 4) if fit == "tridiagonal" else (-4, -11)
+            ax.annotate(f"{dim}", (size, value), side, textcoords="offset points", fontsize=7, color=colour)
+
+
+def _draw_race(ax: Axes, scalings: Scalings, times: Times) -> None:
+    """Thin: every dim. Thick: the best of a family after so much time."""
+    for fit, (label, colour, _) in _FAMILIES.items():
+        runs = [(s.samples * times[fit, cell.dim], s.curve.median) for cell, s in scalings.items()
+                if (cell.fit, cell.noise) == (fit, 0.0)]  # fmt: skip
+        for seconds, errors in runs:
+            ax.plot(seconds, errors, color=colour, linewidth=0.6, alpha=0.5)
+        at = np.unique(np.concatenate([seconds for seconds, _ in runs]))
+        ax.plot(at, best_by(runs, at), color=colour, linewidth=2.2, label=label)
+
+
+def best_by(runs: Sequence[tuple[Array, Array]], at: Array) -> Array:
+    """The lowest error that any run has reached by these times; infinite before the first."""
+    reached = [[errors[seconds <= time].min(initial=np.inf) for seconds, errors in runs] for time in at]
+    return np.asarray(np.min(reached, axis=1))
+
+
+def size_of(fit: str, dim: int) -> int:
+    """Numbers in one matrix."""
+    return 2 * dim - 1 if fit == "tridiagonal" else packed_size(dim)
+
+
+def _like(cell: Cell, fit: str, noise: float, dim: int) -> Cell:
+    return replace(cell, fit=fit, noise=noise, dim=dim)
+
+
+def _plot(ax: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, label: str, colour: str, marker: str,
+          line: str) -> None:  # fmt: skip
+    ax.plot(x, y, line, marker=marker, color=colour, label=label, markersize=3.5, linewidth=1.4)
+
+
+def _mark(ax: Axes, at: Sequence[int]) -> None:
+    """Plain numbers at these places of a logarithmic scale."""
+    ax.set_xticks(at, [f"{each:,}" for each in at])
+    ax.minorticks_off()

@@ -1,0 +1,184 @@
+r"""Scaling laws of the test error against dim d and samples n, fitted to the median curves of a study.
+
+Five forms compete; the one that, fitted to all dims but the largest, predicts the largest best is taken:
+
+    product           e = A d^−α n^−β
+    sum               e = A d^−α + B n^−β
+    sum, slowed       e = A d^−α + B d^γ n^−β
+    squares           e² = (A d^−α)² + (B n^−β)²
+    squares, slowed   e² = (A d^−α)² + (B d^γ n^−β)²
+
+The first part is what a matrix of dim d can do, the second what n samples have taught it; γ tells by how much larger
+matrices learn more slowly. Fits are by least squares on log e. Their spread is that of fits to resampled targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from lambdak.atomic import write_text
+from lambdak.paper.grid import Cell
+from lambdak.paper.results import read_cells
+from lambdak.paper.selection import select
+from lambdak.paper.summary import csv_text
+from lambdak.paper.sweep import CellResult
+
+Array = NDArray[np.float64]
+Row = dict[str, int | float | str]
+
+_NAMES = ("alpha", "beta", "gamma")
+
+FIRST = 10_000  # samples: before, the errors of all dims are much alike and follow no power
+_STARTS = ((0.5, 0.3), (1.0, 0.5), (2.0, 0.3), (1.0, 1.0))  # (α, β)
+_LIMIT = 30.0  # of any parameter, so that a part that is not needed stays a number
+
+# Parameters are log A, α, log B, β and γ; arguments are log d and log n, the value is log e.
+FORMS: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "product": lambda p, d, n: p[0] - p[1] * d - p[3] * n,
+    "sum": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n),
+    "sum, slowed": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n + p[4] * d),
+    "squares": lambda p, d, n: np.logaddexp(2 * (p[0] - p[1] * d), 2 * (p[2] - p[3] * n)) / 2,
+    "squares, slowed": lambda p, d, n: np.logaddexp(2 * (p[0] - p[1] * d), 2 * (p[2] - p[3] * n + p[4] * d)) / 2,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The cells of a study that differ in their dim alone."""
+
+    cell: Cell  # with the largest dim
+    dims: tuple[int, ...]
+    samples: NDArray[np.int64]
+    results: tuple[CellResult, ...]  # one per dim
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which samples a law is fitted to: those from ``FIRST`` on, of a short study the last two."""
+        return np.asarray(self.samples >= min(FIRST, self.samples[-2]))
+
+    def medians(self, targets: NDArray[np.intp] | None = None) -> Array:
+        """Median test error of the rate that won, (dims, samples), of all targets or of these."""
+        some = slice(None) if targets is None else targets
+        return np.stack([select(CellResult(r.validation[some], r.test[some])).median for r in self.results])
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A fitted form."""
+
+    form: str
+    params: Array
+
+    def __call__(self, dim: NDArray[np.generic] | float, samples: NDArray[np.generic] | float) -> Array:
+        """The error that it predicts."""
+        return np.asarray(
+            np.exp(FORMS[self.form](self.params, *(np.log(np.asarray(v, float)) for v in (dim, samples))))
+        )
+
+    @property
+    def exponents(self) -> Array:
+        """α, β and γ; the last is zero where larger matrices do not learn more slowly."""
+        return self.params[[1, 3, 4]] * (1, 1, self.form.endswith("slowed"))
+
+
+def read_curves(folder: Path) -> list[Curves]:
+    """All curves of a study; one that is not done is an error."""
+    groups: dict[Cell, dict[int, CellResult]] = {}
+    for cell, grid, result in read_cells(folder):
+        groups.setdefault(replace(cell, dim=max(grid.dims)), {})[cell.dim] = result
+    if not groups or sum(map(len, groups.values())) < len(list(grid.cells())):
+        raise FileNotFoundError(f"{folder} lacks cells: run `lambdak reproduce` to its end")
+    dims, samples = tuple(sorted(grid.dims)), np.multiply(grid.checkpoints, grid.batch)
+    return [Curves(cell, dims, samples, tuple(own[dim] for dim in dims)) for cell, own in groups.items()]
+
+
+def fit_law(form: str, dims: Sequence[int], samples: NDArray[np.int64], errors: Array) -> Law:
+    """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale."""
+    d, n = np.meshgrid(np.log(dims), np.log(samples), indexing="ij")
+    aim, value = np.log(errors), FORMS[form]
+    fits = []
+    for alpha, beta in _STARTS:
+        start = np.array([aim.max() + alpha * d.min(), alpha, aim.max() + beta * n.min(), beta, 0.0])
+        fits.append(least_squares(lambda p: (value(p, d, n) - aim).ravel(), np.clip(start, -_LIMIT, _LIMIT),
+                                  bounds=(-_LIMIT, _LIMIT)))  # fmt: skip
+    return Law(form, min(fits, key=lambda fit: fit.cost).x)
+
+
+def prediction_error(form: str, curves: Curves) -> float:
+    """RMS of log(predicted / measured) for the largest dim, by the law of the others."""
+    errors, samples = curves.medians()[:, curves.used], curves.samples[curves.used]
+    law = fit_law(form, curves.dims[:-1], samples, errors[:-1])
+    return _rms(np.log(law(curves.dims[-1], samples) / errors[-1]))
+
+
+def choose_form(all_curves: Iterable[Curves]) -> dict[str, float]:
+    """Forms by the RMS of their prediction errors over all curves, the best first."""
+    found = list(all_curves)
+    scores = {form: _rms(np.array([prediction_error(form, each) for each in found])) for form in FORMS}
+    return dict(sorted(scores.items(), key=lambda item: item[1]))
+
+
+def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Array:
+    """Exponents (times, 3) of laws fitted to resampled targets."""
+    rng, count = np.random.default_rng(seed), len(curves.results[0].test)
+    medians = (curves.medians(rng.integers(0, count, count))[:, curves.used] for _ in range(times))
+    samples = curves.samples[curves.used]
+    return np.stack([fit_law(form, curves.dims, samples, errors).exponents for errors in medians])
+
+
+def write_laws(found: Sequence[Curves], out: Path, times: int = 200) -> tuple[Path, Path]:
+    """Write the table of the best form's exponents as CSV and Markdown, ``scaling-laws`` by name, into ``out``.
+
+    Their ranges are those of so many fits to resampled targets.
+    """
+    scores = choose_form(found)
+    form = next(iter(scores))
+    table = [_row(form, each, times) for each in found]
+    paths = out / "scaling-laws.csv", out / "scaling-laws.md"
+    for path, text in zip(paths, (csv_text(table), _markdown(scores, table)), strict=True):
+        write_text(path, text)
+    return paths
+
+
+def _row(form: str, curves: Curves, times: int) -> Row:
+    """The exponents with the range of nine in ten resampled fits, and by which factor the law is typically off."""
+    errors, samples, cell = curves.medians()[:, curves.used], curves.samples[curves.used], curves.cell
+    law = fit_law(form, curves.dims, samples, errors)
+    spread = np.quantile(bootstrap(form, curves, times), [0.05, 0.95], axis=0)
+    row: Row = {"inputs": cell.inputs, "fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise}
+    for name, value, (low, high) in zip(_NAMES, law.exponents, spread.T, strict=True):
+        row |= {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
+    fitted = law(np.array(curves.dims)[:, None], samples)
+    row["fitted"] = float(np.exp(_rms(np.log(fitted / errors))))
+    row["predicted"] = float(np.exp(prediction_error(form, curves)))
+    return row
+
+
+def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
+    ranked = ", ".join(f"{form} {np.exp(score):.2f}" for form, score in scores.items())
+    lines = [
+        "# Scaling laws",
+        "",
+        f"How far off each form is for the largest dim when fitted to the others, as a factor: {ranked}.",
+        f"Below is the best, {next(iter(scores))}, from {FIRST:,} samples on; in brackets nine of ten fits to",
+        "resampled targets. The last two columns: the typical factor between law and median, of the law fitted to",
+        "all dims, and of the largest dim as the others predict it.",
+        "",
+        "| inputs | fit | complexity | noise | α (dim) | β (samples) | γ (slowing) | fitted | predicted |",
+        "|---" * 9 + "|",
+    ]
+    for row in table:
+        exponents = (f"{row[n]:.2f} [{row[f'{n}_low']:.2f}, {row[f'{n}_high']:.2f}]" for n in _NAMES)
+        head = " | ".join(str(row[name]) for name in ("inputs", "fit", "complexity", "noise"))
+        lines.append(f"| {head} | {' | '.join(exponents)} | {row['fitted']:.2f} | {row['predicted']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
