@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+import zlib
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +26,7 @@ def small_blocks(monkeypatch):
     """Many blocks from small files."""
     monkeypatch.setattr(files, "BLOCK", 20_000)
     monkeypatch.setattr(files, "_PIECE", 3_000)
+    monkeypatch.setattr(files, "_TEXT", 3_000)
     monkeypatch.setattr(levels, "_STEP", 37)
 
 
@@ -93,7 +96,7 @@ def test_a_truncated_archive_is_reported_with_a_line_and_leaves_no_cache(higgs_f
     path = higgs_file(higgs_lines(400), ending)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match=r"HIGGS\.csv.*, line \d+: the archive is damaged or cut off"):
+    with pytest.raises(ValueError, match=r"HIGGS\.csv.*, line \d+ or soon after: the archive is damaged or cut off"):
         higgs(path, tmp_path / "cache", progress=False)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -109,6 +112,26 @@ def test_a_plain_file_that_ends_within_a_line_is_refused(higgs_file, tmp_path):
 def test_a_file_with_next_to_no_rows_is_refused(higgs_file, tmp_path, rows):
     with pytest.raises(ValueError, match=f"at least 10 rows; got {rows}"):
         higgs(higgs_file(higgs_lines(rows)), tmp_path / "cache", progress=False)
+
+
+def test_the_line_of_a_truncated_archive_is_the_last_that_can_be_read_or_a_few_before_it(higgs_file, tmp_path):
+    path = higgs_file(higgs_lines(2000), ".gz")
+    torn = path.read_bytes()[: path.stat().st_size // 2]
+    path.write_bytes(torn)
+    readable = zlib.decompressobj(wbits=31).decompress(torn).count(b"\n") + 1
+    with pytest.raises(ValueError, match="cut off") as error:
+        higgs(path, tmp_path / "cache", progress=False)
+    line = int(re.search(r"line (\d+)", str(error.value))[1])
+    assert readable - 30 < line <= readable
+
+
+@pytest.mark.parametrize("load", [higgs, raw_criteo])
+def test_what_is_no_parquet_file_is_named(tmp_path, load):
+    path = tmp_path / "sample.parquet"
+    path.write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(ValueError, match=r"sample\.parquet must be a Parquet file"):
+        load(path, tmp_path / "cache", progress=False)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_parquet_sample_gives_the_same_data(higgs_file, tmp_path):

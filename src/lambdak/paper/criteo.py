@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
-from lambdak.paper.files import Block, Source, first_fault, reading
+from lambdak.paper.files import Block, Source, first_fault, open_parquet, reading
 
 Columns = dict[str, NDArray[Any]]
 
@@ -122,8 +122,7 @@ def _contents(column: pa.BinaryArray) -> bytes:
 
 
 def _parquet_tables(source: Source) -> Iterator[Columns]:
-    source.through()
-    file, done, seen = pq.ParquetFile(source.path), 0, set[bytes]()
+    file, done, seen = open_parquet(source), 0, set[bytes]()
     missing = [name for name in _ALL if name not in file.schema_arrow.names]
     if missing:
         raise ValueError(f"{source.path} must have the columns label, I1 … I13 and C1 … C26; missing: {missing}")

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 BLOCK = 16 << 20  # characters of a block
-_PIECE = 1 << 20  # characters decompressed at once: where an archive breaks is known to this
+_PIECE = 1 << 20  # bytes read at once
+_TEXT = 1 << 14  # characters decompressed at once: where an archive breaks is known to this
 _CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 Tick = Callable[[int], None]
@@ -64,27 +66,27 @@ class Source:
         self.tick(len(data))
 
     def _cut(self, stream: Any) -> Iterator[Block]:
-        line, rest = 1, b""
+        line, rest = 1, bytearray()
         for data in self._pieces(stream):
             if isinstance(data, OSError):
                 at = line + rest.count(b"\n")
-                raise ValueError(f"{self.path}, line {at}: the archive is damaged or cut off here: {data}")
+                raise ValueError(f"{self.path}, line {at} or soon after: the archive is damaged or cut off ({data})")
             rest += data
-            if len(rest) >= BLOCK:
-                whole, newline, rest = rest.rpartition(b"\n")
-                if newline:
-                    yield Block(whole + newline, line)
-                    line += whole.count(b"\n") + 1
+            end = rest.rfind(b"\n") + 1 if len(rest) >= BLOCK else 0
+            if end:
+                yield Block(bytes(rest[:end]), line)
+                line += rest.count(b"\n", 0, end)
+                del rest[:end]
         if rest:
             lines = rest.count(b"\n")
             if not rest.endswith(b"\n"):
                 raise ValueError(f"{self.path}, line {line + lines}: the file ends within a line: was it cut off?")
-            yield Block(rest, line)
+            yield Block(bytes(rest), line)
 
     def _pieces(self, stream: Any) -> Iterator[bytes | OSError]:
         while True:
             try:
-                data = stream.read(_PIECE)
+                data = stream.read(_TEXT)
             except OSError as error:
                 yield error
                 return
@@ -115,6 +117,15 @@ def reading(path: Path, progress: bool) -> Iterator[Source]:
     with Progress(*columns, TimeRemainingColumn(), disable=not progress) as bar:
         task = bar.add_task(f"reading {path.name}", total=path.stat().st_size)
         yield Source(path, lambda count: bar.advance(task, count))
+
+
+def open_parquet(source: Source) -> pq.ParquetFile:
+    """A Parquet file, after it was read to its end for its checksum."""
+    source.through()
+    try:
+        return pq.ParquetFile(source.path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{source.path} must be a Parquet file: it is damaged, cut off or of another kind") from error
 
 
 def first_fault(source: Path, block: Block, fault: Callable[[bytes], str | None]) -> ValueError:

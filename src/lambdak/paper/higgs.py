@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
-import pyarrow.parquet as pq
 
 from lambdak._checks import FloatArray
 from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
 from lambdak.paper.data import DenseData, ordered_splits
-from lambdak.paper.files import Block, Source, first_fault, reading
+from lambdak.paper.files import Block, Source, first_fault, open_parquet, reading
 
 _JET = ("transverse momentum", "pseudorapidity", "azimuth", "b-tag")
 NAMES = (  # as the file's authors describe its columns
@@ -125,9 +124,8 @@ def _fault(line: bytes) -> str | None:
 
 
 def _parquet_rows(source: Source) -> Iterator[FloatArray]:
-    source.through()
     done = 0
-    for batch in pq.ParquetFile(source.path).iter_batches(_STEP):
+    for batch in open_parquet(source).iter_batches(_STEP):
         if batch.num_columns != FEATURES + 1:
             raise ValueError(f"{source.path} must have {FEATURES + 1} columns; got {batch.num_columns}")
         rows = np.stack([column.to_numpy(zero_copy_only=False) for column in batch.columns], axis=1).astype(np.float32)
