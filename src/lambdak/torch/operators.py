@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
+from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lambdak import eigen
+from lambdak.runtime import engine
 from lambdak.torch.packing import sym, unsym, width
 
 
@@ -23,10 +24,9 @@ def eigenvalue(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool
     if not coords.is_cpu:
         return _full(coords, dim, tridiagonal)[0][..., list(index)]
     value = coords.new_empty((*coords.shape[:-1], len(index)))
-    if tridiagonal:
-        eigen.tridiagonal_eigenvalue(*_diagonals(coords, dim), list(index), out=value.numpy())
-    else:
-        eigen.eigenvalue(coords.detach().numpy(), dim, list(index), out=value.numpy())
+    _engine(dim, tridiagonal).solve(
+        *_matrices(coords, dim, tridiagonal), dim, list(index), _rows(value, len(index)), None
+    )
     return value
 
 
@@ -38,11 +38,8 @@ def eigenpair(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool)
         return values[..., list(index)], vectors.mT[..., list(index), :].contiguous()
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     vector = coords.new_empty((*value.shape, dim))
-    out = value.numpy(), vector.numpy()
-    if tridiagonal:
-        eigen.tridiagonal_eigenpair(*_diagonals(coords, dim), list(index), out=out)
-    else:
-        eigen.eigenpair(coords.detach().numpy(), dim, list(index), out=out)
+    out = _rows(value, len(index)), _rows(vector, len(index), dim)
+    _engine(dim, tridiagonal).solve(*_matrices(coords, dim, tridiagonal), dim, list(index), *out)
     return value, vector
 
 
@@ -51,14 +48,10 @@ def eigenvalue_vjp(vector: Tensor, grad_value: Tensor, dim: int, tridiagonal: bo
     """Σ_m g_m v_m v_mᵀ in coordinates."""
     if not vector.is_cpu:
         return unsym(vector.mT @ (vector * grad_value[..., None]), tridiagonal)
-    given = vector.detach().numpy(), grad_value.detach().numpy()
     grad = vector.new_empty((*vector.shape[:-2], width(dim, tridiagonal)))
-    if tridiagonal:
-        eigen.tridiagonal_eigenvalue_vjp(*given, sum_index=True, out=_split(grad, dim))
-        grad[..., dim:] *= sqrt(0.5)
-    else:
-        eigen.eigenvalue_vjp(*given, sum_index=True, out=grad.numpy())
-    return grad
+    m = vector.shape[-2]
+    _engine(dim, tridiagonal).outer(_rows(vector, m, dim), _rows(grad_value, m), *_outputs(grad, dim, tridiagonal))
+    return _scaled(grad, dim, tridiagonal)
 
 
 @torch.library.custom_op("lambdak::eigenpair_vjp", mutates_args=())
@@ -75,22 +68,40 @@ def eigenpair_vjp(
     if not coords.is_cpu:
         solved = _pseudo_inverse(coords, value, grad_vector, tridiagonal)
         return unsym((grad_value[..., None] * vector + solved).mT @ vector, tridiagonal)
-    given = [part.detach().numpy() for part in (value, vector, grad_value, grad_vector)]
-    grad = torch.empty_like(coords, memory_format=torch.contiguous_format)
+    m, grad = vector.shape[-2], torch.empty_like(coords, memory_format=torch.contiguous_format)
+    given = _rows(value, m), _rows(vector, m, dim), _rows(grad_value, m), _rows(grad_vector, m, dim)
+    _engine(dim, tridiagonal).vjp(*_matrices(coords, dim, tridiagonal), dim, *given, *_outputs(grad, dim, tridiagonal))
+    return _scaled(grad, dim, tridiagonal)
+
+
+def _engine(dim: int, tridiagonal: bool) -> ModuleType:
+    return engine("auto", dim, tridiagonal)
+
+
+def _rows(tensor: Tensor, *tail: int) -> Any:
+    """The tensor's own memory as (rows, *tail), or a copy if it is scattered."""
+    count = tensor.shape[: tensor.ndim - len(tail)].numel()
+    return tensor.detach().contiguous().view(count, *tail).numpy()
+
+
+def _matrices(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Any, Any]:
+    """Packed rows and None, or diagonals and off-diagonals."""
+    if not tridiagonal:
+        return _rows(coords, coords.shape[-1]), None
+    return _rows(coords[..., :dim], dim), _rows(coords[..., dim:] * sqrt(0.5), dim - 1)
+
+
+def _outputs(grad: Tensor, dim: int, tridiagonal: bool) -> tuple[Any, Any]:
+    """Where an engine writes packed rows, or diagonals and off-diagonals."""
+    rows = _rows(grad, grad.shape[-1])
+    return (rows[:, :dim], rows[:, dim:]) if tridiagonal else (rows, None)
+
+
+def _scaled(grad: Tensor, dim: int, tridiagonal: bool) -> Tensor:
+    """The same in coordinates, whose off-diagonal is √2 times that of the matrix."""
     if tridiagonal:
-        eigen.tridiagonal_eigenpair_vjp(*_diagonals(coords, dim), *given, out=_split(grad, dim))
         grad[..., dim:] *= sqrt(0.5)
-    else:
-        eigen.eigenpair_vjp(coords.detach().numpy(), dim, *given, out=grad.numpy())
     return grad
-
-
-def _diagonals(coords: Tensor, dim: int) -> tuple[Any, Any]:
-    return coords[..., :dim].detach().numpy(), (coords[..., dim:] * sqrt(0.5)).detach().numpy()
-
-
-def _split(grad: Tensor, dim: int) -> tuple[Any, Any]:
-    return grad[..., :dim].numpy(), grad[..., dim:].numpy()
 
 
 def _full(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Tensor, Tensor]:
