@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from typer.testing import CliRunner
 
@@ -67,6 +69,14 @@ def test_what_is_missing_is_said(arguments, message, tmp_path):
     refused = reproduce(*arguments, "--out", tmp_path)
     assert refused.exit_code == 1
     assert message in refused.output
+
+
+def test_a_study_of_real_data_tells_its_rows_and_their_checksum(tmp_path):
+    pytest.importorskip("torch")
+    done = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    checksum = hashlib.sha256((tmp_path / "cache" / "miniature-HIGGS.csv").read_bytes()).hexdigest()
+    assert f"data: 1,600 rows to train on, 200 to validate, 200 to test; SHA-256 {checksum}" in done.output
 
 
 def test_an_unknown_profile_is_a_usage_error(tmp_path):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from enum import StrEnum
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -118,7 +119,7 @@ def higgs(
     dask: Scheduler = None,
 ) -> None:
     """Log-loss on HIGGS against samples: linear model, MLPs and the spectral neuron."""
-    _watch("higgs", profile, out, _module("real").run_real("higgs", profile.value, out, data, workers, dask))
+    _real("higgs", profile, out, data, workers, dask)
 
 
 @app.command()
@@ -130,7 +131,15 @@ def criteo(
     dask: Scheduler = None,
 ) -> None:
     """Log-loss on Criteo against samples: linear model, factorisation machine and the spectral neuron."""
-    _watch("criteo", profile, out, _module("real").run_real("criteo", profile.value, out, data, workers, dask))
+    _real("criteo", profile, out, data, workers, dask)
+
+
+def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: int, dask: str | None) -> None:
+    module = _module("real")
+    steps = module.run_real(name, profile.value, out, data, workers, dask)
+    begun = next(steps)
+    typer.echo(module.about_data(out / f"{name}-{profile.value}"))
+    _watch(name, profile, out, chain([begun], steps))
 
 
 @app.command()

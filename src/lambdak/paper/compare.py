@@ -143,8 +143,8 @@ def _notes(rows: Sequence[Comparison]) -> list[str]:
         budgets = " and ".join(f"{samples:,}" for samples in sorted({row.samples for row in rows if row.ours}))
         after = f" after {budgets} samples" if budgets else ""
         return [
-            f"Median test RMSE{after}, quartiles over all runs: {counts}. Rows: target/model.",
-            f"Published: after {BUDGET:,} samples, read off the paper's plots to about 5 %.",
+            f"Median test RMSE{after}, quartiles over all runs: {counts}.",
+            f"Published: after {BUDGET:,} samples, read off the paper's plots to about 5 %. Rows: target/model.",
         ]
     notes = [f"Median test log-loss, and the quartiles over all runs: {counts}."]
     notes += [f"Ours: {row.rows:,} rows to train on." for row in rows if row.rows][:1]

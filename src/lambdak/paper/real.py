@@ -17,11 +17,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.paper.baselines import torch_threads
 from lambdak.paper.criteo import raw_criteo
-from lambdak.paper.data import Data, Learner
+from lambdak.paper.data import PARTS, Data, Learner
 from lambdak.paper.higgs import higgs
 from lambdak.paper.levels import KINDS, criteo
 from lambdak.paper.miniature import write_miniature
-from lambdak.paper.parts import Piece, run_pieces
+from lambdak.paper.parts import Piece, read_claim, run_pieces
 from lambdak.paper.protocol import Protocol, Run, make_model, real_protocol
 from lambdak.paper.stream import Stream
 from lambdak.runtime import get_num_threads
@@ -62,6 +62,13 @@ def run_real(
     claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
     pieces = [Piece(run.name, len(protocol.samples), partial(_make, *place, run, protocol)) for run in protocol.runs()]
     return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
+
+
+def about_data(folder: Path) -> str:
+    """The rows of a study's data and their checksum, in words."""
+    data = read_claim(folder)["data"]
+    train, validation, test = (f"{last - first:,}" for first, last in (data["splits"][part] for part in PARTS))
+    return f"data: {train} rows to train on, {validation} to validate, {test} to test; SHA-256 {data['sha256']}"
 
 
 def load(name: str, source: Path, cache: Path, progress: bool = True) -> dict[str, Data]:
