@@ -158,14 +158,13 @@ def test_laws_are_drawn_through_the_points_that_they_were_fitted_to():
     for inputs in (1, 2):
         errors = [(3.0 * d**-inputs + samples**-0.5)[None, None, None] for d in dims]
         parts = tuple(CellResult(each, each) for each in errors)
-        found.append(Curves(Cell(inputs, "general", 5, 0.0, 15), dims, samples, parts))
+        found.append(Curves(Cell(inputs, "general", 5, 0.0, 15), dims, samples, parts, 100.0))
     axes = beyond.draw_laws(found).axes
     assert [ax.get_title().split(",")[0] for ax in axes] == ["one input", "two inputs"]
     for ax, each in zip(axes, found, strict=True):
         assert list(lines(ax)) == ["d = 5", "d = 9", "d = 15", "predicted for d = 15 by smaller dims"]
-        for dim, (faint, dots, law) in zip(dims, zip(*[iter(ax.lines[:-1])] * 3, strict=True), strict=True):
-            np.testing.assert_array_equal(faint.get_ydata(), each.medians()[dims.index(dim)])
-            np.testing.assert_array_equal(dots.get_xdata(), samples[1:])
+        for own, dots, law in zip(each.medians(), ax.lines[:-1:2], ax.lines[1::2], strict=True):
+            np.testing.assert_array_equal(dots.get_data(), [samples[1:], own[1:]])
             np.testing.assert_allclose(np.interp(dots.get_xdata(), *law.get_data()), dots.get_ydata(), rtol=0.02)
 
 

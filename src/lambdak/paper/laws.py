@@ -1,12 +1,13 @@
 r"""Scaling laws of the test error against dim d and samples n, fitted to the median curves of a study.
 
-Five forms compete; the one that, fitted to all dims but the largest, predicts the largest best is taken:
+No law may exceed the error σ of the best constant, so e^−2 = σ^−2 + r^−2 with one of five forms of r. The one that,
+fitted to all dims but the largest, predicts the largest best is taken:
 
-    product           e = A d^−α n^−β
-    sum               e = A d^−α + B n^−β
-    sum, slowed       e = A d^−α + B d^γ n^−β
-    squares           e² = (A d^−α)² + (B n^−β)²
-    squares, slowed   e² = (A d^−α)² + (B d^γ n^−β)²
+    product           r = A d^−α n^−β
+    sum               r = A d^−α + B n^−β
+    sum, slowed       r = A d^−α + B d^γ n^−β
+    squares           r² = (A d^−α)² + (B n^−β)²
+    squares, slowed   r² = (A d^−α)² + (B d^γ n^−β)²
 
 The first part is what a matrix of dim d can do, the second what n samples have taught it; γ tells by how much larger
 matrices learn more slowly. Fits are by least squares on log e. Their spread is that of fits to resampled targets.
@@ -23,22 +24,23 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from lambdak.atomic import write_text
-from lambdak.paper.grid import Cell
+from lambdak.paper.grid import FITS, Cell, Grid
 from lambdak.paper.results import read_cells
 from lambdak.paper.selection import select
 from lambdak.paper.summary import csv_text
 from lambdak.paper.sweep import CellResult
+from lambdak.paper.targets import lattice, make_targets
 
 Array = NDArray[np.float64]
 Row = dict[str, int | float | str]
 
 _NAMES = ("alpha", "beta", "gamma")
 
-FIRST = 10_000  # samples: before, the errors of all dims are much alike and follow no power
+FIRST = 1_000  # samples: before, models have hardly left their start
 _STARTS = ((0.5, 0.3), (1.0, 0.5), (2.0, 0.3), (1.0, 1.0))  # (α, β)
 _LIMIT = 30.0  # of any parameter, so that a part that is not needed stays a number
 
-# Parameters are log A, α, log B, β and γ; arguments are log d and log n, the value is log e.
+# Parameters are log A, α, log B, β and γ; arguments are log d and log n, the value is log r.
 FORMS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "product": lambda p, d, n: p[0] - p[1] * d - p[3] * n,
     "sum": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n),
@@ -56,6 +58,7 @@ class Curves:
     dims: tuple[int, ...]
     samples: NDArray[np.int64]
     results: tuple[CellResult, ...]  # one per dim
+    sigma: float  # the error of the best constant, the median over targets
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -73,13 +76,13 @@ class Law:
     """A fitted form."""
 
     form: str
+    sigma: float
     params: Array
 
     def __call__(self, dim: NDArray[np.generic] | float, samples: NDArray[np.generic] | float) -> Array:
         """The error that it predicts."""
-        return np.asarray(
-            np.exp(FORMS[self.form](self.params, *(np.log(np.asarray(v, float)) for v in (dim, samples))))
-        )
+        logs = (np.log(np.asarray(part, float)) for part in (dim, samples))
+        return np.asarray(np.exp(_log_error(self.form, self.sigma, self.params, *logs)))
 
     @property
     def exponents(self) -> Array:
@@ -95,26 +98,36 @@ def read_curves(folder: Path) -> list[Curves]:
     if not groups or sum(map(len, groups.values())) < len(list(grid.cells())):
         raise FileNotFoundError(f"{folder} lacks cells: run `lambdak reproduce` to its end")
     dims, samples = tuple(sorted(grid.dims)), np.multiply(grid.checkpoints, grid.batch)
-    return [Curves(cell, dims, samples, tuple(own[dim] for dim in dims)) for cell, own in groups.items()]
+    return [
+        Curves(cell, dims, samples, tuple(own[dim] for dim in dims), _sigma(cell, grid)) for cell, own in groups.items()
+    ]
 
 
-def fit_law(form: str, dims: Sequence[int], samples: NDArray[np.int64], errors: Array) -> Law:
-    """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale."""
-    d, n = np.meshgrid(np.log(dims), np.log(samples), indexing="ij")
-    aim, value = np.log(errors), FORMS[form]
-    fits = []
-    for alpha, beta in _STARTS:
-        start = np.array([aim.max() + alpha * d.min(), alpha, aim.max() + beta * n.min(), beta, 0.0])
-        fits.append(least_squares(lambda p: (value(p, d, n) - aim).ravel(), np.clip(start, -_LIMIT, _LIMIT),
-                                  bounds=(-_LIMIT, _LIMIT)))  # fmt: skip
-    return Law(form, min(fits, key=lambda fit: fit.cost).x)
+def _sigma(cell: Cell, grid: Grid) -> float:
+    """The median over targets of their standard deviation over the test points."""
+    targets = make_targets(FITS[cell.fit].target, cell.inputs, cell.complexity, range(grid.targets))
+    x = lattice(cell.inputs, grid.measured)
+    return float(np.median(targets(np.arange(grid.targets)[:, None], x[None]).std(axis=1)))
+
+
+def fit_law(form: str, curves: Curves, errors: Array, dims: int | None = None) -> Law:
+    """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale; of so many dims or all."""
+    samples, aim = curves.samples[curves.used], np.log(errors[:dims, curves.used])
+    d, n = np.meshgrid(np.log(curves.dims[:dims]), np.log(samples), indexing="ij")
+
+    def wrong(params: Array) -> Array:
+        return (_log_error(form, curves.sigma, params, d, n) - aim).ravel()
+
+    starts = [(aim.max() + a * d.min(), a, aim.max() + b * n.min(), b, 0.0) for a, b in _STARTS]
+    fits = [least_squares(wrong, np.clip(start, -_LIMIT, _LIMIT), bounds=(-_LIMIT, _LIMIT)) for start in starts]
+    return Law(form, curves.sigma, min(fits, key=lambda fit: fit.cost).x)
 
 
 def prediction_error(form: str, curves: Curves) -> float:
     """RMS of log(predicted / measured) for the largest dim, by the law of the others."""
-    errors, samples = curves.medians()[:, curves.used], curves.samples[curves.used]
-    law = fit_law(form, curves.dims[:-1], samples, errors[:-1])
-    return _rms(np.log(law(curves.dims[-1], samples) / errors[-1]))
+    errors = curves.medians()
+    law = fit_law(form, curves, errors, -1)
+    return _rms(np.log(law(curves.dims[-1], curves.samples) / errors[-1])[curves.used])
 
 
 def choose_form(all_curves: Iterable[Curves]) -> dict[str, float]:
@@ -127,9 +140,8 @@ def choose_form(all_curves: Iterable[Curves]) -> dict[str, float]:
 def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Array:
     """Exponents (times, 3) of laws fitted to resampled targets."""
     rng, count = np.random.default_rng(seed), len(curves.results[0].test)
-    medians = (curves.medians(rng.integers(0, count, count))[:, curves.used] for _ in range(times))
-    samples = curves.samples[curves.used]
-    return np.stack([fit_law(form, curves.dims, samples, errors).exponents for errors in medians])
+    draws = (rng.integers(0, count, count) for _ in range(times))
+    return np.stack([fit_law(form, curves, curves.medians(draw)).exponents for draw in draws])
 
 
 def write_laws(found: Sequence[Curves], out: Path, times: int = 200) -> tuple[Path, Path]:
@@ -148,14 +160,14 @@ def write_laws(found: Sequence[Curves], out: Path, times: int = 200) -> tuple[Pa
 
 def _row(form: str, curves: Curves, times: int) -> Row:
     """The exponents with the range of nine in ten resampled fits, and by which factor the law is typically off."""
-    errors, samples, cell = curves.medians()[:, curves.used], curves.samples[curves.used], curves.cell
-    law = fit_law(form, curves.dims, samples, errors)
+    errors, cell = curves.medians(), curves.cell
+    law = fit_law(form, curves, errors)
     spread = np.quantile(bootstrap(form, curves, times), [0.05, 0.95], axis=0)
     row: Row = {"inputs": cell.inputs, "fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise}
     for name, value, (low, high) in zip(_NAMES, law.exponents, spread.T, strict=True):
         row |= {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
-    fitted = law(np.array(curves.dims)[:, None], samples)
-    row["fitted"] = float(np.exp(_rms(np.log(fitted / errors))))
+    wrong = np.log(law(np.array(curves.dims)[:, None], curves.samples) / errors)
+    row["fitted"] = float(np.exp(_rms(wrong[:, curves.used])))
     row["predicted"] = float(np.exp(prediction_error(form, curves)))
     return row
 
@@ -164,6 +176,10 @@ def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
     ranked = ", ".join(f"{form} {np.exp(score):.2f}" for form, score in scores.items())
     lines = [
         "# Scaling laws",
+        "",
+        "The law of the error e is e^−2 = σ^−2 + r^−2, with σ the error of the best constant and r one of five forms",
+        "of dim d and samples n: A d^−α n^−β (product), A d^−α + B n^−β (sum), the root of (A d^−α)² + (B n^−β)²",
+        "(squares), and the latter two with d^γ before the samples' part (slowed).",
         "",
         f"How far off each form is for the largest dim when fitted to the others, as a factor: {ranked}.",
         f"Below is the best, {next(iter(scores))}, from {FIRST:,} samples on; in brackets nine of ten fits to",
@@ -178,6 +194,10 @@ def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
         head = " | ".join(str(row[name]) for name in ("inputs", "fit", "complexity", "noise"))
         lines.append(f"| {head} | {' | '.join(exponents)} | {row['fitted']:.2f} | {row['predicted']:.2f} |")
     return "\n".join(lines) + "\n"
+
+
+def _log_error(form: str, sigma: float, params: Array, d: Array, n: Array) -> Array:
+    return np.asarray(-np.logaddexp(-2 * FORMS[form](params, d, n), -2 * np.log(sigma)) / 2)
 
 
 def _rms(values: Array) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.paper.grid import FITS, Cell, Grid
 from lambdak.paper.stacks import make_stack
-from lambdak.paper.targets import HIGH, LOW, Targets, make_targets
+from lambdak.paper.targets import HIGH, LOW, Targets, lattice, make_targets
 
 _DRAWN = 100  # steps whose points are drawn at once
 
@@ -68,7 +68,6 @@ class _Points:
 
     def lattice(self, count: int) -> tuple[FloatArray, FloatArray]:
         """The same regular points for every stream, without noise: x (streams, count, inputs) and y."""
-        axes = [np.linspace(LOW, HIGH, round(count ** (1 / self._cell.inputs)))] * self._cell.inputs
-        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, self._cell.inputs)
+        x = lattice(self._cell.inputs, count)
         every = np.broadcast_to(x, (len(self._which), *x.shape))
         return every.astype(np.float32), self._targets(self._which[:, None], every).astype(np.float32)

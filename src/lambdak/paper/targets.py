@@ -96,6 +96,12 @@ def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) 
     return Targets(2, pieces.reshape(len(rngs), complexity, complexity - 1, 4), blended=True)
 
 
+def lattice(inputs: int, count: int) -> Array:
+    """About ``count`` regular points, (points, inputs)."""
+    axes = [np.linspace(LOW, HIGH, round(count ** (1 / inputs)))] * inputs
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, inputs)
+
+
 def quintic(t: Array) -> Array:
     """w(t) = 6t⁵ − 15t⁴ + 10t³: from 0 to 1, with first and second derivatives that vanish at both ends."""
     return t**3 * (10.0 + t * (6.0 * t - 15.0))

@@ -47,13 +47,11 @@ def draw_laws(found: Sequence[Curves]) -> Figure:
 
 
 def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
-    samples, last, everything = curves.samples[curves.used], curves.dims[-1], curves.medians()
-    errors = everything[:, curves.used]
-    law, guess = (fit_law(form, curves.dims[:end], samples, errors[:end]) for end in (None, -1))
-    along = np.geomspace(samples[0], samples[-1], 60)
-    for (colour, marker), dim, own, rest in zip(STYLES, curves.dims, errors, everything, strict=False):
-        ax.plot(curves.samples, rest, marker, color=colour, markersize=3, alpha=0.35)
-        ax.plot(samples, own, marker, color=colour, markersize=4.5, label=f"d = {dim}")
+    errors, used, last = curves.medians(), curves.used, curves.dims[-1]
+    law, guess = (fit_law(form, curves, errors, dims) for dims in (None, -1))
+    along = np.geomspace(curves.samples[used][0], curves.samples[-1], 60)
+    for (colour, marker), dim, own in zip(STYLES, curves.dims, errors, strict=False):
+        ax.plot(curves.samples[used], own[used], marker, color=colour, markersize=4.5, label=f"d = {dim}")
         ax.plot(along, law(dim, along), color=colour, linewidth=1.3)
     label = f"predicted for d = {last} by smaller dims"
     ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=label)
