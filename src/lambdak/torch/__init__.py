@@ -16,6 +16,7 @@ from lambdak.torch.autograd import (
 from lambdak.torch.composition import Guarantees, guarantees
 from lambdak.torch.constraints import Definite
 from lambdak.torch.convert import SpectralEnsemble, from_pencil, to_pencil
+from lambdak.torch.flow import SpectralTransform
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.packing import sym, unsym
 from lambdak.torch.shrink import add_proximal_step, shrink_, spectral_penalty
@@ -29,6 +30,7 @@ __all__ = [
     "SpectralEnsemble",
     "SpectralLayer",
     "SpectralNeuron",
+    "SpectralTransform",
     "add_proximal_step",
     "eigenpair",
     "eigenvalue",
