@@ -17,6 +17,7 @@ from lambdak.torch.composition import Guarantees, guarantees
 from lambdak.torch.constraints import Definite
 from lambdak.torch.convert import SpectralEnsemble, from_pencil, to_pencil
 from lambdak.torch.flow import SpectralTransform
+from lambdak.torch.hyper import HyperSpectralNeuron
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.packing import sym, unsym
 from lambdak.torch.shrink import add_proximal_step, shrink_, spectral_penalty
@@ -26,6 +27,7 @@ __all__ = [
     "Definite",
     "EigenPair",
     "Guarantees",
+    "HyperSpectralNeuron",
     "SparseSpectralNeuron",
     "SpectralEnsemble",
     "SpectralLayer",
