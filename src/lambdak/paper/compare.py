@@ -49,8 +49,7 @@ class Comparison:
     @property
     def names(self) -> list[str]:
         """What the cells are; the samples of random functions are the same for all of them."""
-        samples = ["samples"] if self.is_real else []
-        return ["", "published", "ours", "quartiles", "ratio", *samples, "rate", "verdict"]
+        return ["", "published", "ours", "quartiles", "samples" if self.is_real else "ratio", "rate", "verdict"]
 
     def cells(self) -> list[str]:
         """The row as text."""
@@ -59,9 +58,9 @@ class Comparison:
         if self.ours is None:
             return [self.about, theirs, *[""] * (len(self.names) - 3), self.verdict]
         low, median, high = (f"{loss:.{digits}g}" for loss in self.ours)
-        ratio, rate = f"{self.ours[1] / self.published:.2f}", "" if self.rate is None else f"{self.rate:.2g}"
-        samples = [f"{self.samples:,}"] if self.is_real else []
-        return [self.about, theirs, median, f"{low} … {high}", ratio, *samples, rate, self.verdict]
+        how = f"{self.samples:,}" if self.is_real else f"{self.ours[1] / self.published:.2f}"
+        rate = "" if self.rate is None else f"{self.rate:.2g}"
+        return [self.about, theirs, median, f"{low} … {high}", how, rate, self.verdict]
 
 
 def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:

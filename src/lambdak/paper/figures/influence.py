@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pyarrow.compute as compute
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
-from lambdak.paper.figures.canvas import STYLES, panels, sheet
+from lambdak.paper.figures.canvas import panels, sheet
 from lambdak.paper.higgs import NAMES
+from lambdak.plots import BLUE, DARK, RED
 
 _COLUMNS = 4
+_LINES = ((BLUE, "-"), (RED, "--"), (DARK, ":"))
 
 
 def read_influence(folder: Path) -> pa.Table:
@@ -30,13 +33,13 @@ def draw_influence(table: pa.Table) -> Figure:
     rows = -(-len(NAMES) // _COLUMNS)
     figure = sheet(1.0 + 2.3 * _COLUMNS, 0.8 + 1.45 * rows)
     grid = panels(figure, rows, _COLUMNS, share=True)
-    for (colour, _), dim in zip(STYLES, dims, strict=False):
+    for dim, (colour, line) in zip(dims, cycle(_LINES)):
         own = table.filter(compute.equal(table["dim"], dim))
         counts = own["count"].to_numpy().reshape(len(NAMES), -1)
         edges, shares = np.linspace(0, 1, counts.shape[1] + 1), counts / counts.sum(axis=1, keepdims=True)
         label = f"d = {dim}, largest {compute.max(own['largest']).as_py():.5f}"
         for ax, share in zip(grid.flat, shares, strict=False):
-            ax.stairs(share, edges, color=colour, linewidth=1.2, label=label)
+            ax.stairs(share, edges, color=colour, linestyle=line, linewidth=1.2, label=label)
             ax.stairs(share, edges, color=colour, fill=True, alpha=0.12, linewidth=0)
     for ax, name in zip(grid.flat, NAMES, strict=False):
         ax.set_title(name, fontsize=8)
