@@ -83,7 +83,6 @@ def draw_models(found: Sequence[Losses]) -> Figure:
             if key in losses.curves:
                 _line(ax, losses.curves[key], _words(losses, *key), *style[1:])
         ax.set_title(f"d = {dim}: {losses.source}", fontsize=10)
-        ax.legend(frameon=False, fontsize=7, loc="upper right")
     _finish(figure, grid)
     return figure
 
@@ -96,7 +95,6 @@ def draw_dims(found: Sequence[Losses], models: Sequence[str]) -> Figure:
         for (colour, marker), dim in zip(STYLES, losses.dims, strict=False):
             _line(ax, losses.curves[model, dim], f"d = {dim}", colour, marker, "-")
         ax.set_title(f"{_MODELS[model][0]}\n{losses.source}", fontsize=10)
-        ax.legend(frameon=False, fontsize=8, loc="upper right")
     _finish(figure, grid)
     return figure
 
@@ -131,5 +129,7 @@ def _finish(figure: Figure, grid: NDArray[Any]) -> None:
     bottom, top = grid[0, 0].get_ylim()  # shared by all panels
     first = max(line.get_ydata()[0] for ax in grid.flat for line in ax.lines)
     grid[0, 0].set_ylim(bottom, min(top, _HEADROOM * first))
+    for ax in grid.flat:
+        ax.legend(frameon=False, fontsize=7, loc="best")  # best within these limits
     figure.supxlabel("training samples", fontsize=10)
     figure.supylabel("test log-loss: median and quartiles", fontsize=10)
