@@ -7,7 +7,7 @@ monotone one is semidefinite whatever is predicted, so that every context has a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -47,6 +47,10 @@ class Neurons:
         vector = vector.unsqueeze(-3)  # (*contexts, 1, points, d)
         forms = (vector @ sym(self.weight, self.dim, self.tridiagonal) * vector).sum(-1)
         return value.reshape(x.shape[:-1]), forms.mT.reshape(x.shape)
+
+    def double(self) -> Neurons:
+        """The same neurons in float64, whose values differ from exact ones by rounding of that precision only."""
+        return replace(self, constant=self.constant.double(), weight=self.weight.double())
 
     @property
     def matrices(self) -> Tensor:
@@ -143,8 +147,9 @@ class HyperSpectralNeuron(nn.Module):
         self.head.reset_parameters()
         start = SpectralNeuron(*self._settings, bound=self.bound, dtype=torch.float64)
         with torch.no_grad():
-            parts = start.constant, *self.rows.right_inverse(start.weight.to(self.rows.signs.device))
-            self.bias.copy_(torch.cat([part.flatten().to(self.bias.device) for part in parts]))
+            start.to(self.bias.device)
+            parts = start.constant, *self.rows.right_inverse(start.weight)
+            self.bias.copy_(torch.cat([part.flatten() for part in parts]))
 
     def at(self, context: Any) -> Neurons:
         """The neurons of these contexts, which are whatever the encoder takes: a tensor, a tuple of them, texts."""
