@@ -35,9 +35,9 @@ def by_hand(form, d, n):
     power = {
         "product": capacity * n**-beta,
         "sum": capacity + learning,
-        "sum, slowed": capacity + learning * d**gamma,
+        "sum, coupled": capacity + learning * d**gamma,
         "squares": np.hypot(capacity, learning),
-        "squares, slowed": np.hypot(capacity, learning * d**gamma),
+        "squares, coupled": np.hypot(capacity, learning * d**gamma),
     }[form]
     return 1 / np.sqrt(1 / SIGMA**2 + 1 / power**2)
 
@@ -63,7 +63,7 @@ def test_a_law_is_the_formula(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_the_exponents_that_made_the_errors_are_found(form):
     law = fit_law(form, curves_of(form), errors_of(form))
-    expected = TRUTH[[1, 3, 4]] * (1, 1, "slowed" in form)
+    expected = TRUTH[[1, 3, 4]] * (1, 1, "coupled" in form)
     np.testing.assert_allclose(law.exponents, expected, atol=1e-4)
 
 
@@ -99,7 +99,7 @@ def test_the_right_form_predicts_the_largest_dim_and_is_chosen(form):
 
 
 def test_a_wrong_form_predicts_badly():
-    assert prediction_error("product", curves_of("squares, slowed")) > 0.1
+    assert prediction_error("product", curves_of("squares, coupled")) > 0.1
 
 
 def test_targets_that_agree_leave_no_spread_and_others_do():
@@ -142,7 +142,7 @@ def test_a_study_that_is_not_done_says_so(finished, tmp_path):
 
 
 def test_the_table_tells_the_best_form_and_its_exponents(tmp_path):
-    as_csv, as_markdown = write_laws([curves_of("squares, slowed", spread=0.1)], tmp_path, times=5)
+    as_csv, as_markdown = write_laws([curves_of("squares, coupled", spread=0.1)], tmp_path, times=5)
     with as_csv.open() as lines:
         (row,) = csv.DictReader(lines)
     for name, value in zip(("alpha", "beta", "gamma"), TRUTH[[1, 3, 4]], strict=True):
@@ -150,5 +150,5 @@ def test_the_table_tells_the_best_form_and_its_exponents(tmp_path):
         assert float(row[f"{name}_low"]) <= float(row[f"{name}_high"]) + 1e-6
     assert float(row["fitted"]) == pytest.approx(1.0, abs=1e-3)
     text = as_markdown.read_text()
-    assert "the best, squares, slowed" in text
+    assert "the best, squares, coupled" in text
     assert "| 1 | general | 20 | 0.0 | 0.90 [" in text

@@ -5,12 +5,13 @@ fitted to all dims but the largest, predicts the largest best is taken:
 
     product           r = A d^−α n^−β
     sum               r = A d^−α + B n^−β
-    sum, slowed       r = A d^−α + B d^γ n^−β
+    sum, coupled      r = A d^−α + B d^γ n^−β
     squares           r² = (A d^−α)² + (B n^−β)²
-    squares, slowed   r² = (A d^−α)² + (B d^γ n^−β)²
+    squares, coupled  r² = (A d^−α)² + (B d^γ n^−β)²
 
-The first part is what a matrix of dim d can do, the second what n samples have taught it; γ tells by how much larger
-matrices learn more slowly. Fits are by least squares on log e. Their spread is that of fits to resampled targets.
+The first part is what a matrix of dim d can do, the second what n samples have taught it; with γ > 0 larger matrices
+learn more slowly, with γ < 0 faster. Fits are by least squares on log e. Their spread is that of fits to resampled
+targets.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ _LIMIT = 30.0  # of any parameter, so that a part that is not needed stays a num
 FORMS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "product": lambda p, d, n: p[0] - p[1] * d - p[3] * n,
     "sum": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n),
-    "sum, slowed": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n + p[4] * d),
+    "sum, coupled": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n + p[4] * d),
     "squares": lambda p, d, n: np.logaddexp(2 * (p[0] - p[1] * d), 2 * (p[2] - p[3] * n)) / 2,
-    "squares, slowed": lambda p, d, n: np.logaddexp(2 * (p[0] - p[1] * d), 2 * (p[2] - p[3] * n + p[4] * d)) / 2,
+    "squares, coupled": lambda p, d, n: np.logaddexp(2 * (p[0] - p[1] * d), 2 * (p[2] - p[3] * n + p[4] * d)) / 2,
 }
 
 
@@ -86,8 +87,8 @@ class Law:
 
     @property
     def exponents(self) -> Array:
-        """α, β and γ; the last is zero where larger matrices do not learn more slowly."""
-        return self.params[[1, 3, 4]] * (1, 1, self.form.endswith("slowed"))
+        """α, β and γ; the last is zero in forms without it."""
+        return self.params[[1, 3, 4]] * (1, 1, self.form.endswith("coupled"))
 
 
 def read_curves(folder: Path) -> list[Curves]:
@@ -179,14 +180,14 @@ def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
         "",
         "The law of the error e is e^−2 = σ^−2 + r^−2, with σ the error of the best constant and r one of five forms",
         "of dim d and samples n: A d^−α n^−β (product), A d^−α + B n^−β (sum), the root of (A d^−α)² + (B n^−β)²",
-        "(squares), and the latter two with d^γ before the samples' part (slowed).",
+        "(squares), and the latter two with d^γ before the samples' part (coupled).",
         "",
         f"How far off each form is for the largest dim when fitted to the others, as a factor: {ranked}.",
         f"Below is the best, {next(iter(scores))}, from {FIRST:,} samples on; in brackets nine of ten fits to",
         "resampled targets. The last two columns: the typical factor between law and median, of the law fitted to",
         "all dims, and of the largest dim as the others predict it.",
         "",
-        "| inputs | fit | complexity | noise | α (dim) | β (samples) | γ (slowing) | fitted | predicted |",
+        "| inputs | fit | complexity | noise | α (dim) | β (samples) | γ (coupling) | fitted | predicted |",
         "|---" * 9 + "|",
     ]
     for row in table:

@@ -53,8 +53,8 @@ def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
     for (colour, marker), dim, own in zip(STYLES, curves.dims, errors, strict=False):
         ax.plot(curves.samples[used], own[used], marker, color=colour, markersize=4.5, label=f"d = {dim}")
         ax.plot(along, law(dim, along), color=colour, linewidth=1.3)
-    label = f"predicted for d = {last} by smaller dims"
-    ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=label)
+    ax.plot([], color=DARK, linewidth=1.3, label="law")
+    ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=f"d = {last}, predicted")
     exponents = ", ".join(
         rf"$\{name}$ = {value:.2f}" for name, value in zip(("alpha", "beta", "gamma"), law.exponents, strict=True)
     )
