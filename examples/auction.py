@@ -284,14 +284,14 @@ def report_bids(model: WinCurve, test: Auctions, market: np.ndarray, value: Tens
         print(f"  {name:<16} earns {profit:.2f} per auction on the real market prices")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--value", type=float, default=100.0, help="what winning is worth")
     parser.add_argument("--members", type=int, default=4, help="networks to average")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pictures", type=Path, help="folder for the picture")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     tables = {part: pd.read_parquet(options.data / f"auction_win_{part}.parquet") for part in ("train", "test")}
     fit, held = split(tables["train"], options.seed)
     vocabulary = Vocabulary(fit)
