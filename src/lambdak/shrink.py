@@ -39,8 +39,11 @@ class Shrinkage:
             rows[...] = prox(rows, float(threshold))
 
 
-def prox(rows: FloatArray, threshold: float) -> FloatArray:
-    """The proximal step on groups (models, r, D); exact for r = 1, and exact in what becomes zero for any r."""
+def prox(rows: FloatArray, threshold: float | FloatArray) -> FloatArray:
+    """The proximal step on groups (models, r, D); exact for r = 1, and exact in what becomes zero for any r.
+
+    ``threshold`` is one for all groups, or one each, (models,).
+    """
     matrices = sym(rows).astype(np.float64)  # (models, r, d, d)
     values, basis = np.linalg.eigh(np.einsum("mrij,mrjk->mik", matrices, matrices))
     singular = np.sqrt(np.maximum(values, 0))
@@ -51,8 +54,9 @@ def prox(rows: FloatArray, threshold: float) -> FloatArray:
     return np.where((singular.sum(axis=1) <= threshold)[:, None, None], rows.dtype.type(0), shrunk)
 
 
-def _lowered(values: Float64Array, threshold: float) -> Float64Array:
+def _lowered(values: Float64Array, threshold: float | FloatArray) -> Float64Array:
     """min(values, level) along the last axis, with the level that takes ``threshold`` away in total, and at least 0."""
+    given = np.asarray(threshold)[..., None]
     descending = np.sort(values, axis=-1)[..., ::-1]
-    levels = (np.cumsum(descending, axis=-1) - threshold) / np.arange(1, values.shape[-1] + 1)
+    levels = (np.cumsum(descending, axis=-1) - given) / np.arange(1, values.shape[-1] + 1)
     return np.asarray(np.minimum(values, np.maximum(levels.max(axis=-1, keepdims=True), 0)))

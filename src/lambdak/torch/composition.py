@@ -102,7 +102,7 @@ def _part(module: nn.Module, before: _Part | None) -> _Part:
         every = torch.ones_like(weight[0], dtype=torch.bool)
         return _Part(weight >= 0, weight <= 0, every, every, weight.abs())
     if type(module) in _ACTIVATIONS and before is not None:
-        bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex), device=before.influence.device)
+        bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex)).to(before.influence)
         every = torch.ones_like(before.convex)
         return _Part(one >= 0, one == 0, every & (bend == 1), every & (bend == -1), one)
     known = ["SpectralNeuron", "SpectralLayer", "Linear", *(kind.__name__ for kind in (*_PASSED, *_ACTIVATIONS))]
@@ -117,7 +117,7 @@ def _then(first: _Part | None, second: _Part) -> _Part:
         raise ValueError(f"network must fit together; got {len(first.convex)} outputs before {len(second.up)} inputs")
     up, down = first.up[:, :, None], first.down[:, :, None]  # (inputs, between, outputs)
     idle = (up & down) | (second.up & second.down)
-    affine, convex, concave = ((part[:, None]) for part in (first.convex & first.concave, first.convex, first.concave))
+    affine, convex, concave = (part[:, None] for part in (first.convex & first.concave, first.convex, first.concave))
     return _Part(
         (up & second.up | down & second.down | idle).all(1),
         (up & second.down | down & second.up | idle).all(1),

@@ -112,30 +112,27 @@ class Rows(nn.Module):
     A parametrisation of two tensors: the free rows, and the parameters of the others.
     """
 
-    signs: Tensor
+    order: Tensor
+    flips: Tensor
 
     def __init__(self, signs: Sequence[int], definite: Definite) -> None:
         super().__init__()
         self.definite = definite
-        self.register_buffer("signs", torch.tensor(signs, dtype=torch.int8), persistent=False)
+        self.straight = [i for i, sign in enumerate(signs) if sign == 0]
+        self.bent = [i for i, sign in enumerate(signs) if sign != 0]
+        self.register_buffer("order", torch.tensor([*self.straight, *self.bent]).argsort(), persistent=False)
+        self.register_buffer("flips", torch.tensor([float(signs[i]) for i in self.bent]), persistent=False)
 
     def forward(self, free: Tensor, bound: Tensor) -> Tensor:
         """All rows, in the order of the inputs."""
-        bent, straight = self._places()
-        shape = (-1, *[1] * (bound.ndim - 1))
-        rows = self.definite(bound) * self.signs[bent].to(bound.dtype).reshape(shape)
-        whole = torch.cat([free, rows])
-        return whole[torch.argsort(torch.cat([straight, bent]))]
+        return torch.cat([free, self._flipped(self.definite(bound))]).index_select(0, self.order)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The free rows as they are, and the parameters of the nearest semidefinite ones."""
-        bent, straight = self._places()
-        shape = (-1, *[1] * (weight.ndim - 1))
-        rows = weight[bent] * self.signs[bent].to(weight.dtype).reshape(shape)
-        return weight[straight].clone(), self.definite.right_inverse(rows)
+        return weight[self.straight].clone(), self.definite.right_inverse(self._flipped(weight[self.bent]))
 
-    def _places(self) -> tuple[Tensor, Tensor]:
-        return self.signs.nonzero().squeeze(-1), (self.signs == 0).nonzero().squeeze(-1)
+    def _flipped(self, rows: Tensor) -> Tensor:
+        return rows * self.flips.to(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
 
 
 class Cap(nn.Module):

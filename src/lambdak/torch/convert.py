@@ -28,7 +28,9 @@ def to_pencil(neuron: SpectralNeuron) -> Pencil:
     """
     if neuron.constant.ndim != 1:
         raise TypeError(f"neuron must be one SpectralNeuron; got {type(neuron).__name__}: convert its neurons singly")
-    return Pencil(unsym(neuron.matrices.detach()).cpu().numpy(), neuron.eig_idx)
+    coords = torch.cat([neuron.constant[None], neuron.weight]).detach()
+    dense = coords if neuron.structure == "dense" else unsym(neuron.matrices.detach())
+    return Pencil(dense.cpu().numpy(), neuron.eig_idx)
 
 
 def from_pencil(

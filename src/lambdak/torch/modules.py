@@ -56,11 +56,9 @@ class _Spectral(nn.Module):
         self.reset_parameters()
 
     def _constrain(self, constraint: str | None) -> str | None:
-        bent = sum(sign != 0 for sign in self.monotonic_cst)
-        if not bent:
+        if not any(self.monotonic_cst):
             return None
-        if constraint is None:
-            constraint = "diagonal" if bent == 1 else "factor" if self._tridiagonal else "squareplus"
+        constraint = "factor" if constraint is None else constraint
         nn.init.zeros_(self.weight)
         rows = Rows(self.monotonic_cst, Definite(constraint, self.dim, self._tridiagonal))
         parametrize.register_parametrization(self, "weight", rows.to(self.constant.device))
@@ -161,8 +159,8 @@ class SpectralNeuron(_Spectral):
         "dense", or "tridiagonal" with 2d − 1 parameters per matrix and O(d) work.
     constraint
         How matrices of monotone inputs are kept semidefinite: "diagonal", "factor", "root" or "squareplus", see
-        :mod:`lambdak.torch.constraints`. None is "diagonal" for one monotone input, which is no restriction, and
-        "squareplus" for several ("factor" if tridiagonal).
+        :mod:`lambdak.torch.constraints`. None is "factor": it learns faster than "diagonal", which would be no
+        restriction for a single monotone input, and costs less than the others.
     max_influence
         Caps on ‖A_i‖₂, one for all inputs or one each; None is no cap.
     bound
@@ -175,7 +173,7 @@ class SpectralNeuron(_Spectral):
     >>> _ = torch.manual_seed(0)
     >>> neuron = SpectralNeuron(3, dim=5, monotonic_cst=[1, 0, 0])
     >>> neuron.extra_repr()
-    "in_features=3, dim=5, eig_idx=2, monotonic_cst=[1, 0, 0], constraint='diagonal'"
+    "in_features=3, dim=5, eig_idx=2, monotonic_cst=[1, 0, 0], constraint='factor'"
     >>> x = torch.randn(7, 3)
     >>> bool((neuron(x + torch.tensor([1.0, 0.0, 0.0])) >= neuron(x)).all())
     True
