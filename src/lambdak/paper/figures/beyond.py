@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from lambdak.packing import packed_size
@@ -28,6 +29,7 @@ _PARAMETRISATIONS = {  # fit: label, colour, marker, line
     "rising-root": (r"$\sqrt{LL^T}$", DARK, "D", "-"),
     "rising-squareplus": ("spectral squareplus", BLUE, "s", "-"),
 }
+_SHOWN = 1_000  # of the longest time, how small a part the axis begins with
 _SIZES = (15, 45, 120, 500, 2000)
 _FAMILIES = {"general": ("dense", BLUE, "s"), "tridiagonal": ("tridiagonal", RED, "^")}
 
@@ -103,6 +105,7 @@ def draw_tridiagonal(found: Sequence[tuple[Scalings, Times]]) -> Figure:
         name = _INPUTS[next(iter(scalings)).inputs]
         for ax, noise in zip(row[:2], (0.0, 0.1), strict=True):
             _draw_sizes(ax, scalings, noise)
+            ax.margins(x=0.12)
             ax.set_title(f"{name}, {noise_words(noise)}: equal size", fontsize=10)
         _draw_race(row[2], scalings, times)
         row[2].set_title(f"{name}, clean: equal time", fontsize=10)
@@ -127,20 +130,26 @@ def _draw_sizes(ax: Axes, scalings: Scalings, noise: float) -> None:
         low, middle, high = ([getattr(own[dim], part)[-1] for dim in dims] for part in ("low", "median", "high"))
         ax.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
         ax.plot(sizes, middle, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=label)
+        place, side = ((-5, -10), "right") if fit == "tridiagonal" else ((5, 4), "left")
         for size, value, dim in zip(sizes, middle, dims, strict=True):
-            side = (4, 4) if fit == "tridiagonal" else (-4, -11)
-            ax.annotate(f"{dim}", (size, value), side, textcoords="offset points", fontsize=7, color=colour)
+            ax.annotate(f"{dim}", (size, value), place, textcoords="offset points", ha=side, fontsize=8, color=colour,
+                        path_effects=[withStroke(linewidth=2, foreground="white")])  # fmt: skip
 
 
 def _draw_race(ax: Axes, scalings: Scalings, times: Times) -> None:
     """Thin: every dim. Thick: the best of a family after so much time."""
+    shown = []
     for fit, (label, colour, _) in _FAMILIES.items():
         runs = [(s.samples * times[fit, cell.dim], s.curve.median) for cell, s in scalings.items()
                 if (cell.fit, cell.noise) == (fit, 0.0)]  # fmt: skip
         for seconds, errors in runs:
             ax.plot(seconds, errors, color=colour, linewidth=0.6, alpha=0.5)
         at = np.unique(np.concatenate([seconds for seconds, _ in runs]))
-        ax.plot(at, best_by(runs, at), color=colour, linewidth=2.2, label=label)
+        at = at[at > at[-1] / _SHOWN]
+        shown.append(best_by(runs, at))
+        ax.plot(at, shown[-1], color=colour, linewidth=2.2, drawstyle="steps-post", label=label)
+    best = np.concatenate(shown)
+    ax.set(xlim=(at[0], None), ylim=(0.9 * best.min(), 1.2 * best.max()))
 
 
 def best_by(runs: Sequence[tuple[Array, Array]], at: Array) -> Array:
