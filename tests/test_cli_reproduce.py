@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lambdak import cli
+from lambdak.paper.grid import BEYOND
 
 
 def reproduce(*arguments):
@@ -30,7 +31,7 @@ def test_a_study_is_run_and_says_where_it_is(results):
 
 
 @pytest.mark.parametrize(("command", "studies"), [
-    ("scaling", ["univariate-scaling", "bivariate-scaling"]),
+    ("scaling", [name for name in BEYOND if name.endswith("scaling")]),
     ("definite", ["definite"]),
     ("tridiagonal", ["univariate-tridiagonal", "bivariate-tridiagonal"]),
 ])  # fmt: skip

@@ -80,8 +80,8 @@ def scaling(
     profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
 ) -> None:
     """Beyond the paper: dims up to 63, one and two inputs, for the law of error against dim and samples."""
-    for inputs in ("univariate", "bivariate"):
-        _timed(f"{inputs}-scaling", profile, out, workers, dask)
+    for name in ("univariate", "bivariate", "univariate-monotone", "bivariate-monotone"):
+        _timed(f"{name}-scaling", profile, out, workers, dask)
 
 
 @app.command()

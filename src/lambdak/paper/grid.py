@@ -101,12 +101,15 @@ STUDIES = {
 }
 _FEWER: dict[str, Any] = {"targets": 12, "seeds": 1, "rates": (0.001, 0.003, 0.01, 0.03), "measured": 2048}
 _LARGER: dict[str, Any] = _FEWER | {"dims": (5, 9, 15, 31, 63), "fits": ("general",)}
+_RAISED: dict[str, Any] = _LARGER | {"fits": ("free", "monotone"), "noises": (0.0,)}
 # 2d − 1 numbers per matrix: 8, 23 and 60 have as many (60 one less) as dense matrices of dim 5, 9 and 15.
 _BANDS: dict[str, Any] = _FEWER | {"dims": (8, 15, 23, 60, 127), "fits": ("tridiagonal",)}
 _RISING: dict[str, Any] = _FEWER | {"rates": (*_FEWER["rates"], 0.1), "checkpoints": Grid.checkpoints[:-1]}
 BEYOND = {  # the paper
     "univariate-scaling": Grid(1, (20,), **_LARGER),
     "bivariate-scaling": Grid(2, (13,), **_LARGER),
+    "univariate-monotone-scaling": Grid(1, (20,), **_RAISED),
+    "bivariate-monotone-scaling": Grid(2, (13,), **_RAISED),
     "definite": Grid(2, (9,), fits=tuple(fit for fit in FITS if fit.startswith("rising")), **_RISING),
     "univariate-tridiagonal": Grid(1, (20,), **_BANDS),
     "bivariate-tridiagonal": Grid(2, (13,), **_BANDS),

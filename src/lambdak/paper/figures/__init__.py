@@ -68,7 +68,7 @@ def _monotone(study: str) -> Draw:
 
 
 def _laws(results: Results) -> Figure:
-    return draw_laws([curves for name in STUDIES for curves in read_curves(results.study(f"{name}-scaling"))])
+    return draw_laws([curves for name in BEYOND if "scaling" in name for curves in read_curves(results.study(name))])
 
 
 def _definite(results: Results) -> Figure:

@@ -38,7 +38,7 @@ def draw_laws(found: Sequence[Curves]) -> Figure:
     """Medians as dots, the law as lines; dashed what the other dims predict for the largest. A row per inputs."""
     rows = sorted({each.cell.inputs for each in found})
     columns = list(dict.fromkeys((each.cell.fit, each.cell.noise) for each in found))
-    figure = sheet(1.0 + 4.0 * len(columns), 0.9 + 3.2 * len(rows))
+    figure = sheet(1.0 + 3.2 * len(columns), 0.9 + 3.2 * len(rows))
     grid, form = panels(figure, len(rows), len(columns)), next(iter(choose_form(found)))
     for each in found:
         place = rows.index(each.cell.inputs), columns.index((each.cell.fit, each.cell.noise))
@@ -61,8 +61,7 @@ def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
         rf"$\{name}$ = {value:.2f}" for name, value in zip(("alpha", "beta", "gamma"), law.exponents, strict=True)
     )
     kind = FITS[curves.cell.fit]
-    words = kind.target if kind.target == "general" else f"{kind.target}, {kind.model} model"
-    title = f"{_INPUTS[curves.cell.inputs]}, {words}, {noise_words(curves.cell.noise)}"
+    title = f"{_INPUTS[curves.cell.inputs]}, {kind.target}/{kind.model}, {noise_words(curves.cell.noise)}"
     ax.set_title(f"{title}\n{exponents}", fontsize=10)
 
 
