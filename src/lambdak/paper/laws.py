@@ -39,9 +39,10 @@ _NAMES = ("alpha", "beta", "gamma")
 
 FIRST = 1_000  # samples: before, models have hardly left their start
 _STARTS = ((0.5, 0.3), (1.0, 0.5), (2.0, 0.3), (1.0, 1.0))  # (α, β)
-_LIMIT = 30.0  # of any parameter, so that a part that is not needed stays a number
 
-# Parameters are log A, α, log B, β and γ; arguments are log d and log n, the value is log r.
+# Parameters are log A, α, log B, β and γ, within bounds; a part that the errors do not show ends at one of them.
+# Arguments are log d and log n, the value is log r.
+_BOUNDS = ((-30.0, 0.0, -30.0, 0.0, -2.0), (30.0, 8.0, 30.0, 2.0, 2.0))
 FORMS: dict[str, Callable[[Array, Array, Array], Array]] = {
     "product": lambda p, d, n: p[0] - p[1] * d - p[3] * n,
     "sum": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n),
@@ -91,6 +92,16 @@ class Law:
         return self.params[[1, 3, 4]] * (1, 1, self.form.endswith("coupled"))
 
 
+def exponent(value: float) -> str:
+    """Two digits, or that it is at its bound.
+
+    >>> exponent(1.234), exponent(8.0)
+    ('1.23', '≥ 8')
+    """
+    largest = _BOUNDS[1][1]
+    return f"≥ {largest:g}" if value > largest - 0.005 else f"{value:.2f}"
+
+
 def read_curves(folder: Path) -> list[Curves]:
     """All curves of a study; one that is not done is an error."""
     groups: dict[Cell, dict[int, CellResult]] = {}
@@ -120,7 +131,7 @@ def fit_law(form: str, curves: Curves, errors: Array, dims: int | None = None) -
         return (_log_error(form, curves.sigma, params, d, n) - aim).ravel()
 
     starts = [(aim.max() + a * d.min(), a, aim.max() + b * n.min(), b, 0.0) for a, b in _STARTS]
-    fits = [least_squares(wrong, np.clip(start, -_LIMIT, _LIMIT), bounds=(-_LIMIT, _LIMIT)) for start in starts]
+    fits = [least_squares(wrong, np.clip(start, *_BOUNDS), bounds=_BOUNDS) for start in starts]
     return Law(form, curves.sigma, min(fits, key=lambda fit: fit.cost).x)
 
 
@@ -191,10 +202,15 @@ def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
         "|---" * 9 + "|",
     ]
     for row in table:
-        exponents = (f"{row[n]:.2f} [{row[f'{n}_low']:.2f}, {row[f'{n}_high']:.2f}]" for n in _NAMES)
+        exponents = (_exponents(row, name) for name in _NAMES)
         head = " | ".join(str(row[name]) for name in ("inputs", "fit", "complexity", "noise"))
         lines.append(f"| {head} | {' | '.join(exponents)} | {row['fitted']:.2f} | {row['predicted']:.2f} |")
     return "\n".join(lines) + "\n"
+
+
+def _exponents(row: Row, name: str) -> str:
+    value, low, high = (exponent(float(row[name + end])) for end in ("", "_low", "_high"))
+    return f"{value} [{low}, {high}]"
 
 
 def _log_error(form: str, sigma: float, params: Array, d: Array, n: Array) -> Array:

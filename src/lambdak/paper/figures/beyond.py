@@ -15,7 +15,7 @@ from lambdak.packing import packed_size
 from lambdak.paper.figures.canvas import STYLES, panels, sheet
 from lambdak.paper.figures.scaling import Scalings, draw_curve, finish, log_scales, noise_words
 from lambdak.paper.grid import FITS, Cell
-from lambdak.paper.laws import Curves, choose_form, fit_law
+from lambdak.paper.laws import Curves, choose_form, exponent, fit_law
 from lambdak.paper.timing import Times
 from lambdak.plots import BLUE, DARK, GREY, RED, SKY
 
@@ -57,9 +57,8 @@ def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
         ax.plot(along, law(dim, along), color=colour, linewidth=1.3)
     ax.plot([], color=DARK, linewidth=1.3, label="law")
     ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=f"d = {last}, predicted")
-    exponents = ", ".join(
-        rf"$\{name}$ = {value:.2f}" for name, value in zip(("alpha", "beta", "gamma"), law.exponents, strict=True)
-    )
+    named = zip(("alpha", "beta", "gamma"), law.exponents, strict=True)
+    exponents = ", ".join(rf"$\{name}$ = {exponent(value)}".replace("= ≥", "≥") for name, value in named)
     kind = FITS[curves.cell.fit]
     title = f"{_INPUTS[curves.cell.inputs]}, {kind.target}/{kind.model}, {noise_words(curves.cell.noise)}"
     ax.set_title(f"{title}\n{exponents}", fontsize=10)
