@@ -22,7 +22,7 @@ from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.packing import check_structure, width
 
-_WEAKEST = 1e-3  # the smallest off-diagonal of a tridiagonal A, relative to its start
+_WEAKEST = 0.3  # the smallest off-diagonal of a tridiagonal A relative to its start: weaker ones make sharp kinks
 
 
 class SpectralTransform(Transform):
@@ -37,7 +37,7 @@ class SpectralTransform(Transform):
     ----------
     matrix
         What A is made of, (..., D): with ``structure="tridiagonal"`` D = 2d − 1, the diagonal and the logarithms of the
-        off-diagonals over ``scale``, bounded by ±log 1000. Their sign is a gauge, and as none is zero, no eigenvalue is
+        off-diagonals over ``scale``, kept within ±log 0.3. Their sign is a gauge, and as none is zero, no eigenvalue is
         repeated and g is analytic. With ``structure="dense"`` D = d(d + 1)/2, the packed difference to the start.
     slopes
         Logarithms of b before they are bounded, (..., d).
@@ -69,7 +69,7 @@ class SpectralTransform(Transform):
         slopes: Tensor,
         eig_idx: int | None = None,
         structure: str = "tridiagonal",
-        scale: float = 1.0,
+        scale: float = 0.7,
         slope: float = 1e-2,
         cache_size: int = 0,
     ) -> None:
@@ -168,7 +168,7 @@ def _places(dim: int, tridiagonal: bool, device: torch.device) -> tuple[Tensor, 
 # Flows.
 
 
-def spectral_autoregressive(features: int, context: int = 0, dim: int = 8, **kwargs: Any) -> Any:
+def spectral_autoregressive(features: int, context: int = 0, dim: int = 9, **kwargs: Any) -> Any:
     """A masked autoregressive flow of spectral transforms, a ``zuko.flows.MAF``.
 
     With ``passes=2`` it is a coupling flow, as fast to sample as to evaluate.
@@ -178,7 +178,7 @@ def spectral_autoregressive(features: int, context: int = 0, dim: int = 8, **kwa
     features, context
         Numbers of variables and of what they are conditioned on.
     dim
-        Size of the matrices: the more, the more bends.
+        Size of the matrices: the more, the more bends. Odd ones start as the identity.
     **kwargs
         ``eig_idx``, ``structure``, ``scale`` and ``slope`` go to :class:`SpectralTransform`, everything else
         (``transforms``, ``randperm``, ``passes``, ``hidden_features``, …) to ``zuko.flows.MAF``.
@@ -192,7 +192,7 @@ def spectral_autoregressive(features: int, context: int = 0, dim: int = 8, **kwa
     return _zuko_flows().MAF(features, context, **_univariate(dim, kwargs), **kwargs)
 
 
-def spectral_coupling(features: int, context: int = 0, dim: int = 8, **kwargs: Any) -> Any:
+def spectral_coupling(features: int, context: int = 0, dim: int = 9, **kwargs: Any) -> Any:
     """A coupling flow of spectral transforms, a ``zuko.flows.NICE``; see :func:`spectral_autoregressive`.
 
     >>> flow = spectral_coupling(4, transforms=2, hidden_features=(16,))
