@@ -94,11 +94,11 @@ class Settings:
 
     dim: int = 5
     embedding: int = 8
-    hidden: int = 64
-    dropout: float = 0.3
+    hidden: int = 256
+    dropout: float = 0.5
     forget: float = 0.2  # chance that a category is hidden in training, so that unknown ones have a meaning
-    rate: float = 2e-3
-    batch: int = 256
+    rate: float = 1e-3
+    batch: int = 128
     patience: int = 10  # epochs
     epochs: int = 100
 
