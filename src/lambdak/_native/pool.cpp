@@ -62,13 +62,13 @@ class Pool {
       chunks_ = chunks;
       next_ = 0;
       helpers_ = std::min(threads - 1, started_);
-      running_ = helpers_;
       caller_cpu_ = current_cpu();
       ++round_;
       published_.store(round_, std::memory_order_release);
     }
     wake_.notify_all();
     drain(body, chunks);
+    close();
     // The helpers are at their last chunk: to sleep now would be to wake up late, and on one of their CPUs.
     look_out([this] { return running_.load(std::memory_order_acquire) == 0; });
     std::unique_lock<std::mutex> lock(state_);
@@ -77,6 +77,12 @@ class Pool {
   }
 
  private:
+  // A helper whose CPU was busy until now comes too late: nobody waits for it.
+  void close() {
+    std::lock_guard<std::mutex> lock(state_);
+    helpers_ = 0;
+  }
+
   void drain(const std::function<void(int64_t)>& body, int64_t chunks) {
     for (int64_t chunk; (chunk = next_.fetch_add(1)) < chunks;) body(chunk);
   }
@@ -89,6 +95,7 @@ class Pool {
       wake_.wait(lock, [&] { return round_ != seen; });
       seen = round_;
       if (rank >= helpers_) continue;
+      ++running_;
       const auto* body = body_;
       const int64_t chunks = chunks_;
       const int caller = caller_cpu_;
