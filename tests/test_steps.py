@@ -195,6 +195,19 @@ def test_padding_is_never_read_as_a_coefficient_and_holds_zeros_after_backward(d
     np.testing.assert_array_equal(grad.base[..., grad.shape[-1] :], 0)
 
 
+def test_forward_reads_rows_that_lie_apart_and_backward_refuses_to_write_them(isa):
+    rng = np.random.default_rng(0)
+    ids, weights = design(rng, np.float32)
+    rows, coef = batch_of(rng, 1, 65), coefficients(rng, 1, 5, np.float32)
+    apart = np.full((1, 30_000, 5, PAD), np.nan, np.float32)[:, :, 2, :15]  # too large for a cache
+    apart[:, :N_DESIGN] = coef
+    wanted = forward(kernel, ids, weights, rows, coef, 5, [2])
+    for got, expected in zip(forward(kernel, ids, weights, rows, apart, 5, [2]), wanted, strict=True):
+        np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ValueError, match="no further apart"):
+        kernel.backward(ids, weights, rows, wanted[1], wanted[0], 5, apart)
+
+
 def test_forward_spoils_only_the_rows_and_models_that_touch_a_nan_coefficient_with_some_weight(isa):
     rng = np.random.default_rng(0)
     ids, weights = design(rng, np.float32)
@@ -340,6 +353,98 @@ def test_adam_and_its_moments_equal_the_reference_after_several_steps(dtype, spa
     runs = [run_adam(engine, theta, grads, rate, keep, spared) for engine in (kernel, _steps)]
     for got, wanted in zip(*runs, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=tolerance(dtype), atol=tolerance(dtype))
+
+
+# ---- descend ---------------------------------------------------------------------------------------------------
+
+N_IDS = 2500  # several of them share a bucket
+
+
+def descent(rng, dim, dtype, rows=200, slots=7, n_index=2):
+    """Rows that name some ids often and some twice, with slots of weight zero, and a table that has seen steps."""
+    ids = (N_IDS ** rng.random((rows, slots)) - 1).astype(np.int32)
+    ids[:, 0] = 0
+    ids[-1, -2:] = N_IDS - 1
+    weights = rng.standard_normal((rows, slots)).astype(dtype)
+    weights[::5, 2] = 0
+    width = -(-dim * (dim + 1) // 2 // PAD) * PAD
+    table = rng.standard_normal((N_IDS, 3, width)).astype(dtype)
+    table[:, 2] **= 2
+    return {
+        "ids": ids,
+        "weights": weights,
+        "vector": rng.standard_normal((rows, n_index, dim)).astype(dtype),
+        "grad_value": rng.standard_normal((rows, n_index)).astype(dtype),
+        "dim": dim,
+        "table": table,
+        **{"rate": 0.1, "beta1": BETA1, "beta2": BETA2, "correct": 1.7, "tiny": TINY},
+    }
+
+
+def descended(engine, arguments):
+    table = arguments["table"].copy()
+    engine.descend(**(arguments | {"table": table}))
+    return table
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", INDICES)
+def test_descend_equals_the_reference_and_leaves_rows_that_no_slot_names_alone(dim, dtype, isa):
+    rng = np.random.default_rng(dim)
+    for rows in (1, 63, 300):
+        arguments = descent(rng, dim, dtype, rows=rows)
+        got, wanted = descended(kernel, arguments), descended(_steps, arguments)
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance(dtype) * np.abs(wanted).max())
+        idle = np.setdiff1d(np.arange(N_IDS), arguments["ids"])
+        np.testing.assert_array_equal(got[idle], arguments["table"][idle])
+        named = np.unique(arguments["ids"])
+        assert (got[named] != arguments["table"][named]).any(axis=(1, 2)).all()
+
+
+@pytest.mark.parametrize("engine", [kernel, _steps], ids=["kernel", "reference"])
+def test_descend_is_adam_with_the_gradient_of_backward_on_all_rows_if_all_are_named(engine):
+    rng, dim = np.random.default_rng(0), 5
+    arguments = descent(rng, dim, np.float64)
+    arguments["ids"] = rng.permutation(np.resize(np.arange(N_DESIGN), 1400)).reshape(200, 7).astype(np.int32)
+    arguments["table"] = arguments["table"][:N_DESIGN].copy()
+    theta, first, second = (part[None] for part in arguments["table"].swapaxes(0, 1).reshape(3, -1).copy())
+    rows = np.arange(200, dtype=np.int32)[None]
+    ids, weights, vector, factor = (arguments[name] for name in ("ids", "weights", "vector", "grad_value"))
+    grad = backward(_steps, ids, weights, rows, vector, factor, dim, filler=0.0)
+    _steps.adam(theta, grad.base.reshape(1, -1), first, second, [0.1], [1.0], BETA1, BETA2, 1.7, TINY, 0)
+    wanted = np.stack([theta, first, second]).reshape(3, N_DESIGN, -1).swapaxes(0, 1)
+    np.testing.assert_allclose(descended(engine, arguments), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_descend_gives_the_same_bits_for_any_number_of_threads(dtype, threads):
+    arguments = descent(np.random.default_rng(0), 7, dtype, rows=3000, slots=11)
+    threads(1)
+    alone = descended(kernel, arguments)
+    for count in (2, 5):
+        threads(count)
+        np.testing.assert_array_equal(descended(kernel, arguments), alone)
+
+
+def test_descend_needs_no_alignment_and_no_rows():
+    arguments = descent(np.random.default_rng(0), 5, np.float32)
+    table = arguments["table"]
+    for shift in range(1, 4):
+        moved = np.empty(table.size + shift, np.float32)[shift:].reshape(table.shape)
+        moved[...] = table
+        kernel.descend(**(arguments | {"table": moved}))
+        np.testing.assert_array_equal(moved, descended(kernel, arguments))
+    names = ("ids", "weights", "vector", "grad_value")
+    np.testing.assert_array_equal(descended(kernel, arguments | {n: arguments[n][:0] for n in names}), table)
+    np.testing.assert_array_equal(descended(kernel, arguments | {n: arguments[n][:, :0] for n in names[:2]}), table)
+
+
+def test_descend_reads_its_input_before_it_writes():
+    arguments = descent(np.random.default_rng(0), 5, np.float32, rows=200, slots=7, n_index=1)
+    arguments["weights"] = arguments["table"].reshape(-1)[: 200 * 7].reshape(200, 7)  # of rows that are named
+    wanted = descended(kernel, arguments | {"weights": arguments["weights"].copy()})
+    kernel.descend(**arguments)
+    np.testing.assert_array_equal(arguments["table"], wanted)
 
 
 # ---- threads ---------------------------------------------------------------------------------------------------
@@ -599,6 +704,66 @@ def test_adam_refuses(fault):
     kernel.adam(**arguments)
     with pytest.raises((ValueError, TypeError)):
         kernel.adam(**(arguments | ADAM_FAULTS[fault](arguments)))
+
+
+def descend_arguments():
+    return descent(np.random.default_rng(0), 5, np.float32, rows=9)
+
+
+def within(table, **room):
+    """A view of the same shape inside of a larger array."""
+    base = np.zeros([n + room.get(axis, 0) for axis, n in zip("abc", table.shape, strict=True)], table.dtype)
+    return base[tuple(slice(n) for n in table.shape)]
+
+
+DESCEND_FAULTS = {
+    "ids with one axis": lambda a: {"ids": a["ids"][0]},
+    "ids of int64": lambda a: {"ids": a["ids"].astype(np.int64)},
+    "ids of floats": lambda a: {"ids": a["ids"].astype(np.float32)},
+    "ids after the last": lambda a: {"ids": with_entry(a["ids"], N_IDS)},
+    "ids before the first": lambda a: {"ids": with_entry(a["ids"], -1)},
+    "ids with other slots than weights": lambda a: {"ids": a["ids"][:, 1:].copy()},
+    "ids with fewer rows": lambda a: {"ids": a["ids"][1:]},
+    "ids that are not contiguous": lambda a: {"ids": np.asfortranarray(a["ids"])},
+    "weights of another dtype": lambda a: {"weights": a["weights"].astype(np.float64)},
+    "weights with fewer rows": lambda a: {"weights": a["weights"][1:]},
+    "weights that are not contiguous": lambda a: {"weights": a["weights"][:, ::-1]},
+    "vector with two axes": lambda a: {"vector": a["vector"][:, 0]},
+    "vector with fewer rows": lambda a: {"vector": a["vector"][1:]},
+    "vector of another dim": lambda a: {"vector": a["vector"][..., 1:]},
+    "vector of another dtype": lambda a: {"vector": a["vector"].astype(np.float64)},
+    "no vectors": lambda a: {"vector": a["vector"][:, :0], "grad_value": a["grad_value"][:, :0]},
+    "factors for fewer vectors": lambda a: {"grad_value": a["grad_value"][:, :1]},
+    "factors with one axis": lambda a: {"grad_value": a["grad_value"][:, 0]},
+    "factors of another dtype": lambda a: {"grad_value": a["grad_value"].astype(np.float64)},
+    "another dim": lambda a: {"dim": 4},
+    "dim 0": lambda a: {"dim": 0, "vector": a["vector"][..., :0], "table": a["table"][..., :0]},
+    "a negative dim": lambda a: {"dim": -5},
+    "a table with two axes": lambda a: {"table": a["table"][:, 0]},
+    "a table without rows": lambda a: {"table": a["table"][:0]},
+    "a table without moments": lambda a: {"table": a["table"][:, :1].copy()},
+    "a table that is not padded": lambda a: {"table": a["table"][..., :15].copy()},
+    "a table of another dtype": lambda a: {"table": a["table"].astype(np.float64)},
+    "a table with its rows apart": lambda a: {"table": within(a["table"], b=1)},
+    "a table with its entries apart": lambda a: {"table": within(a["table"], c=16)},
+    "a reversed table": lambda a: {"table": a["table"][::-1]},
+    "a table whose rows are one": lambda a: {"table": np.lib.stride_tricks.as_strided(a["table"], strides=(0, 64, 4))},
+    "a read-only table": lambda a: {"table": read_only(a["table"])},
+    "a list instead of the table": lambda a: {"table": a["table"][:20].tolist()},
+    "None instead of weights": lambda a: {"weights": None},
+    "ints for floats": lambda a: {n: a[n].astype(np.int32) for n in ("weights", "vector", "grad_value", "table")},
+    "a rate that is no number": lambda a: {"rate": [0.1]},
+}
+
+
+@pytest.mark.parametrize("fault", DESCEND_FAULTS)
+def test_descend_refuses_and_leaves_the_table_alone(fault):
+    arguments = descend_arguments()
+    kernel.descend(**arguments)
+    before = arguments["table"].copy()
+    with pytest.raises((ValueError, TypeError)):
+        kernel.descend(**(arguments | DESCEND_FAULTS[fault](arguments)))
+    np.testing.assert_array_equal(arguments["table"], before)
 
 
 # ---- curve -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.packing import packed_size
 from lambdak.runtime import native
 
 
@@ -89,8 +90,35 @@ def adam(
     theta -= np.asarray(rate, dtype)[:, None] * step
 
 
+def descend(
+    ids: NDArray[np.int32],
+    weights: FloatArray,
+    vector: FloatArray,
+    grad_value: FloatArray,
+    dim: int,
+    table: FloatArray,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    correct: float,
+    tiny: float,
+) -> None:
+    """Take a step of :func:`adam` on the rows of table (n_ids, 3, padded D) that ids (rows, slots) name.
+
+    A row holds θ and its two moments. The gradient is that of :func:`backward`; an id of weight zero is named, too.
+    """
+    named, inverse = np.unique(ids, return_inverse=True)
+    places = inverse.reshape(ids.shape).astype(np.int32)
+    grad = np.zeros((1, len(named), table.shape[2]), table.dtype)
+    here = np.arange(len(ids), dtype=np.int32)[None]
+    backward(places, weights, here, vector, grad_value, dim, grad[..., : packed_size(dim)])
+    parts = np.moveaxis(table[named], 1, 0).reshape(3, 1, -1)  # a copy
+    adam(parts[0], grad.reshape(1, -1), parts[1], parts[2], [rate], [1.0], beta1, beta2, correct, tiny, 0)
+    table[named] = np.moveaxis(parts.reshape(3, len(named), -1), 0, 1)
+
+
 def step_engine() -> ModuleType:
-    """Return the module whose forward, backward, multiply and adam do the work: the kernel, or this one."""
+    """Return the module whose forward, backward, multiply, adam and descend do the work: the kernel, or this one."""
     return native() or _THIS
 
 

@@ -5,6 +5,11 @@
 
 namespace lambdak::LAMBDAK_ISA {
 
+// Rows of a large table come from far away: they are asked for some time before they are used.
+inline void ask_for(const void* data, int64_t bytes) {
+  for (int64_t i = 0; i < bytes && i < 4096; i += 64) __builtin_prefetch(static_cast<const char*>(data) + i);
+}
+
 // V vectors of one row from column c on, summed in registers over the row's slots.
 template <class T, int V>
 inline void gather_part(const int32_t* ids, const T* weights, int slots, int64_t stride, const T* coef, T* out) {
@@ -36,8 +41,13 @@ template <class T> void gather(const Design& design, int64_t begin, int64_t end,
   const T* const weights = static_cast<const T*>(design.weights);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t first = int64_t(design.rows[i]) * design.slots;
-    T* const out = static_cast<T*>(packed) + (i - begin) * design.stride;
-    in_chunks<8>(design.stride / w, [&](auto chunk, int c) {
+    T* const out = static_cast<T*>(packed) + (i - begin) * design.width;
+    if (design.far && i + 1 < end) {
+      const int32_t* const next = design.ids + int64_t(design.rows[i + 1]) * design.slots;
+      for (int s = 0; s < design.slots; ++s)
+        ask_for(static_cast<const T*>(coef) + next[s] * design.stride, design.width * int64_t(sizeof(T)));
+    }
+    in_chunks<8>(design.width / w, [&](auto chunk, int c) {
       gather_part<T, chunk.size>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c * w,
                                  out + c * w);
     });
@@ -49,12 +59,12 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
   const T* const weights = static_cast<const T*>(design.weights);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t first = int64_t(design.rows[i]) * design.slots;
-    const T* const from = static_cast<const T*>(packed) + (i - begin) * design.stride;
+    const T* const from = static_cast<const T*>(packed) + (i - begin) * design.width;
     for (int s = 0; s < design.slots; ++s) {
       if (weights[first + s] == T(0)) continue;
-      T* const to = static_cast<T*>(coef) + design.ids[first + s] * int64_t(design.stride);
+      T* const to = static_cast<T*>(coef) + design.ids[first + s] * design.stride;
       const Vec<T> weight = splat<T>(weights[first + s]);
-      for (int c = 0; c < design.stride; c += w) store<T>(to + c, load<T>(to + c) + weight * load<T>(from + c));
+      for (int c = 0; c < design.width; c += w) store<T>(to + c, load<T>(to + c) + weight * load<T>(from + c));
     }
   }
 }
@@ -130,6 +140,50 @@ template <class T> void adam(const Adam& step, void* theta_, const void* grad_, 
     store<T>(second + i, v);
     const T factor = i < step.spared ? T(1) : keep;
     store<T>(theta + i, factor * load<T>(theta + i) - rate * m / (vsqrt(v * correct) + tiny));
+  }
+}
+
+// ---- Adam on the rows of a table ---------------------------------------------------------------------------------
+
+// Sizes of what one bucket needs, in whole cache lines: places of the ids it can have, and ids it has at most.
+struct Bucket {
+  int64_t places, ids;
+
+  Bucket(const Table& table, int64_t most) : places(lines((table.n_ids >> bucket_bits) + 1)), ids(lines(most)) {
+    if (places < ids) ids = places;
+  }
+  static int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
+};
+
+template <class T> int64_t descend_bytes(const Table& table, int64_t most) {
+  const Bucket bucket(table, most);
+  return 4 * (bucket.places + bucket.ids) + bucket.ids * table.width * int64_t(sizeof(T));
+}
+
+// Sums weight · outer[row] for every id of one bucket, in the order of its slots, then takes Adam's step on their rows.
+// The places, which come first in the scratch, are zero before and after.
+template <class T> void descend(const Adam& step, const Table& table, const void* slots, int64_t count, void* scratch) {
+  const Bucket bucket(table, count);
+  int32_t *const places = static_cast<int32_t*>(scratch), *const found = places + bucket.places;
+  T *const sums = reinterpret_cast<T*>(found + bucket.ids), *const data = static_cast<T*>(table.data);
+  const int64_t width = table.width;
+  int32_t ids = 0;
+  for (const Slot<T>*slot = static_cast<const Slot<T>*>(slots), *const end = slot + count; slot < end; ++slot) {
+    int32_t& place = places[slot->id >> bucket_bits];  // counted from one
+    if (place == 0) {
+      ask_for(data + slot->id * 3 * width, 3 * width * int64_t(sizeof(T)));
+      for (int64_t c = 0; c < width; c += W<T>) store<T>(sums + ids * width + c, Vec<T>{});
+      found[ids] = slot->id, place = ++ids;
+    }
+    T* const sum = sums + (place - 1) * width;
+    const T* const from = static_cast<const T*>(table.outer) + slot->row * width;
+    const Vec<T> weight = splat<T>(slot->weight);
+    for (int64_t c = 0; c < width; c += W<T>) store<T>(sum + c, load<T>(sum + c) + weight * load<T>(from + c));
+  }
+  for (int32_t i = 0; i < ids; ++i) {
+    T* const row = data + found[i] * 3 * width;
+    adam<T>(step, row, sums + i * width, row + width, row + 2 * width, width);
+    places[found[i] >> bucket_bits] = 0;
   }
 }
 

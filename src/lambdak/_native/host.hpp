@@ -29,6 +29,7 @@ extern const Kernel* active;         // the build for this CPU
 extern std::atomic<int> num_threads;
 
 void bind_steps(nb::module_& m);
+void bind_table(nb::module_& m);
 
 // Points the job to its look-up tables, which `guess` helps to keep.
 void complete(Job& job, std::vector<Guess>& guess);
@@ -52,6 +53,8 @@ Array describe(const A& a, const char* name, Axes axes, std::initializer_list<in
   out.entry = axes == Axes::row_index ? 1 : a.stride(a.ndim() - 1);
   return out;
 }
+
+inline Array rows_of(void* data, int64_t row) { return {data, row, 0, 1}; }
 
 // In C order without gaps; an axis of one entry may have any stride.
 template <class A> bool dense(const A& a) {

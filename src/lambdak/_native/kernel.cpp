@@ -398,5 +398,7 @@ const Kernel LAMBDAK_JOIN(kernel_, LAMBDAK_ISA) = {
     {build::scatter<float>, build::scatter<double>},
     {build::multiply<float>, build::multiply<double>},
     {build::adam<float>, build::adam<double>},
+    {build::descend_bytes<float>, build::descend_bytes<double>},
+    {build::descend<float>, build::descend<double>},
 };
 }  // namespace lambdak

@@ -30,8 +30,9 @@ struct Job {
 
 // Rows of a sparse design, and the coefficient matrices they combine: packed A(row) = Σ_s weight_s coef[id_s].
 struct Design {
-  bool double_precision = false;
-  int slots = 0, stride = 0;       // active entries per row; elements per coefficient row, a multiple of `pad`
+  bool double_precision = false, far = false;  // far: the coefficients do not fit a cache
+  int slots = 0, width = 0;        // active entries per row; elements of a coefficient row, a multiple of `pad`
+  int64_t stride = 0;              // elements from one coefficient row to the next
   const int32_t* rows = nullptr;   // which design rows
   const int32_t* ids = nullptr;    // (n, slots)
   const void* weights = nullptr;   // (n, slots)
@@ -43,6 +44,21 @@ struct Adam {
   double beta1, beta2, rate, keep, correct, tiny;
   int64_t spared;  // leading numbers that do not shrink, a multiple of `pad`
 };
+
+// Coefficients that are learned row by row: θ and Adam's two moments side by side, (n_ids, 3, width).
+struct Table {
+  void* data = nullptr;
+  int64_t n_ids = 0;
+  int width = 0;
+  const void* outer = nullptr;  // (rows, width): what a design row adds to the gradient of its ids, per unit of weight
+};
+
+// One slot of a design row. Slots are worked on in buckets of ids whose last bits agree.
+template <class T> struct Slot {
+  int32_t id, row;
+  T weight;
+};
+constexpr int bucket_bits = 10;
 
 struct Kernel {
   const char* name;
@@ -56,6 +72,8 @@ struct Kernel {
   void (*multiply[2])(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans,
                       int64_t begin, int64_t end);
   void (*adam[2])(const Adam&, void* theta, const void* grad, void* first, void* second, int64_t count);
+  int64_t (*descend_bytes[2])(const Table&, int64_t most);  // scratch for buckets of at most so many slots
+  void (*descend[2])(const Adam&, const Table&, const void* slots, int64_t count, void* scratch);  // one bucket
 };
 
 extern const Kernel kernel_baseline, kernel_avx2, kernel_avx512;

@@ -224,6 +224,7 @@ NB_MODULE(_kernel, m) {
   m.def("vjp", &vjp, nb::arg("matrix"), nb::arg("off").none(), nb::arg("dim"), nb::arg("value"), nb::arg("vector"),
         nb::arg("grad_value"), nb::arg("grad_vector"), nb::arg("grad").noconvert(), nb::arg("grad_off").noconvert().none());
   bind_steps(m);
+  bind_table(m);
   m.def("isa", [] { return std::string(active->name); });
   m.def("use_isa", &use_isa, nb::arg("name"));
   m.def("available_isas", [] {

@@ -10,6 +10,8 @@
 namespace lambdak {
 namespace {
 
+constexpr int64_t cache_bytes = 4 << 20;
+
 struct Step {
   Design design;
   int64_t models, batch, n_coef, model_stride;
@@ -33,7 +35,8 @@ template <class C> Step make_step(const In& ids, const In& weights, const In& ro
                            coef.stride(1) >= width;
   if (!packed_rows) throw nb::value_error("ids, weights, rows must be contiguous and coef padded");
   step.design.double_precision = step.dtype == nb::dtype<double>();
-  step.design.slots = int(slots), step.design.stride = int(coef.stride(1));
+  step.design.slots = int(slots), step.design.width = int((width + pad - 1) / pad * pad), step.design.stride = coef.stride(1);
+  step.design.far = step.n_coef * step.design.stride * int64_t(coef.itemsize()) > cache_bytes;
   step.design.ids = static_cast<const int32_t*>(id.data), step.design.weights = weight.data;
   step.design.rows = static_cast<const int32_t*>(row.data);
   for (int64_t i = 0; i < step.models * step.batch; ++i)
@@ -62,8 +65,6 @@ Job step_job(const Step& step, int dim, int n_index) {
   return job;
 }
 
-Array rows_of(void* data, int64_t row, int64_t index = 0) { return {data, row, index, 1}; }
-
 // value (models, batch, m) and vector (models, batch, m, d) of A(row) for every model and row of its batch.
 void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out value, std::optional<Out> vector) {
   const Step step = make_step(ids, weights, rows, coef, dim);
@@ -79,7 +80,7 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
   complete(shape, guess);
   std::atomic<bool> strange{false};
   const int64_t chunks = (step.batch + rows_at_once - 1) / rows_at_once;
-  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.stride * element;
+  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
   in_parallel(step.models * chunks, num_threads.load(), size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
     const int64_t model = task / chunks, begin = task % chunks * rows_at_once, end = std::min(step.batch, begin + rows_at_once);
     Design design = step.design;
@@ -92,7 +93,7 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
     Job job = shape;
     const int64_t first = model * step.batch + begin;
     job.rows = end - begin;
-    job.matrix = rows_of(scratch, step.design.stride);
+    job.matrix = rows_of(scratch, step.design.width);
     job.value.data = at(values, first * values.row, step);
     if (vector) job.vector.data = at(vectors, first * vectors.row, step);
     active->solve(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
@@ -106,13 +107,14 @@ void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Ou
   const Step step = make_step(ids, weights, rows, grad, dim);
   const int64_t d = dim, total = step.models * step.batch, m = vector.ndim() == 3 ? int64_t(vector.shape(1)) : 0;
   if (m == 0) throw nb::value_error("vector must be (rows, index, dim)");
+  if (step.design.stride != step.design.width) throw nb::value_error("the rows of grad must be padded, and no further apart");
   const Array vectors = describe(vector, "vector", Axes::row_index_entry, {total, m, d}, step.dtype);
   const Array factors = describe(grad_value, "grad_value", Axes::row_index, {total, m}, step.dtype);
   Job shape = step_job(step, dim, int(m));
   shape.vector = vectors, shape.grad_value = factors;
-  shape.grad = rows_of(nullptr, step.design.stride);
+  shape.grad = rows_of(nullptr, step.design.width);
   shape.grad.data = &shape;  // present: the scratch size depends on it
-  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.stride * element;
+  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
   const int64_t parts = std::max<int64_t>(1, 4 / std::max<int64_t>(1, step.models));
   const int64_t part_rows = (step.batch + parts - 1) / parts, size = step.n_coef * step.design.stride;
   std::atomic<bool> strange{false};

@@ -6,6 +6,7 @@ import numpy as np
 
 from lambdak._checks import FloatArray
 from lambdak._steps import step_engine
+from lambdak.paper.data import SparseBatch
 
 BETAS = (0.9, 0.999)
 TINY = 1e-8
@@ -17,16 +18,21 @@ class Adam:
     def __init__(self, rate: float) -> None:
         self._rate, self._steps = rate, 0
 
-    def tick(self) -> None:
-        """Begin the next step: it may come in parts."""
-        self._steps += 1
-
     def step_(self, theta: FloatArray, grad: FloatArray, first: FloatArray, second: FloatArray) -> None:
-        """Move some parameters, in place. Arrays are contiguous and of padded size."""
-        correct = 1.0 / (1.0 - BETAS[1] ** self._steps)
-        rate = self._rate / (1.0 - BETAS[0] ** self._steps)
+        """Move parameters, in place. Arrays are contiguous and of padded size."""
+        rate, *others = self._tick()
         flat = [part.reshape(1, -1) for part in (theta, grad, first, second)]
-        step_engine().adam(*flat, [rate], [1.0], *BETAS, correct, TINY, 0)
+        step_engine().adam(*flat, [rate], [1.0], *others, 0)
+
+    def descend_(self, batch: SparseBatch, vector: FloatArray, slope: FloatArray, dim: int, table: FloatArray) -> None:
+        """Move the rows of a table (n_ids, 3, padded D) that a batch names: θ and its moments, in place."""
+        step_engine().descend(batch.ids, batch.weights, vector, slope, dim, table, *self._tick())
+
+    def _tick(self) -> tuple[float, float, float, float, float]:
+        """Begin the next step: its rate, and the other numbers of Adam."""
+        self._steps += 1
+        correct = 1.0 / (1.0 - BETAS[1] ** self._steps)
+        return self._rate / (1.0 - BETAS[0] ** self._steps), *BETAS, correct, TINY
 
 
 def logistic_slope(scores: FloatArray, y: FloatArray) -> FloatArray:

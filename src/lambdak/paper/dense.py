@@ -47,7 +47,6 @@ class DenseSpectral:
         value, vector = eigenpair(self._packed(batch.x), self.dim, self.index)
         self.gradient_(batch, value, vector)
         theta, first, second = self._flat
-        self._adam.tick()
         self._adam.step_(theta, self._grad, first, second)
 
     def gradient_(self, batch: DenseBatch, value: FloatArray, vector: FloatArray) -> FloatArray:
