@@ -1,7 +1,7 @@
 """Normalising flows of spectral transforms beside zuko's neural spline flow, all re-run in this script.
 
 usage: python benchmarks/flow.py [--data DIR] [--only moons pinwheel california] [--seeds 3] [--steps 1500]
-                                 [--dim 9] [--passes N] [--pictures DIR]
+                                 [--dim 9] [--passes N] [--threads 1] [--pictures DIR]
 
 Both flows have three autoregressive transforms (coupling ones with --passes 2). The spline flow has zuko's defaults,
 the hidden layers of ours are made as wide as its number of parameters allows. Both see the same batches, by the same
@@ -26,6 +26,7 @@ import zuko
 from sklearn.datasets import make_moons
 from torch import Tensor, nn
 
+import lambdak
 from lambdak.torch.flow import SpectralTransform, spectral_autoregressive
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -254,8 +255,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--dim", type=int, default=9)
     parser.add_argument("--passes", type=int)
+    parser.add_argument("--threads", type=int, default=1, help="batches are too small to gain from more")
     parser.add_argument("--pictures", type=Path)
     options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    lambdak.set_num_threads(options.threads)
     header = ["data", "parameters", "log-likelihood", "spline flow", "difference", "training, s", "round trip, float32"]
     header += ["round trip, float64", "inverse, ms: ours / bisection", "ratio"]
     rows = [header, ["---"] * len(header)]
