@@ -90,6 +90,45 @@ def test_an_unknown_module_or_a_misfit_is_refused_by_name():
         guarantees(nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 1)))
     with pytest.raises(ValueError, match="at least one"):
         guarantees(nn.Sequential())
+    with pytest.raises(ValueError, match="must not begin with ReLU"):
+        guarantees(nn.Sequential(nn.ReLU()))
+
+
+class Residual(nn.Sequential):
+    def forward(self, x):
+        return x - super().forward(x)
+
+
+class Mirrored(SpectralLayer):
+    def forward(self, x):
+        return -super().forward(x)
+
+
+def hooked():
+    linear = nn.Linear(2, 2)
+    linear.register_forward_hook(lambda module, inputs, output: -output)
+    return linear
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "message"),
+    [
+        (Residual(nn.Linear(2, 2)), TypeError, "got Residual"),
+        (Mirrored(2, 2, 3), TypeError, "got Mirrored"),
+        (hooked(), TypeError, "forward hooks"),
+        (nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5)), ValueError, r"call network.eval\(\)"),
+        (nn.Sequential(nn.Linear(2, 2), nn.Softplus(threshold=1)), ValueError, "Softplus must have beta > 0"),
+        (nn.Sequential(nn.Linear(2, 2), nn.Softplus(beta=-1)), ValueError, "Softplus must have beta > 0"),
+    ],
+)
+def test_modules_that_do_something_else_than_their_class_are_refused(module, error, message):
+    with pytest.raises(error, match=message):
+        guarantees(module)
+
+
+def test_nested_and_dropped_out_networks_are_read_in_evaluation_mode():
+    inner = nn.Sequential(layer(3, 4, 0, monotonic_cst=1), nn.Dropout(0.5))
+    assert guarantees(nn.Sequential(inner, layer(4, 1, 1, monotonic_cst=1)).eval()).monotone == (1, 1, 1)
 
 
 def test_pencils_go_there_and_back():
@@ -105,12 +144,21 @@ def test_pencils_go_there_and_back():
 def test_a_constraint_that_cannot_express_the_pencil_is_an_error():
     pencil = Pencil(np.array([[0.0, 1.0, 0.0], [1.0, 0.5, 2.0], [-1.0, 0.0, 1.0]]))
     assert from_pencil(pencil, [1, 0], "factor").monotonic_cst == (1, 0)
-    with pytest.raises(ValueError, match=r"monotonic_cst\[1\] must fit the pencil; got -1"):
+    with pytest.raises(ValueError, match=r"monotonic_cst\[1\] must be 0, as the pencil's matrix is; got -1"):
         from_pencil(pencil, [1, -1], "factor")
-    with pytest.raises(ValueError, match="constraint='diagonal' cannot express"):
+    with pytest.raises(ValueError, match=r"must be 0, as"):  # nearly semidefinite is not semidefinite
+        from_pencil(Pencil(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, -5e-4]])), [1])
+    with pytest.raises(ValueError, match="express the matrix of feature 0; got 'diagonal'"):
         from_pencil(pencil, [1, 0], "diagonal")
-    with pytest.raises(TypeError, match="got SpectralLayer"):
-        to_pencil(SpectralLayer(2, 3, 3))
+
+
+def test_single_neurons_of_a_layer_become_pencils():
+    network, x = layer(3, 4, 0), np.random.default_rng(0).standard_normal((6, 3))
+    for j in range(4):
+        np.testing.assert_allclose(to_pencil(network, j)(x), network(torch.tensor(x)).detach()[:, j], rtol=1e-10)
+    with pytest.raises(ValueError, match="which of the layer's 4 neurons"):
+        to_pencil(network)
+    assert to_pencil(SpectralNeuron(2, 3).bfloat16()).packed.dtype == np.float32
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +279,67 @@ def test_modules_that_cannot_become_zero_are_refused(settings, message):
 def test_an_optimiser_of_something_else_is_refused():
     with pytest.raises(ValueError, match="optimizer must have parameters of the network"):
         add_proximal_step(torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1), SpectralNeuron(3, 4), 0.1)
+
+
+OPTIMISERS = {
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.05),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.01),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": 1, "constraint": "root"}])
+def test_proximal_steps_end_at_the_minimum_of_loss_plus_penalty(name, settings):
+    torch.manual_seed(0)
+    neuron = SpectralNeuron(1, 1, dtype=torch.float64, **settings)  # f = a + b x
+    x = torch.tensor([[-1.0], [1.0]]).double()
+    optimizer = OPTIMISERS[name](neuron.parameters())
+    add_proximal_step(optimizer, neuron, alpha=0.5)
+    for _ in range(1500):
+        optimizer.zero_grad()
+        ((neuron(x) - 2 * x[:, 0]).square().mean() / 2).backward()  # ½ (b − 2)² + ½ a²: the minimum is at b = 1.5
+        optimizer.step()
+    assert abs(neuron.weight.item() - 1.5) < 0.01
+
+
+def test_proximal_steps_follow_the_rate_that_a_loaded_state_has_and_spare_what_did_not_move():
+    neuron, idle = SpectralNeuron(2, 3), SpectralNeuron(2, 3)
+    optimizer = torch.optim.SGD([*neuron.parameters(), *idle.parameters()], lr=0.1)
+    add_proximal_step(optimizer, nn.ModuleList([neuron, idle]), alpha=0.1)
+    optimizer.load_state_dict(optimizer.state_dict())
+    for group in optimizer.param_groups:
+        group["lr"] = 0.0
+    before = [module.norms.detach().clone() for module in (neuron, idle)]
+    neuron(torch.randn(5, 2)).sum().backward()
+    optimizer.step()
+    torch.testing.assert_close([module.norms.detach() for module in (neuron, idle)], before)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1
+    optimizer.step()
+    assert (neuron.norms < before[0]).any()
+    torch.testing.assert_close(idle.norms.detach(), before[1])
+
+
+def test_matrices_that_are_not_finite_do_not_stop_a_proximal_step():
+    neuron = SpectralNeuron(2, 3)
+    with torch.no_grad():
+        neuron.weight[0] = torch.nan
+    shrink_(neuron, 100.0)
+    assert neuron.weight[0].isnan().all()
+    assert (neuron.weight[1] == 0).all()
+
+
+@pytest.mark.parametrize("threshold", [-1.0, torch.ones(3)])
+def test_a_threshold_that_makes_no_sense_is_refused(threshold):
+    with pytest.raises(ValueError, match="threshold must be"):
+        shrink_(SpectralNeuron(2, 3), threshold)
+
+
+def test_optimisers_whose_steps_are_not_known_and_constraints_of_another_scale_are_refused():
+    neuron = SpectralNeuron(2, 3)
+    with pytest.raises(TypeError, match="got Adagrad"):
+        add_proximal_step(torch.optim.Adagrad(neuron.parameters()), neuron, 0.1)
+    bent = SpectralNeuron(2, 3, monotonic_cst=1)
+    with pytest.raises(ValueError, match=r"one of \('root',\) .* got 'factor'"):
+        add_proximal_step(torch.optim.SGD(bent.parameters(), lr=0.1), bent, 0.1)

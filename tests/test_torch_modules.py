@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
-from lambdak.torch import Definite, SparseSpectralNeuron, SpectralLayer, SpectralNeuron, spectral_norm, sym
+from lambdak.torch import (
+    Definite,
+    SparseSpectralNeuron,
+    SpectralLayer,
+    SpectralNeuron,
+    eigenvalue,
+    spectral_norm,
+    sym,
+    unsym,
+)
 from lambdak.torch.packing import width
 
 KINDS = {
@@ -18,6 +29,8 @@ KINDS = {
     "all rise": {"monotonic_cst": 1},
     "factor": {"monotonic_cst": [1, 0, -1], "constraint": "factor"},
     "root": {"monotonic_cst": [1, 0, -1], "constraint": "root"},
+    "squareplus": {"monotonic_cst": [1, 0, -1], "constraint": "squareplus"},
+    "diagonal": {"monotonic_cst": [1, 0, -1], "constraint": "diagonal"},
     "tridiagonal": {"structure": "tridiagonal"},
     "monotone tridiagonal": {"structure": "tridiagonal", "monotonic_cst": [1, 0, -1]},
     "capped": {"max_influence": 0.3},
@@ -210,6 +223,14 @@ def test_repr_tells_the_settings():
         (lambda: SpectralNeuron(3, 5, monotonic_cst=[2, 0, 0]), r"monotonic_cst\[0\] must be -1, 0 or 1; got 2"),
         (lambda: SpectralNeuron(3, 5, structure="banded"), "structure must be one of"),
         (lambda: SpectralNeuron(3, 5, monotonic_cst=1, constraint="psd"), "constraint must be one of"),
+        (lambda: SpectralNeuron(3, 5, constraint="psd"), "constraint must be one of"),
+        (
+            lambda: SpectralNeuron(3, 5).set_weight_(torch.zeros(2, 15)),
+            r"weight must have shape \(3, 15\); got \(2, 15\)",
+        ),
+        (lambda: Definite("factor", 4)(torch.zeros(3, 12)), "theta must have 10 entries"),
+        (lambda: sym(torch.zeros(15), 2), "coords must have 3 entries"),
+        (lambda: spectral_norm(torch.zeros(15), 2), "packed must have 3 entries"),
         (lambda: SpectralNeuron(3, 5, max_influence=[1.0]), "max_influence must have 3 entries; got 1"),
         (lambda: SpectralNeuron(3, 5, max_influence=-1.0), r"max_influence\[0\] must be"),
         (
@@ -253,3 +274,113 @@ def test_sparse_adam_touches_active_rows_only():
     neuron(torch.tensor([[3, 5], [5, 999]])).sum().backward()
     optimizer.step()
     assert (before != neuron.weight).any(1).nonzero().flatten().tolist() == [3, 5, 999]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_caps_and_monotonicity_survive_half_precision_and_the_way_back(dtype):
+    torch.manual_seed(0)
+    neuron = scrambled(SpectralNeuron(2, 31, monotonic_cst=1, max_influence=0.3)).to(dtype)
+    for module in (neuron, copy.deepcopy(neuron).float()):
+        full = sym(module.weight.detach().double(), 31)
+        values = torch.linalg.eigvalsh(full)
+        assert values.max() <= 0.3
+        assert values.max() > 0.28
+        assert values.min() > -0.3 * 31 * torch.finfo(dtype).eps  # rounding of the entries
+
+
+def test_gradients_of_capped_rows_are_finite_however_small_the_rows_are():
+    torch.manual_seed(0)
+    neuron = SpectralNeuron(2, 3, max_influence=1.0)
+    with torch.no_grad():
+        neuron.parametrizations.weight.original[0] *= 1e-22
+        neuron.parametrizations.weight.original[1] = 0
+    neuron(torch.randn(5, 2)).sum().backward()
+    assert neuron.parametrizations.weight.original.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("constraint", ["diagonal", "factor", "root", "squareplus"])
+def test_autocast_keeps_matrices_semidefinite(constraint):
+    torch.manual_seed(0)
+    neuron = scrambled(SpectralNeuron(1, 7, 0, monotonic_cst=1, constraint=constraint))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        weight = neuron.weight.detach()
+    assert weight.dtype == torch.float32
+    assert torch.linalg.eigvalsh(sym(weight.double(), 7)).min() > -1e-5
+
+
+def test_a_tridiagonal_matrix_that_is_not_semidefinite_is_shifted_until_it_is():
+    definite = Definite("factor", 2, tridiagonal=True)
+    for given, wanted in (
+        ([[0.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]),
+        ([[1.0, 2.0], [2.0, 1.0]], [[2.0, 2.0], [2.0, 2.0]]),
+        ([[1e-12, 1.0], [1.0, 1.0]], [[0.618034, 1.0], [1.0, 1.618034]]),
+    ):
+        found = definite(definite.right_inverse(unsym(torch.tensor(given).double(), True)))
+        torch.testing.assert_close(sym(found, 2, True), torch.tensor(wanted).double(), atol=1e-5, rtol=1e-5)
+
+
+def test_traced_modules_compute_what_they_should():
+    torch.manual_seed(0)
+    neuron, x = SpectralNeuron(3, 5), torch.randn(4, 3)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tracer is deprecated, but it must not return garbage
+        traced = torch.jit.trace(neuron, x)
+        torch.testing.assert_close(traced(2 * x), neuron(2 * x))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of dual numbers themselves
+def test_forward_mode_is_refused_rather_than_ignored():
+    packed = torch.randn(4, 15)
+    with forward_ad.dual_level(), torch.no_grad(), pytest.raises(NotImplementedError):
+        eigenvalue(forward_ad.make_dual(packed, torch.ones_like(packed)), 5, 2)
+
+
+def test_vectorised_jacobians_agree_with_plain_ones():
+    packed = torch.randn(2, 10, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian
+    plain, fast = (jacobian(lambda a: eigenvalue(a, 4, 1), packed, vectorize=flag) for flag in (False, True))
+    torch.testing.assert_close(plain, fast)
+
+
+@pytest.mark.parametrize("constraint", ["factor", "root", "squareplus"])
+def test_per_sample_gradients_of_constrained_neurons_agree_with_a_loop(constraint):
+    torch.manual_seed(0)
+    neuron = SpectralNeuron(2, 4, monotonic_cst=[1, 0], constraint=constraint, dtype=torch.float64)
+    x, values = torch.randn(5, 2).double(), dict(neuron.named_parameters())
+
+    def loss(parameters, row):
+        return torch.func.functional_call(neuron, parameters, (row,))
+
+    found = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(values, x)
+    for i, row in enumerate(x):
+        for name, grad in zip(values, torch.autograd.grad(neuron(row), list(values.values())), strict=True):
+            torch.testing.assert_close(found[name][i], grad)
+
+
+@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": [1, 0, 0]}, {"max_influence": 1.0}])
+def test_modules_can_be_made_on_the_meta_device_and_filled_later(settings):
+    torch.manual_seed(0)
+    real, x = SpectralNeuron(3, 5, **settings), torch.randn(4, 3)
+    with torch.device("meta"):
+        empty = SpectralNeuron(3, 5, **settings)
+    for made in (empty, SpectralNeuron(3, 5, device="meta", **settings)):
+        filled = made.to_empty(device="cpu")
+        filled.load_state_dict(real.state_dict())
+        torch.testing.assert_close(filled(x), real(x))
+
+
+def test_neurons_without_inputs_and_empty_batches_have_their_shapes():
+    assert SpectralNeuron(0, 3)(torch.zeros(4, 0)).shape == (4,)
+    assert SpectralLayer(2, 3, 3)(torch.zeros(0, 2)).shape == (0, 3)
+    assert SparseSpectralNeuron(9, 3)(torch.zeros(0, 2).long()).shape == (0,)
+
+
+def test_every_chunk_of_a_large_table_starts_at_the_same_scale():
+    torch.manual_seed(0)
+    neuron = SparseSpectralNeuron(65_537, 2, active=100)
+    assert neuron.norms[-1] <= neuron.norms[:-1].max()
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert SpectralNeuron(2, 3, monotonic_cst=np.int64(1)).monotonic_cst == (1, 1)
+    assert SpectralNeuron(2, 3, max_influence=np.float64(0.5)).max_influence == (0.5, 0.5)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import operators
@@ -77,7 +78,7 @@ def spectral_norm(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor
     5.0
     """
     ends = sorted({0, dim - 1})
-    (values, *_) = _solve_checked(coords, dim, ends, tridiagonal, False)
+    (values, *_) = _solve(coords, dim, ends, tridiagonal, False)
     return torch.maximum(values[..., -1], -values[..., 0])
 
 
@@ -93,6 +94,9 @@ def coordinate_eigenpair(coords: Tensor, dim: int, index: int, tridiagonal: bool
 
 
 def _joined(diagonal: Tensor, offdiagonal: Tensor) -> Tensor:
+    for name, tensor in (("diagonal", diagonal), ("offdiagonal", offdiagonal)):
+        if not tensor.is_floating_point():
+            raise TypeError(f"{name} must be a tensor of floats; got {tensor.dtype}")
     dim = diagonal.shape[-1] if diagonal.ndim else 0
     if diagonal.shape[:-1] != offdiagonal.shape[:-1] or offdiagonal.shape[-1:] != (dim - 1,):
         raise ValueError(
@@ -208,7 +212,7 @@ def _resolve(coords: Tensor, value: Tensor, vector: Tensor, right: Tensor, dim: 
 # Every operator takes any leading shape, so that a mapped axis becomes one more.
 
 
-def _differentiable(operator: Any, keep: Callable[..., None], backward: Callable[..., Any]) -> Callable[..., Any]:
+def differentiable(operator: Any, keep: Callable[..., None], backward: Callable[..., Any]) -> Callable[..., Any]:
     """Register how an operator is differentiated, mapped and autocast, and return the function to call.
 
     Compilers see the registered operator. What nobody watches takes a shorter way with the same formulas: the
@@ -233,11 +237,11 @@ def _differentiable(operator: Any, keep: Callable[..., None], backward: Callable
     nested = _function(forward=function, setup_context=keep, backward=backward, vmap=mapped)
 
     def call(*args: Any) -> Any:
-        if _is_watched(args[0]):
+        if _is_watched(args):
             return operator(*args)
         if torch._C._are_functorch_transforms_active():
             return nested.apply(*args)
-        return short.apply(*args) if torch.is_grad_enabled() else function(*args)
+        return short.apply(*args) if torch.is_grad_enabled() or forward_ad._current_level >= 0 else function(*args)
 
     return call
 
@@ -253,12 +257,16 @@ def _function(**parts: Callable[..., Any]) -> Any:
     return type("Eigen", (torch.autograd.Function,), {name: staticmethod(part) for name, part in parts.items()})
 
 
-def _is_watched(tensor: Tensor) -> bool:
-    """Whether a compiler, or a mode such as that of fake tensors, wants to see which operators are called."""
-    return torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0 or type(tensor) not in _PLAIN
+def _is_watched(args: tuple[Any, ...]) -> bool:
+    """Whether a compiler, a tracer, or a mode such as that of fake tensors wants to see which operators are called."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0 or torch._C._is_tracing():
+        return True
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    legacy = torch._C._functorch.is_legacy_batchedtensor  # of autograd.grad(..., is_grads_batched=True)
+    return any(type(tensor) not in _PLAIN or legacy(tensor) for tensor in tensors)
 
 
-_eigenvalue = _differentiable(operators.eigenvalue, _keep_value, _backward_value)
-_eigenpair = _differentiable(operators.eigenpair, _keep_pair, _backward_pair)
-_eigenvalue_vjp = _differentiable(operators.eigenvalue_vjp, _keep_value_vjp, _backward_value_vjp)
-_eigenpair_vjp = _differentiable(operators.eigenpair_vjp, _keep_pair_vjp, _backward_pair_vjp)
+_eigenvalue = differentiable(operators.eigenvalue, _keep_value, _backward_value)
+_eigenpair = differentiable(operators.eigenpair, _keep_pair, _backward_pair)
+_eigenvalue_vjp = differentiable(operators.eigenvalue_vjp, _keep_value_vjp, _backward_value_vjp)
+_eigenpair_vjp = differentiable(operators.eigenpair_vjp, _keep_pair_vjp, _backward_pair_vjp)

@@ -8,7 +8,9 @@ r"""What a composition of modules guarantees, read off its parts: where monotone
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,11 +22,15 @@ _ACTIVATIONS: dict[type[nn.Module], int] = {
     nn.ReLU: 1, nn.Softplus: 1, nn.LogSigmoid: -1, nn.Sigmoid: 0, nn.Tanh: 0, nn.Hardtanh: 0, nn.Softsign: 0,
 }  # fmt: skip
 _PASSED = (nn.Identity, nn.Dropout)
+_KNOWN = (SpectralNeuron, SpectralLayer, nn.Linear, nn.Sequential)
+_SMOOTH = 20  # beyond a smaller threshold the step down to the identity is more than rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Guarantees:
-    """What holds for every parameter value that the modules can take, and bounds for those they have.
+    """What holds for all inputs, for the parameters that the modules have now.
+
+    Signs and shapes of neurons and layers stay whatever their parameters become; those of ``nn.Linear`` may not.
 
     Attributes
     ----------
@@ -41,7 +47,7 @@ class Guarantees:
     concave: bool
     influence: Tensor
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """One line per claim."""
         words = {1: "does not fall", -1: "does not rise", 0: "nothing promised"}
         lines = [f"shape: {_shape(self.convex, self.concave)}"]
@@ -68,8 +74,9 @@ class _Part:
 def guarantees(network: nn.Module) -> Guarantees:
     """What a neuron, a layer, or a ``nn.Sequential`` of them guarantees.
 
-    ``nn.Linear`` (by the signs of its weights as they are now), ``nn.Identity``, dropout and the usual activations may
-    stand between. Other modules are refused by name: a guarantee with a gap would be none.
+    ``nn.Linear`` (by the signs of its weights as they are now), ``nn.Identity``, dropout in evaluation mode and the
+    usual activations may stand between. Other modules, classes with a forward method of their own and modules with
+    hooks are refused by name: a guarantee with a gap would be none.
 
     >>> _ = torch.manual_seed(0)
     >>> first = SpectralLayer(2, 4, dim=3, eig_idx=2, monotonic_cst=[1, 0])
@@ -77,10 +84,9 @@ def guarantees(network: nn.Module) -> Guarantees:
     >>> found.monotone, found.convex
     ((1, 0), True)
     """
-    parts = list(network) if isinstance(network, nn.Sequential) else [network]
     whole: _Part | None = None
     with torch.no_grad():
-        for module in parts:
+        for module in _flat(network):
             if not isinstance(module, _PASSED):
                 whole = _then(whole, _part(module, whole))
     if whole is None:
@@ -88,6 +94,28 @@ def guarantees(network: nn.Module) -> Guarantees:
     up, down = whole.up.all(1).tolist(), whole.down.all(1).tolist()
     signs = tuple(1 if rises else -1 if falls else 0 for rises, falls in zip(up, down, strict=True))
     return Guarantees(signs, bool(whole.convex.all()), bool(whole.concave.all()), whole.influence)
+
+
+def _flat(network: nn.Module) -> Iterator[nn.Module]:
+    """The modules of a network one after the other, each known to do what its class says."""
+    kind: Any = type(network)
+    known: list[Any] = [each for each in (*_KNOWN, *_PASSED, *_ACTIVATIONS) if isinstance(network, each)]
+    if not known or kind.forward is not known[0].forward:
+        names = ", ".join(each.__name__ for each in (*_KNOWN, *_PASSED, *_ACTIVATIONS))
+        raise TypeError(f"network must be made of {names}, as they are; got {kind.__name__}")
+    if network._forward_hooks or network._forward_pre_hooks:
+        raise TypeError(f"network must have no forward hooks, which could change anything; got some on {kind.__name__}")
+    if isinstance(network, nn.Dropout) and network.training and network.p > 0:
+        raise ValueError(
+            "network must be in evaluation mode, because dropout scales what it keeps: call network.eval()"
+        )
+    if isinstance(network, nn.Softplus) and (network.beta <= 0 or network.threshold < _SMOOTH):
+        raise ValueError(f"Softplus must have beta > 0 and threshold >= {_SMOOTH} to be convex; got {network}")
+    if isinstance(network, nn.Sequential):
+        for module in network:
+            yield from _flat(module)
+    else:
+        yield network
 
 
 def _part(module: nn.Module, before: _Part | None) -> _Part:
@@ -101,12 +129,11 @@ def _part(module: nn.Module, before: _Part | None) -> _Part:
         weight = module.weight.T
         every = torch.ones_like(weight[0], dtype=torch.bool)
         return _Part(weight >= 0, weight <= 0, every, every, weight.abs())
-    if type(module) in _ACTIVATIONS and before is not None:
-        bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex)).to(before.influence)
-        every = torch.ones_like(before.convex)
-        return _Part(one >= 0, one == 0, every & (bend == 1), every & (bend == -1), one)
-    known = ["SpectralNeuron", "SpectralLayer", "Linear", *(kind.__name__ for kind in (*_PASSED, *_ACTIVATIONS))]
-    raise TypeError(f"network must be made of {', '.join(known)}; got {type(module).__name__}")
+    if before is None:
+        raise ValueError(f"network must not begin with {type(module).__name__}: its number of inputs is not known")
+    bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex)).to(before.influence)
+    every = torch.ones_like(before.convex)
+    return _Part(one >= 0, one == 0, every & (bend == 1), every & (bend == -1), one)
 
 
 def _then(first: _Part | None, second: _Part) -> _Part:

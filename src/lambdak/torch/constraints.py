@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, check_dim
 from lambdak.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus
-from lambdak.torch.autograd import spectral_norm
+from lambdak.torch.autograd import differentiable, spectral_norm
 from lambdak.torch.packing import sym, unsym, width
 
 _CORE: dict[str, Constraint] = {
@@ -66,20 +66,34 @@ class Definite(nn.Module):
         if constraint not in known:
             kind = "tridiagonal" if tridiagonal else "dense"
             raise ValueError(f"constraint must be one of {known} for {kind} matrices; got {constraint!r}")
-        self.constraint, self.dim, self.tridiagonal = constraint, dim, tridiagonal
+        self.constraint, self.dim, self.tridiagonal = constraint, check_dim(dim), tridiagonal
         self.size = dim if constraint == "diagonal" else width(dim, tridiagonal)
 
     def forward(self, theta: Tensor) -> Tensor:
         """Coordinates of the matrices."""
+        if theta.ndim == 0 or theta.shape[-1] != self.size:
+            raise ValueError(f"theta must have {self.size} entries on its last axis; got shape {tuple(theta.shape)}")
+        device = theta.device.type
+        if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+            with torch.autocast(device, enabled=False):  # a product in half precision would not be semidefinite
+                return self._coords(theta)
+        return self._coords(theta)
+
+    def _coords(self, theta: Tensor) -> Tensor:
         if self.constraint == "diagonal":
             return unsym(torch.diag_embed(squareplus(theta)), self.tridiagonal)
         if self.constraint == "factor":
             lower = sym(theta, self.dim, self.tridiagonal).tril()
             return unsym(lower @ lower.mT, self.tridiagonal)
-        return torch.ops.lambdak.constrain(theta, self.constraint)  # type: ignore[no-any-return]
+        return _constrain(theta, self.constraint)  # type: ignore[no-any-return]
 
     def right_inverse(self, coords: Tensor) -> Tensor:
-        """Parameters of these matrices, or of the nearest ones that there are."""
+        """Parameters of these matrices, or of the nearest ones that there are.
+
+        A tridiagonal matrix that is not semidefinite is shifted by a multiple of the identity until it is.
+        """
+        if coords.is_meta:
+            return coords.new_empty(*coords.shape[:-1], self.size)
         given = coords.detach().cpu().double()
         if self.constraint == "factor" and self.tridiagonal:
             found = _bidiagonal_factor(given, self.dim)
@@ -98,10 +112,12 @@ class Definite(nn.Module):
 
 def _bidiagonal_factor(coords: Tensor, dim: int) -> Tensor:
     """Cholesky's factor of tridiagonal matrices, in the coordinates of its two diagonals."""
-    diagonal, below = coords[..., :dim], coords[..., dim:] * sqrt(0.5)
+    lowest = torch.linalg.eigvalsh(sym(coords, dim, True))[..., :1]
+    diagonal, below = coords[..., :dim] - lowest.clamp_max(0), coords[..., dim:] * sqrt(0.5)
     lengths, links = [diagonal[..., 0].clamp_min(0).sqrt()], []
     for i in range(dim - 1):
-        links.append(torch.where(lengths[i] > 0, below[..., i] / lengths[i], 0))
+        largest = diagonal[..., i + 1].clamp_min(0).sqrt()  # of a semidefinite matrix; rounding may exceed it
+        links.append(torch.where(lengths[i] > 0, below[..., i] / lengths[i], 0).clamp(-largest, largest))
         lengths.append((diagonal[..., i + 1] - links[i] ** 2).clamp_min(0).sqrt())
     return torch.cat([torch.stack(lengths, -1), *([torch.stack(links, -1) * sqrt(2.0)] if links else [])], -1)
 
@@ -112,27 +128,32 @@ class Rows(nn.Module):
     A parametrisation of two tensors: the free rows, and the parameters of the others.
     """
 
-    order: Tensor
-    flips: Tensor
-
     def __init__(self, signs: Sequence[int], definite: Definite) -> None:
         super().__init__()
         self.definite = definite
-        self.straight = [i for i, sign in enumerate(signs) if sign == 0]
-        self.bent = [i for i, sign in enumerate(signs) if sign != 0]
-        self.register_buffer("order", torch.tensor([*self.straight, *self.bent]).argsort(), persistent=False)
-        self.register_buffer("flips", torch.tensor([float(signs[i]) for i in self.bent]), persistent=False)
+        self.free = [i for i, sign in enumerate(signs) if sign == 0]
+        self.bound = [i for i, sign in enumerate(signs) if sign != 0]
+        self._signs = [float(signs[i]) for i in self.bound]
+        self._shape = len(signs)
 
     def forward(self, free: Tensor, bound: Tensor) -> Tensor:
         """All rows, in the order of the inputs."""
-        return torch.cat([free, self._flipped(self.definite(bound))]).index_select(0, self.order)
+        return self.in_order(free, self._flipped(self.definite(bound)))
+
+    def in_order(self, free: Tensor, bound: Tensor) -> Tensor:
+        """What belongs to free rows and to the others, in the order of the inputs."""
+        order = torch.tensor([*self.free, *self.bound], device=free.device).argsort()
+        return torch.cat([free, bound]).index_select(0, order)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The free rows as they are, and the parameters of the nearest semidefinite ones."""
-        return weight[self.straight].clone(), self.definite.right_inverse(self._flipped(weight[self.bent]))
+        if len(weight) != self._shape:
+            raise ValueError(f"weight must have {self._shape} rows, one per input; got {len(weight)}")
+        return weight[self.free].clone(), self.definite.right_inverse(self._flipped(weight[self.bound]))
 
     def _flipped(self, rows: Tensor) -> Tensor:
-        return rows * self.flips.to(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))
+        signs = torch.tensor(self._signs, dtype=rows.dtype, device=rows.device)
+        return rows * signs.reshape(-1, *[1] * (rows.ndim - 1))
 
 
 class Cap(nn.Module):
@@ -141,24 +162,26 @@ class Cap(nn.Module):
     Scaling keeps semidefinite matrices semidefinite, so that it comes after :class:`Rows`.
     """
 
-    caps: Tensor
-
     def __init__(self, caps: Sequence[float], dim: int, tridiagonal: bool = False) -> None:
         super().__init__()
-        self.dim, self.tridiagonal = dim, tridiagonal
-        self.register_buffer("caps", torch.tensor(caps, dtype=torch.float64), persistent=False)
+        self.caps, self.dim, self.tridiagonal = tuple(caps), dim, tridiagonal
 
     def forward(self, weight: Tensor) -> Tensor:
         """The rows, scaled where they are too large."""
-        norm = spectral_norm(weight, self.dim, self.tridiagonal)
-        margin = 1 - 8 * self.dim * torch.finfo(weight.dtype).eps  # rounding must not lift a norm over its cap
-        caps = (self.caps * margin).to(weight.dtype).reshape(-1, *[1] * (norm.ndim - 1))
-        factor = torch.where(norm > caps, caps / norm.clamp_min(torch.finfo(weight.dtype).tiny), 1)
-        return weight * factor.unsqueeze(-1)
+        wide = weight if weight.dtype == torch.float64 else weight.float()
+        norm = spectral_norm(wide, self.dim, self.tridiagonal)
+        # Rounding must not lift a norm over its cap, neither here nor on the way back to half precision.
+        margin = (1 - 8 * self.dim * torch.finfo(wide.dtype).eps) * (1 - torch.finfo(weight.dtype).eps)
+        caps = norm.new_tensor(self.caps).mul(margin).reshape(-1, *[1] * (norm.ndim - 1))
+        return (wide * (caps / torch.maximum(norm, caps)).unsqueeze(-1)).to(weight.dtype)
 
     def right_inverse(self, weight: Tensor) -> Tensor:
         """The rows themselves, scaled where they are too large."""
         return self.forward(weight)
+
+    def extra_repr(self) -> str:
+        """The caps."""
+        return f"caps={list(self.caps)}"
 
 
 # The core's constraints as an operator.
@@ -177,8 +200,9 @@ def constrain_vjp(theta: Tensor, grad: Tensor, constraint: str) -> Tensor:
 
 
 def _through_numpy(function: Any, *tensors: Tensor) -> Tensor:
-    given: list[FloatArray] = [tensor.detach().cpu().numpy() for tensor in tensors]
-    return torch.from_numpy(np.ascontiguousarray(function(*given))).to(tensors[0].device)
+    wide = torch.float64 if tensors[0].dtype == torch.float64 else torch.float32
+    given: list[FloatArray] = [tensor.detach().cpu().to(wide).numpy() for tensor in tensors]
+    return torch.from_numpy(np.ascontiguousarray(function(*given))).to(tensors[0])
 
 
 @constrain.register_fake
@@ -197,10 +221,12 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-    return torch.ops.lambdak.constrain_vjp(ctx.saved_tensors[0], grad, ctx.constraint), None
+    return _constrain_vjp(ctx.saved_tensors[0], grad, ctx.constraint), None
 
 
-constrain.register_autograd(_backward, setup_context=_keep)
-for _operator in (constrain, constrain_vjp):
-    for _device in ("cpu", "cuda"):
-        _operator.register_autocast(_device, torch.float32)
+def _no_backward(ctx: Any, grad: Tensor) -> tuple[None, ...]:
+    raise NotImplementedError("the constraints 'root' and 'squareplus' can be differentiated once: choose 'factor'")
+
+
+_constrain = differentiable(constrain, _keep, _backward)
+_constrain_vjp = differentiable(constrain_vjp, lambda ctx, inputs, output: None, _no_backward)

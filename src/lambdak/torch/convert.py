@@ -8,29 +8,36 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lambdak._checks import check_int
 from lambdak.fitted import FittedModel
 from lambdak.packing import packed_size
 from lambdak.pencil import Pencil
 from lambdak.torch.autograd import eigenvalue
-from lambdak.torch.modules import SpectralNeuron
-from lambdak.torch.packing import unsym
+from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from lambdak.torch.packing import sym, unsym
 
 
-def to_pencil(neuron: SpectralNeuron) -> Pencil:
-    """The neuron as it is now, as an immutable :class:`lambdak.Pencil` with the paper's mathematics on it.
+def to_pencil(neuron: SpectralNeuron | SpectralLayer, output: int | None = None) -> Pencil:
+    """A neuron as it is now, as an immutable :class:`lambdak.Pencil` with the paper's mathematics on it.
+
+    Of a layer, ``output`` says which of its neurons.
 
     >>> _ = torch.manual_seed(0)
     >>> to_pencil(SpectralNeuron(3, dim=5))
     Pencil(dim=5, eig_idx=2, n_features=3, dtype=float32)
     """
-    if neuron.constant.ndim != 1:
-        raise TypeError(f"neuron must be one SpectralNeuron; got {type(neuron).__name__}: convert its neurons singly")
     coords = torch.cat([neuron.constant[None], neuron.weight]).detach()
-    dense = coords if neuron.structure == "dense" else unsym(neuron.matrices.detach())
-    return Pencil(dense.cpu().numpy(), neuron.eig_idx)
+    if isinstance(neuron, SpectralLayer):
+        if output is None:
+            raise ValueError(f"output must say which of the layer's {neuron.out_features} neurons; got None")
+        coords = coords[:, check_int(output, "output", 0, neuron.out_features)]
+    dense = coords if neuron.structure == "dense" else unsym(sym(coords, neuron.dim, True))
+    wide = dense if dense.dtype == torch.float64 else dense.float()
+    return Pencil(wide.cpu().numpy(), neuron.eig_idx)
 
 
 def from_pencil(
@@ -42,24 +49,26 @@ def from_pencil(
     constraint cannot express, is an error that says which.
 
     >>> pencil = Pencil(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]))
-    >>> neuron = from_pencil(pencil, monotonic_cst=[1], constraint="factor")
+    >>> neuron = from_pencil(pencil, monotonic_cst=[1])
     >>> round(neuron(torch.tensor([[3.0]], dtype=torch.float64)).item() - pencil([[3.0]]).item(), 9)
     0.0
     """
     packed = torch.tensor(pencil.packed)
-    kind: dict[str, Any] = {"dtype": packed.dtype, "monotonic_cst": monotonic_cst, "constraint": constraint}
-    neuron = SpectralNeuron(pencil.n_features, pencil.dim, pencil.eig_idx, **kind)
+    neuron = SpectralNeuron(
+        pencil.n_features, pencil.dim, pencil.eig_idx, monotonic_cst, constraint=constraint, dtype=packed.dtype
+    )
+    for i, sign in enumerate(neuron.monotonic_cst):
+        if sign and (packed[i + 1] != 0).any() and pencil.is_monotone(i) != sign:
+            raise ValueError(
+                f"monotonic_cst[{i}] must be {pencil.is_monotone(i)}, as the pencil's matrix is; got {sign}"
+            )
     with torch.no_grad():
         neuron.constant.copy_(packed[0])
-        if neuron.constraint is None:
-            neuron.weight.copy_(packed[1:])
-            return neuron
-        neuron.weight = packed[1:]
-    far = (neuron.weight - packed[1:]).norm(dim=1) > 1e-3 * packed[1:].norm(dim=1)
-    for i in far.nonzero().flatten().tolist():
+    neuron.set_weight_(packed[1:])
+    allowed = packed[1:].norm(dim=1) * torch.finfo(packed.dtype).eps ** 0.5
+    for i in ((neuron.weight - packed[1:]).norm(dim=1) > allowed).nonzero().flatten().tolist():
         raise ValueError(
-            f"monotonic_cst[{i}] must fit the pencil; got {neuron.monotonic_cst[i]} for a matrix that "
-            f"constraint={neuron.constraint!r} cannot express: choose 'squareplus' or 'factor', or 0"
+            f"constraint must be able to express the matrix of feature {i}; got {neuron.constraint!r}: choose 'factor'"
         )
     return neuron
 
@@ -90,6 +99,9 @@ class SpectralEnsemble(nn.Module):
 
     def __init__(self, model: FittedModel) -> None:
         super().__init__()
+        if not isinstance(model, FittedModel):
+            raise TypeError(f"model must be an estimator of lambdak; got {type(model).__name__}")
+        check_is_fitted(model, "coef_")
         if model.levels_:
             raise TypeError(f"model must not be a {type(model).__name__}: its quantile levels are inputs of the pencil")
         self._model = model
@@ -100,23 +112,30 @@ class SpectralEnsemble(nn.Module):
 
     def encode(self, X: Any) -> tuple[Tensor, Tensor]:
         """Ids and weights (rows, slots) of the rows of a table, as :meth:`forward` takes them."""
-        design = self._model.encoder_.transform(X, np.float32)
+        design = self._model.encoder_.transform(X, np.float64 if self.coef.dtype == torch.float64 else np.float32)
         return torch.from_numpy(design.ids).to(self.coef.device), torch.from_numpy(design.weights).to(self.coef)
 
     def forward(self, ids: Tensor, weights: Tensor) -> Tensor:
         """Raw scores (rows,), or (rows, outputs) where there are several."""
         pencils, columns, size = self.coef.shape
         table = self.coef.transpose(0, 1).reshape(columns, pencils * size)
-        coords = functional.embedding_bag(ids, table, mode="sum", per_sample_weights=weights)
+        coords = functional.embedding_bag(ids, table, mode="sum", per_sample_weights=weights)  # (rows, pencils × D)
         values = eigenvalue(coords.reshape(len(ids), pencils, size), self.dim, self.indices)  # (rows, pencils, m)
-        outputs = values.reshape(len(ids), len(self.shares), -1).movedim(1, -1) @ self.shares  # (rows, outputs)
+        outputs = (
+            values.reshape(len(ids), len(self.shares), pencils // len(self.shares) * len(self.indices)).movedim(1, -1)
+            @ self.shares
+        )  # (rows, outputs)
         raw = self.start + self.scale * outputs
         return raw.squeeze(-1) if raw.shape[1] == 1 else raw
+
+    def extra_repr(self) -> str:
+        """What was converted."""
+        return f"{type(self._model).__name__}, pencils={len(self.coef)}, dim={self.dim}"
 
     def to_estimator(self) -> Any:
         """A copy of the estimator with the coefficients as they are now; it predicts, but cannot go on training."""
         model = deepcopy(self._model)
         coef = model.coef_.copy()
-        coef[..., : self.coef.shape[-1]] = self.coef.detach().cpu().numpy()
+        coef[..., : self.coef.shape[-1]] = self.coef.detach().cpu().double().numpy()
         model.coef_, model.theta_ = coef, []
         return model

@@ -45,35 +45,36 @@ class _Spectral(nn.Module):
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
         self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         self.structure, self._tridiagonal = structure, check_structure(structure)
-        signs = [monotonic_cst] * in_features if isinstance(monotonic_cst, int) else monotonic_cst
+        signs = [int(monotonic_cst)] * in_features if isinstance(monotonic_cst, (int, np.integer)) else monotonic_cst
         self.monotonic_cst = tuple(check_monotonic_cst(signs, in_features).tolist())
         self.bound = check_positive(bound, "bound")
         shape = (*outputs, width(dim, self._tridiagonal))
-        self.constant = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
-        self.weight = nn.Parameter(torch.empty((in_features, *shape), device=device, dtype=dtype))
+        self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
+        self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
         self.constraint = self._constrain(constraint)
         self.max_influence = self._cap(max_influence)
         self.reset_parameters()
 
     def _constrain(self, constraint: str | None) -> str | None:
+        constraint = "factor" if constraint is None else constraint
+        definite = Definite(constraint, self.dim, self._tridiagonal)
         if not any(self.monotonic_cst):
             return None
-        constraint = "factor" if constraint is None else constraint
-        nn.init.zeros_(self.weight)
-        rows = Rows(self.monotonic_cst, Definite(constraint, self.dim, self._tridiagonal))
-        parametrize.register_parametrization(self, "weight", rows.to(self.constant.device))
+        parametrize.register_parametrization(self, "weight", Rows(self.monotonic_cst, definite))
         return constraint
 
     def _cap(self, max_influence: float | Sequence[float] | None) -> tuple[float, ...] | None:
         if max_influence is None:
             return None
-        given = [max_influence] * self.in_features if isinstance(max_influence, (int, float)) else max_influence
+        given = (
+            [float(max_influence)] * self.in_features
+            if isinstance(max_influence, (int, float, np.number))
+            else max_influence
+        )
         if len(given) != self.in_features:
             raise ValueError(f"max_influence must have {self.in_features} entries; got {len(given)}")
         caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(given))
-        rule = Cap(caps, self.dim, self._tridiagonal).to(self.constant.device)
-        with torch.no_grad():
-            parametrize.register_parametrization(self, "weight", rule)
+        parametrize.register_parametrization(self, "weight", Cap(caps, self.dim, self._tridiagonal))
         return caps
 
     def reset_parameters(self) -> None:
@@ -81,13 +82,15 @@ class _Spectral(nn.Module):
 
         Random numbers come from PyTorch's generator, one seed per call.
         """
-        seed = int(torch.randint(2**31, ()).item())
+        if self.constant.is_meta:
+            return
+        seed = int(torch.randint(2**31, (), device="cpu").item())
         count = self.constant.shape[:-1].numel()
-        with torch.no_grad():
+        with torch.no_grad(), torch.device("cpu"):
             starts = torch.stack([self._start([seed, i]) for i in range(count)], 1)  # (1 + n, outputs, width)
             starts = starts.to(self.constant).reshape(self.in_features + 1, *self.constant.shape)
             self.constant.copy_(starts[0])
-            self._set_weight(starts[1:])
+            self.set_weight_(starts[1:])
 
     def _start(self, seed: list[int]) -> Tensor:
         """Coordinates of one neuron's matrices, (1 + in_features, width)."""
@@ -101,17 +104,22 @@ class _Spectral(nn.Module):
         constant = torch.from_numpy(tridiagonal_gapped(self.dim, self.eig_idx, rng))
         return unsym(torch.cat([constant[None], sym(torch.from_numpy(packed[1:]), self.dim)]), True)
 
-    def _set_weight(self, weight: Tensor) -> None:
-        if parametrize.is_parametrized(self, "weight"):
-            self.weight = weight  # through the right inverses
-        else:
-            self.weight.copy_(weight)
+    def set_weight_(self, weight: Tensor) -> None:
+        """Take these rows as the weight, or the nearest ones that constraints and caps allow."""
+        if weight.shape != self.weight.shape:
+            raise ValueError(f"weight must have shape {tuple(self.weight.shape)}; got {tuple(weight.shape)}")
+        with torch.no_grad():
+            if parametrize.is_parametrized(self, "weight"):
+                self.weight = weight  # through the right inverses
+            else:
+                self.weight.copy_(weight)
 
     def _coords(self, x: Tensor) -> Tensor:
         """Coordinates of A(x), (..., *outputs, width)."""
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
-        flat = torch.addmm(self.constant.flatten(), x.reshape(-1, self.in_features), self.weight.flatten(1))
+        rows = x.reshape(x.shape[:-1].numel(), self.in_features)
+        flat = torch.addmm(self.constant.flatten(), rows, self.weight.flatten(1))
         return flat.reshape(*x.shape[:-1], *self.constant.shape)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -40,6 +40,9 @@ def sym(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
     tensor([[1.0000, 1.0000],
             [1.0000, 3.0000]])
     """
+    if coords.ndim == 0 or coords.shape[-1] != width(dim, tridiagonal):
+        wanted = width(dim, tridiagonal)
+        raise ValueError(f"coords must have {wanted} entries on its last axis; got shape {tuple(coords.shape)}")
     i = torch.arange(dim, device=coords.device)
     low, high = torch.minimum(i, i[:, None]), torch.maximum(i, i[:, None])
     place = torch.where(low == high, low, dim + low) if tridiagonal else high * (high + 1) // 2 + low

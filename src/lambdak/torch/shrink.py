@@ -2,7 +2,7 @@ r"""The spectral-norm group penalty Σ_i ‖A_i‖₂: a term of a loss, and a p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,8 @@ from lambdak.shrink import prox
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 
 _ZEROS = (None, "factor", "root")  # constraints that can express a zero matrix
+_SCALED = (None, "root")  # constraints under which a step in the parameters is one of the same length in the matrix
+_KNOWN = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
 
 
 def spectral_penalty(network: nn.Module) -> Tensor:
@@ -41,30 +43,35 @@ def shrink_(module: SpectralNeuron | SpectralLayer, threshold: float | Tensor) -
 
     The largest singular values of a matrix are lowered to a common level, by ``threshold`` in total; a matrix whose
     nuclear norm is at most that becomes zero. In a layer, the matrices of one input are treated neuron by neuron.
-    ``threshold`` is one for all matrices, or one each, in the shape of ``module.norms``.
+    ``threshold`` is one for all matrices, or one each, in the shape of ``module.norms``. A matrix that is not finite
+    is left alone, and a monotone input under the constraint "factor" does not come back from zero.
     """
-    _check_zeros(module)
-    with torch.no_grad():
-        weight = module.weight
-        rows = weight.reshape(-1, 1, weight.shape[-1])
-        levels = threshold.flatten().cpu().double().numpy() if isinstance(threshold, Tensor) else threshold
-        shrunk = torch.from_numpy(prox(rows.cpu().numpy(), levels)).to(weight).reshape(weight.shape)
-        if parametrize.is_parametrized(module, "weight"):
-            module.weight = shrunk
-        else:
-            weight.copy_(shrunk)
+    _check_zeros(module, _ZEROS)
+    levels = torch.as_tensor(threshold, dtype=torch.float64).detach().cpu()
+    if levels.ndim and levels.shape != module.norms.shape:
+        shape = tuple(module.norms.shape)
+        raise ValueError(f"threshold must be one number, or have shape {shape}; got {tuple(levels.shape)}")
+    if not (levels >= 0).all():
+        raise ValueError(f"threshold must be at least 0; got {levels.min().item()}")
+    weight = module.weight.detach()
+    rows = weight.reshape(-1, 1, weight.shape[-1]).cpu().double()
+    finite = rows.isfinite().all(-1).squeeze(-1)
+    each = levels.expand(module.norms.shape).flatten()[finite]
+    rows[finite] = torch.from_numpy(prox(rows[finite].numpy(), each.numpy()))
+    module.set_weight_(rows.to(weight).reshape(weight.shape))
 
 
 def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alpha: float) -> RemovableHandle:
-    """Follow every step of an optimiser by the proximal step of alpha · Σ_i ‖A_i‖₂: it minimises loss plus penalty.
+    """Follow every step of an optimiser by the proximal step of alpha · Σ_i ‖A_i‖₂.
 
-    The threshold is alpha times the length of a step per unit of gradient: the learning rate, which Adam and its kin
-    divide by the size of the gradients that they have seen, input by input.
+    The threshold is alpha times the length of a step per unit of gradient. With SGD it leads to the minimum of loss
+    plus penalty. Adam's steps have a length of their own for every number of a matrix, of which the mean is taken:
+    zeros are exact there too, but alpha is a rule of thumb. A hook of the optimiser does it, which no state dict holds.
 
     Parameters
     ----------
     optimizer
-        Any optimiser of PyTorch; schedulers and closures work as before.
+        SGD, Adam or AdamW; schedulers and closures work as before.
     network
         Its neurons and layers whose weights the optimiser has are shrunk.
     alpha
@@ -89,49 +96,57 @@ def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alph
     [False, True, True]
     """
     strength = check_positive(alpha, "alpha")
-    groups = {parameter: group for group in optimizer.param_groups for parameter in group["params"]}
-    shrunk = [module for module in spectral_modules(network) if all(part in groups for part in _weights(module))]
+    if not isinstance(optimizer, _KNOWN):
+        known = ", ".join(kind.__name__ for kind in _KNOWN)
+        raise TypeError(f"optimizer must be one of {known}, whose steps are known; got {type(optimizer).__name__}")
+    given = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    shrunk = [module for module in spectral_modules(network) if all(id(part) in given for part in _weights(module))]
     if not shrunk:
         raise ValueError("optimizer must have parameters of the network's neurons or layers; got none of them")
     for module in shrunk:
-        _check_zeros(module)
+        _check_zeros(module, _SCALED)
 
     def step(*_: Any) -> None:
+        groups = {id(parameter): group for group in optimizer.param_groups for parameter in group["params"]}
         for module in shrunk:
-            rates = [_rates(part, optimizer.state[part], groups[part]) for part in _weights(module)]
-            shrink_(module, strength * _in_order(module, rates))
+            parts = _weights(module)
+            if any(part.grad is not None for part in parts):
+                rates = [_rates(part, optimizer.state[part], groups[id(part)]) for part in parts]
+                shrink_(module, strength * _in_order(module, rates))
 
     return optimizer.register_step_post_hook(step)
 
 
 def _weights(module: SpectralNeuron | SpectralLayer) -> list[Tensor]:
-    """The tensors that an optimiser has for a module's weight: free rows, and parameters of the others."""
-    return [tensor for name, tensor in module.named_parameters() if name != "constant"]
+    """The tensors that an optimiser has for a module's weight: all rows, or free ones and parameters of the others."""
+    if not parametrize.is_parametrized(module, "weight"):
+        return [module.weight]
+    return list(module.get_submodule("parametrizations.weight").parameters())
 
 
 def _rates(parameter: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
     """How far a step goes per unit of gradient, for every matrix."""
-    rate = torch.full(parameter.shape[:-1], float(group["lr"]), dtype=torch.float64)
+    rate = float(group["lr"]) / (1 - group.get("momentum", 0.0))
+    rates = torch.full(parameter.shape[:-1], rate, dtype=torch.float64)
     if "exp_avg_sq" not in state:
-        return rate
-    correct = 1 - group["betas"][1] ** float(state["step"])
-    size = (state["exp_avg_sq"].double() / correct).sqrt().mean(-1).cpu()
-    return rate.div(size + group["eps"])
+        return rates
+    seen = state["max_exp_avg_sq"] if group["amsgrad"] else state["exp_avg_sq"]
+    size = (seen.double() / (1 - group["betas"][1] ** float(state["step"]))).sqrt().mean(-1).cpu()
+    return rates.div(size + group["eps"])
 
 
 def _in_order(module: SpectralNeuron | SpectralLayer, rates: list[Tensor]) -> Tensor:
     """Rates of free and constrained rows in the order of the inputs."""
-    both = torch.cat(rates)
-    if module.constraint is None:
-        return both
-    signs = torch.tensor(module.monotonic_cst)
-    return both[torch.cat([(signs == 0).nonzero(), signs.nonzero()]).flatten().argsort()]
+    if len(rates) == 1:
+        return rates[0]
+    rows = module.get_submodule("parametrizations.weight")[0]  # type: ignore[index]
+    return rows.in_order(*rates)  # type: ignore[no-any-return]
 
 
-def _check_zeros(module: SpectralNeuron | SpectralLayer) -> None:
-    if module.constraint not in _ZEROS:
+def _check_zeros(module: SpectralNeuron | SpectralLayer, constraints: Sequence[str | None]) -> None:
+    if module.constraint not in constraints:
         raise ValueError(
-            f"constraint must be one of {_ZEROS[1:]} for inputs to become exactly zero; got {module.constraint!r}"
+            f"constraint must be one of {constraints[1:]} for inputs to become exactly zero; got {module.constraint!r}"
         )
     if module.structure != "dense":
         raise ValueError(

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.initial import gapped
-from lambdak.torch.autograd import coordinate_eigenvalue
+from lambdak.torch.autograd import coordinate_eigenvalue, spectral_norm
 from lambdak.torch.packing import width
 
 _STARTED = 1 << 16  # matrices whose start is drawn at once
@@ -28,7 +28,8 @@ class SparseSpectralNeuron(nn.Module):
         How many ids of a row are active, for the start.
     sparse
         Whether the gradient of ``weight`` is a sparse tensor with the active rows only, as ``torch.optim.SparseAdam``
-        takes it. ``constant`` always has a dense one, and needs an optimiser of its own then.
+        takes it. ``constant`` always has a dense one, and needs an optimiser of its own then. Sparse gradients are
+        PyTorch's: they can be neither compiled nor differentiated once more.
     bound
         The largest magnitude that values are expected to have, for the start.
     device, dtype
@@ -65,27 +66,37 @@ class SparseSpectralNeuron(nn.Module):
 
     def reset_parameters(self) -> None:
         """The paper's start, from PyTorch's generator."""
-        rng = np.random.default_rng(int(torch.randint(2**31, ()).item()))
+        if self.weight.is_meta:
+            return
+        rng = np.random.default_rng(int(torch.randint(2**31, (), device="cpu").item()))
         with torch.no_grad():
             for start in range(0, self.num_ids, _STARTED):
                 count = min(_STARTED, self.num_ids - start)
                 drawn = gapped(
-                    count, self.dim, self.eig_idx, random_state=rng, bound=self.bound, fan_in=min(self.active, count)
-                )
-                self.weight[start : start + count] = torch.from_numpy(drawn[1:]).to(self.weight)
+                    max(count, self.active), self.dim, self.eig_idx, random_state=rng, bound=self.bound,
+                    fan_in=self.active,
+                )  # fmt: skip
+                self.weight[start : start + count] = torch.from_numpy(drawn[1 : 1 + count]).to(self.weight)
             self.constant.copy_(torch.from_numpy(drawn[0]))
 
     def forward(self, ids: Tensor, values: Tensor | None = None) -> Tensor:
         """λ_k for ids (..., slots) and values of the same shape, or ones; a slot to be ignored has value 0."""
         if values is not None and values.shape != ids.shape:
             raise ValueError(f"values must have the shape of ids, {tuple(ids.shape)}; got {tuple(values.shape)}")
-        rows = ids.reshape(-1, ids.shape[-1])
+        if ids.ndim == 0 or ids.shape[-1] == 0:
+            raise ValueError(f"ids must have shape (..., slots) with at least one slot; got {tuple(ids.shape)}")
+        rows = ids.reshape(ids.shape[:-1].numel(), ids.shape[-1])
         weights = torch.ones_like(rows, dtype=self.weight.dtype) if values is None else values.reshape(rows.shape)
         coords = functional.embedding_bag(
             rows, self.weight, mode="sum", per_sample_weights=weights.to(self.weight.dtype), sparse=self.sparse
         )
         value = coordinate_eigenvalue(coords + self.constant, self.dim, self.eig_idx, False)
         return value.reshape(ids.shape[:-1])
+
+    @property
+    def norms(self) -> Tensor:
+        """‖A_i‖₂ of every id, (num_ids,)."""
+        return spectral_norm(self.weight, self.dim)
 
     def extra_repr(self) -> str:
         """The settings."""
