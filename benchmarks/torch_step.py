@@ -73,11 +73,10 @@ def rates(sides: list[Step], seconds: float, rounds: int) -> np.ndarray:
     return np.median(found, axis=1)
 
 
-def contest(models: list[nn.Module], batch: int, seconds: float, rounds: int) -> list[float]:
-    """Steps per second of each model with the better number of threads."""
-    cpus = os.cpu_count() or 1
-    sides = [step_of(model, batch, threads) for model in models for threads in (1, cpus)]
-    return rates(sides, seconds, rounds).reshape(len(models), 2).max(axis=1).tolist()
+def contest(models: list[nn.Module], batch: int, options: argparse.Namespace, threads: tuple[int, ...]) -> list[float]:
+    """Steps per second of each model with the best number of threads."""
+    sides = [step_of(model, batch, count) for model in models for count in threads]
+    return rates(sides, options.seconds, options.rounds).reshape(len(models), -1).max(axis=1).tolist()
 
 
 def spectral() -> nn.Module:
@@ -101,19 +100,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     torch.manual_seed(0)
+    cpus = os.cpu_count() or 1
     title = f"steps per second, {lambdak.get_num_threads()} threads, load before {os.getloadavg()[0]:.1f}"
     table = columns(title, "dim", "batch", "lambdak", "eigvalsh", "ratio", "bar")
     for dim in DIMS:
         for batch in BATCHES:
-            ours, plain = contest(
-                [SpectralNeuron(FEATURES, dim), Plain(FEATURES, dim)], batch, options.seconds, options.rounds
-            )
+            models = [SpectralNeuron(FEATURES, dim), Plain(FEATURES, dim)]
+            ours, plain = contest(models, batch, options, (1, cpus))
             bar = BAR.get((dim, batch), 1.0)
             table.add_row(str(dim), str(batch), f"{ours:,.0f}", f"{plain:,.1f}", f"{ours / plain:.1f}x", f"{bar:.0f}x")
     compiled = columns("two layers", "network", "batch", "compiled", "eager", "ratio")
     for make in (spectral, linear):
         for batch in BATCHES:
-            eager, faster = contest([make(), torch.compile(make())], batch, options.seconds, options.rounds)
+            eager, faster = contest([make(), torch.compile(make())], batch, options, (cpus,))
             compiled.add_row(make.__name__, str(batch), f"{faster:,.0f}", f"{eager:,.0f}", f"{faster / eager:.2f}x")
     console = Console(width=100)
     console.print(table)
