@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from importlib import import_module
 from itertools import chain
@@ -49,6 +49,7 @@ DataFile = Annotated[Path | None, typer.Option("--data", help="The data file: CS
 
 _RESULTS = Path("paper-results")
 _CPUS = os.cpu_count() or 1
+_DAY = 86_400.0  # seconds
 
 
 def _module(name: str) -> ModuleType:
@@ -151,13 +152,18 @@ def influence(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder 
 def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]]) -> None:
     """Show how far a study has come, with the time left."""
     began = time.perf_counter()
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns) as progress:
+    with make_progress(name) as progress:
         bar = progress.add_task(name, total=None)
         for done, total in steps:
             progress.update(bar, completed=done, total=total)
     folder = out / f"{'higgs' if name == 'influence' else name}-{profile.value}"
     typer.echo(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
+
+
+def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Progress:
+    """A bar that guesses the time left from the pieces of a whole day, since an hour may lie between two of them."""
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, speed_estimate_period=_DAY, get_time=get_time)
 
 
 @app.command()
