@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from typer.testing import CliRunner
 
 from lambdak import cli
+from lambdak.cli.reproduce import make_progress
 from lambdak.paper.grid import BEYOND
 
 
@@ -59,6 +62,35 @@ def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path
     assert "2 files" in drawn.output
     assert "bivariate-general is not drawn" in drawn.output
     assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"squareplus.png", "squareplus.svg"}
+
+
+def test_the_time_left_is_known_though_pieces_are_minutes_apart():
+    now = [0.0]
+    progress = make_progress("higgs", lambda: now[0])
+    bar = progress.add_task("higgs", total=None)
+    for done in range(11):
+        progress.update(bar, completed=done, total=100)
+        now[0] += 60.0
+    assert progress.tasks[bar].time_remaining == 90 * 60
+
+
+def test_missing_pytorch_is_noticed_before_anything_is_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    refused = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
+    assert refused.exit_code == 1
+    assert "pip install 'lambdak[torch]'" in refused.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_worker_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.setattr("lambdak.paper.results.run_cell", killed)
+    refused = reproduce("univariate", "-p", "quick", "-o", tmp_path, "-w", 1)
+    assert refused.exit_code == 1
+    assert "take fewer --workers; the same command goes on where it was" in refused.output
+
+
+def killed(*_):
+    raise TerminatedWorkerError("The process died")
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

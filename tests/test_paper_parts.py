@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
+import sys
 from functools import partial
 
 import pytest
@@ -74,7 +76,20 @@ def test_a_failure_leaves_the_other_parts_and_no_results(tmp_path):
     assert not (tmp_path / "results.parquet").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_worker_that_was_killed_is_told_and_the_study_goes_on(tmp_path):
+    with pytest.raises(ChildProcessError, match="a worker was killed"):
+        list(parts.run_pieces(tmp_path, CLAIM, [*pieces(), parts.Piece("part-9", 1, die)], workers=2))
+    list(parts.run_pieces(tmp_path, CLAIM, [*pieces(), *pieces([9])]))
+    assert read(tmp_path)["number"].to_pylist() == [0, 1, 2, 3, 9]
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_runs_on_real_data_are_sent_to_workers_without_the_data(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
     sent = []
 
     def note(folder, claim, pieces, workers, dask):

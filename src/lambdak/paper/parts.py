@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -57,7 +58,7 @@ def run_pieces(
     missing = [piece for piece in pieces if not is_whole(part_path(folder, piece.name), piece.rows)]
     done = len(pieces) - len(missing)
     yield done, len(pieces)
-    with _backend(dask):
+    with _backend(dask), _workers_alive():
         threads = 1 if workers > 1 or dask else None
         tasks = (joblib.delayed(_make_part)(piece, folder, threads) for piece in missing)
         for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
@@ -77,6 +78,16 @@ def _backend(dask: str | None) -> Iterator[None]:
         raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
     with Client(dask), joblib.parallel_config(backend="dask"):
         yield
+
+
+@contextmanager
+def _workers_alive() -> Iterator[None]:
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a worker was killed (out of memory?): take fewer --workers; the same command goes on where it was"
+        ) from error
 
 
 def _make_part(piece: Piece, folder: Path, threads: int | None) -> None:

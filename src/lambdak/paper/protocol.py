@@ -35,6 +35,11 @@ class Run:
         return f"{self.model}-d{self.dim}-rate{self.rate:.6g}-seed{self.seed}"
 
     @property
+    def is_spectral(self) -> bool:
+        """Whether it is our model; all others need PyTorch."""
+        return self.model.startswith("spectral")
+
+    @property
     def kind(self) -> str:
         """Which of Criteo's preprocessings, or "dense" for HIGGS."""
         if self.model == "fm":

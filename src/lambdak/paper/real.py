@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak.paper.baselines import torch_threads
+from lambdak.paper.baselines import import_torch, torch_threads
 from lambdak.paper.criteo import raw_criteo
 from lambdak.paper.data import PARTS, Data, Learner
 from lambdak.paper.higgs import higgs
@@ -56,6 +56,8 @@ def run_real(
         Whether to show a progress bar while the file is read.
     """
     protocol, out = real_protocol(name, profile), out.absolute()
+    if not all(run.is_spectral for run in protocol.runs()):
+        import_torch()  # rather than to find it missing after all runs of our own
     place = name, find_source(name, profile, out, source).absolute(), out / "cache"
     data = next(iter(load(*place, progress).values()))  # all kinds are of the same rows
     known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
@@ -114,8 +116,8 @@ def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path
 def _make(name: str, source: Path, cache: Path, run: Run, protocol: Protocol) -> pa.Table:
     """The rows of a run, with the data mapped anew, since this may be another process."""
     data = load(name, source, cache, progress=False)[run.kind]
-    ours, count = run.model.startswith("spectral"), 1 if protocol.batch < _THREADED_BATCH else None
-    with use_threads(count), nullcontext() if ours else torch_threads(get_num_threads()):
+    count = 1 if protocol.batch < _THREADED_BATCH else None
+    with use_threads(count), nullcontext() if run.is_spectral else torch_threads(get_num_threads()):
         return run_model(data, run, protocol)
 
 
