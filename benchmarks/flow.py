@@ -1,7 +1,8 @@
 """Normalising flows of spectral transforms beside zuko's neural spline flow, all re-run in this script.
 
 usage: python benchmarks/flow.py [--data DIR] [--only moons pinwheel california] [--seeds 3] [--steps 1500]
-                                 [--dim 9] [--passes N] [--threads 1] [--pictures DIR]
+                                 [--dim 5] [--structure dense] [--passes N] [--threads 1]
+                                 [--pictures DIR]
 
 Both flows have three autoregressive transforms (coupling ones with --passes 2). The spline flow has zuko's defaults,
 the hidden layers of ours are made as wide as its number of parameters allows. Both see the same batches, by the same
@@ -28,6 +29,7 @@ from torch import Tensor, nn
 
 import lambdak
 from lambdak.torch.flow import SpectralTransform, spectral_autoregressive
+from lambdak.torch.packing import STRUCTURES, width
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 POINTS = 20_000
@@ -75,14 +77,13 @@ def spline(features: int, passes: int | None) -> nn.Module:
     return zuko.flows.NSF(features, transforms=TRANSFORMS, passes=passes)
 
 
-def spectral(features: int, passes: int | None, dim: int) -> nn.Module:
+def spectral(features: int, options: argparse.Namespace) -> nn.Module:
     """Our flow with at most as many parameters as the spline flow."""
-    most, hidden = count(spline(features, passes)), 64
+    most, hidden = count(spline(features, options.passes)), 64
+    settings = {"dim": options.dim, "structure": options.structure, "passes": options.passes}
 
     def build(hidden: int) -> nn.Module:
-        return spectral_autoregressive(
-            features, dim=dim, transforms=TRANSFORMS, passes=passes, hidden_features=(hidden, hidden)
-        )
+        return spectral_autoregressive(features, transforms=TRANSFORMS, hidden_features=(hidden, hidden), **settings)
 
     while count(build(hidden)) > most:
         hidden -= 1
@@ -157,12 +158,12 @@ def inverse_times(flow: nn.Module, features: int, passes: int | None) -> list[fl
 
 
 @torch.no_grad()
-def same_function_times(dim: int) -> list[float]:
+def same_function_times(dim: int, structure: str) -> list[float]:
     """Our inverse of one transform of many rows, and zuko's bisection of it."""
     random = torch.Generator().manual_seed(0)
-    sizes = 2 * dim - 1, dim, 1
+    sizes = width(dim, structure == "tridiagonal"), dim, 1
     matrix, slopes, y = (torch.randn(10_000, size, generator=random) for size in sizes)
-    ours, y = SpectralTransform(matrix, slopes), y.squeeze(-1)
+    ours, y = SpectralTransform(matrix, slopes, structure=structure), y.squeeze(-1)
     theirs = zuko.transforms.MonotonicTransform(ours)
     return fastest([lambda: ours.inv(y), lambda: theirs.inv(y)])
 
@@ -220,7 +221,7 @@ def study(name: str, options: argparse.Namespace) -> tuple[Results, Results, lis
         train_rows, test_rows = load(name, options.data, seed)
         features = train_rows.shape[1]
         torch.manual_seed(seed)
-        flows = spectral(features, options.passes, options.dim), spline(features, options.passes)
+        flows = spectral(features, options), spline(features, options.passes)
         for flow, results in zip(flows, (ours, theirs), strict=True):
             results.add(flow, train_rows, test_rows, options.steps, seed)
         print(f"{name}, seed {seed}: ours {ours.likelihood[-1]:.3f}, spline {theirs.likelihood[-1]:.3f}", flush=True)
@@ -253,7 +254,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=["moons", "pinwheel", "california"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--dim", type=int, default=9)
+    parser.add_argument("--dim", type=int, default=5)
+    parser.add_argument("--structure", choices=STRUCTURES, default="dense")
     parser.add_argument("--passes", type=int)
     parser.add_argument("--threads", type=int, default=1, help="batches are too small to gain from more")
     parser.add_argument("--pictures", type=Path)
@@ -266,7 +268,7 @@ def main() -> None:
     rows += [cells(name, *study(name, options)) for name in options.only]
     print(f"\nour flow / zuko's, {options.steps} steps, {options.seeds} seeds, nats per row\n")
     print("\n".join(f"| {' | '.join(row)} |" for row in rows))
-    exact, bisected = same_function_times(options.dim)
+    exact, bisected = same_function_times(options.dim, options.structure)
     print(f"\n10,000 inverses of one transform: {exact:.1f} ms; by zuko's bisection of it: {bisected:.1f} ms", end="")
     print(f", {bisected / exact:.0f}x")
 

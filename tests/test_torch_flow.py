@@ -72,7 +72,7 @@ def test_the_inverse_is_one_eigenvalue(monkeypatch):
     calls = []
     solve = flow.coordinate_eigenvalue
     monkeypatch.setattr(flow, "coordinate_eigenvalue", lambda *args: calls.append(args) or solve(*args))
-    SpectralTransform(*parameters("tridiagonal", 9)).inv(normal(4, 9))
+    SpectralTransform(*parameters("dense", 9)).inv(normal(4, 9))
     assert len(calls) == 1
 
 
@@ -98,7 +98,7 @@ def test_it_rises_everywhere_within_its_bounds(structure):
 
 
 def test_far_out_it_is_linear_with_slopes_among_its_own():
-    g = SpectralTransform(*parameters("tridiagonal", dim=6), eig_idx=1)
+    g = SpectralTransform(*parameters("dense", dim=6), eig_idx=1)
     ordered = g.slopes.sort().values
     far = torch.tensor([1e7, -1e7], dtype=torch.float64)
     torch.testing.assert_close(g.call_and_ladj(far)[1].exp(), ordered[[1, 4]])
@@ -117,7 +117,7 @@ def test_derivatives_of_first_and_second_order(structure, part):
 
 
 def test_it_maps_and_broadcasts():
-    given, x = parameters("tridiagonal", 3), normal(4, 3)
+    given, x = parameters("dense", 3), normal(4, 3)
     expected = SpectralTransform(*given)(x)
     assert expected.shape == (4, 3)
     mapped = torch.func.vmap(lambda matrix, slopes, x: SpectralTransform(matrix, slopes)(x), in_dims=(0, 0, 1))
@@ -125,16 +125,16 @@ def test_it_maps_and_broadcasts():
 
 
 def test_torch_distributions_take_it_without_zuko():
-    g = SpectralTransform(*parameters("dense"), structure="dense")
+    g = SpectralTransform(*parameters("dense"))
     grid = torch.linspace(-60, 60, 20001, dtype=torch.float64)
     density = TransformedDistribution(Normal(grid.new_zeros(()), 1.0), [g.inv]).log_prob(grid).exp()
     assert abs(torch.trapezoid(density, grid).item() - 1) < 1e-4
 
 
 def test_zuko_takes_it_as_any_univariate_transform():
-    maf = zuko.flows.MAF(3, univariate=SpectralTransform, shapes=[(9,), (5,)], hidden_features=(8,))
+    maf = zuko.flows.MAF(3, univariate=SpectralTransform, shapes=[(15,), (5,)], hidden_features=(8,))
     assert maf().log_prob(torch.zeros(7, 3)).shape == (7,)
-    assert "SpectralTransform(dim=5, eig_idx=2, structure='tridiagonal')" in repr(maf)
+    assert "SpectralTransform(dim=5, eig_idx=2, structure='dense')" in repr(maf)
 
 
 @pytest.mark.parametrize("make", FLOWS)
@@ -203,11 +203,11 @@ def test_bad_settings_are_refused_when_a_flow_is_made(settings, message):
 
 def test_parameters_that_do_not_fit_are_refused():
     with pytest.raises(
-        ValueError, match="matrix must have 9 entries on its last axis for 5 slopes; got shape \\(4,\\)"
+        ValueError, match="matrix must have 15 entries on its last axis for 5 slopes; got shape \\(4,\\)"
     ):
         SpectralTransform(torch.zeros(4), torch.zeros(5))
     with pytest.raises(TypeError, match="floats"):
-        SpectralTransform(torch.zeros(9, dtype=torch.int64), torch.zeros(5))
+        SpectralTransform(torch.zeros(15, dtype=torch.int64), torch.zeros(5))
 
 
 def test_without_zuko_the_extra_is_named(monkeypatch):
