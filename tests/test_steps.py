@@ -756,6 +756,16 @@ DESCEND_FAULTS = {
 }
 
 
+@pytest.mark.parametrize("engine", [kernel, _steps], ids=["kernel", "reference"])
+@pytest.mark.parametrize("fault", ["ids after the last", "ids before the first"])
+def test_descend_says_that_an_id_does_not_exist(fault, engine):
+    arguments = descend_arguments()
+    before = arguments["table"].copy()
+    with pytest.raises(ValueError, match="ids holds a row that does not exist"):
+        engine.descend(**(arguments | DESCEND_FAULTS[fault](arguments)))
+    np.testing.assert_array_equal(arguments["table"], before)
+
+
 @pytest.mark.parametrize("fault", DESCEND_FAULTS)
 def test_descend_refuses_and_leaves_the_table_alone(fault):
     arguments = descend_arguments()

@@ -108,6 +108,8 @@ def descend(
     A row holds θ and its two moments. The gradient is that of :func:`backward`; an id of weight zero is named, too.
     """
     named, inverse = np.unique(ids, return_inverse=True)
+    if len(named) and not 0 <= named[0] <= named[-1] < len(table):
+        raise ValueError("ids holds a row that does not exist")
     places = inverse.reshape(ids.shape).astype(np.int32)
     grad = np.zeros((1, len(named), table.shape[2]), table.dtype)
     here = np.arange(len(ids), dtype=np.int32)[None]
