@@ -78,6 +78,9 @@ def test_meta_tells_the_rows_and_the_checksum_of_the_file(higgs_file, tmp_path):
         (lambda line: b",".join([b"1"] + [b"1e999"] * 28), "column 2 must be finite; got inf"),
         (lambda line: b"2" + line[1:], "the label must be 0 or 1; got 2"),
         (lambda line: line.replace(b",", b",\xff", 1), "column 2 must be a number; got"),
+        (lambda line: b",".join([b"1"] + [b"1_000"] * 28), "column 2 must be a number; got '1_000'"),
+        (lambda line: b",".join([b"1"] + [b"1.0\r"] * 28), r"column 2 must be a number; got '1.0\\r'"),
+        (lambda line: b",".join([b"1"] + [b"1e39"] * 28), r"column 2 must be finite; got 1e\+39"),
     ],
 )
 @pytest.mark.parametrize("place", [0, 77, 199])
@@ -144,6 +147,41 @@ def test_a_parquet_sample_gives_the_same_data(higgs_file, tmp_path):
     np.testing.assert_array_equal(sample.features, text.features)
 
 
+def test_lines_may_end_as_on_windows(higgs_file, tmp_path):
+    lines = higgs_lines(30)
+    plain = higgs(higgs_file(lines), tmp_path / "plain", progress=False)
+    other = higgs(higgs_file([line + b"\r" for line in lines]), tmp_path / "other", progress=False)
+    np.testing.assert_array_equal(other.features, plain.features)
+    lines[20] = lines[20].replace(b",", b";", 1)
+    with pytest.raises(ValueError, match="line 21: must have 29 columns; got 28"):
+        higgs(higgs_file([line + b"\r" for line in lines]), tmp_path / "other", progress=False)
+
+
+def test_a_parquet_column_of_text_is_named(tmp_path):
+    path = tmp_path / "sample.parquet"
+    columns = {str(i): np.zeros(20, np.float32) for i in range(29)}
+    pq.write_table(pa.table(columns | {"7": ["0.5"] * 20}), path)
+    with pytest.raises(ValueError, match=r"sample\.parquet, column '7' must hold numbers; got string"):
+        higgs(path, tmp_path / "cache", progress=False)
+
+
+@pytest.mark.parametrize(("load", "lines"), [(higgs, higgs_lines), (raw_criteo, criteo_lines)])
+def test_a_file_that_grows_while_it_is_read_is_refused_and_leaves_no_cache(tmp_path, monkeypatch, load, lines):
+    path = paper_files.write(tmp_path / "rows.txt", lines(200))
+    read = files.Source._saw
+
+    def grow(source, data):
+        if not source.size:
+            with path.open("ab") as file:
+                file.write(lines(1)[0] + b"\n")
+        read(source, data)
+
+    monkeypatch.setattr(files.Source, "_saw", grow)
+    with pytest.raises(ValueError, match=r"rows\.txt was changed while it was read"):
+        load(path, tmp_path / "cache", progress=False)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 # Caches
 
 
@@ -204,7 +242,8 @@ def replaced(place, cell):
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [
-        (lambda line: line.replace(b"\t", b" ", 1), "must have 40 columns; got 39"),
+        (lambda line: line.replace(b"\t", b" ", 1), "must have 40 columns separated by tabs; got 39"),
+        (replaced(5, b"1\r"), r"I5 must be an integer or empty; got '1\\r'"),
         (replaced(0, b"x"), "the label must be 0 or 1; got 'x'"),
         (replaced(0, b""), "the label must be 0 or 1; got ''"),
         (replaced(3, b"1.5"), "I3 must be an integer or empty; got '1.5'"),

@@ -99,6 +99,12 @@ def identity(path: Path) -> dict[str, Any]:
     return {"name": path.name, "bytes": found.st_size, "changed": found.st_mtime_ns}
 
 
+def check_unchanged(path: Path, known: dict[str, Any]) -> None:
+    """Refuse a source that is no longer the one whose :func:`identity` is known."""
+    if identity(path) != known:
+        raise ValueError(f"{path} was changed while it was read: run again when it is whole")
+
+
 def _map(path: Path, dtype: str, shape: list[int], mode: str = "r") -> NDArray[Any]:
     wanted, found = int(np.prod(shape)) * np.dtype(dtype).itemsize, path.stat().st_size
     if found != wanted:

@@ -21,7 +21,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
+from lambdak.paper.cache import Cache, Writer, building, check_unchanged, identity, open_cache
 from lambdak.paper.files import Block, Source, first_fault, open_parquet, reading
 
 Columns = dict[str, NDArray[Any]]
@@ -47,18 +47,19 @@ _NIBBLES[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 def raw_criteo(source: Path, folder: Path, progress: bool = True) -> Cache:
     """Columns of a file, from the cache in ``folder``, which is built if it is not there or of another file."""
-    wanted = {"kind": "criteo-raw", "source": identity(source)}
+    wanted: dict[str, Any] = {"kind": "criteo-raw", "source": identity(source)}
     cache = open_cache(folder, wanted)
     if cache is None:
         with building(folder) as writer, reading(source, progress) as text:
             rows = sum(_write(writer, table) for table in _tables(text))
+            check_unchanged(source, wanted["source"])
             if rows < 10:
                 raise ValueError(f"{source} must have at least 10 rows; got {rows}")
             copies = pq.read_metadata(source).num_rows - rows if source.suffix == ".parquet" else 0
             writer.finish(wanted | {"sha256": text.checksum, "rows": rows, "copies": copies})
         cache = open_cache(folder, wanted)
     if cache is None:
-        raise RuntimeError(f"{source} was changed while it was read: run again")
+        raise RuntimeError(f"{folder} was changed while it was built: run again")
     return cache
 
 
@@ -166,7 +167,7 @@ def _fault(line: bytes) -> str | None:
     """What is wrong with a line, if anything."""
     cells = line.split(b"\t")
     if len(cells) != len(_ALL):
-        return f"must have {len(_ALL)} columns; got {len(cells)}"
+        return f"must have {len(_ALL)} columns separated by tabs; got {len(cells)}"
     if cells[0] not in (b"0", b"1"):
         return f"the label must be 0 or 1; got {cells[0].decode(errors='replace')!r}"
     for name, cell in zip(COLUMNS, cells[1:], strict=True):

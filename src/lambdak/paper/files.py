@@ -130,8 +130,8 @@ def open_parquet(source: Source) -> pq.ParquetFile:
 
 def first_fault(source: Path, block: Block, fault: Callable[[bytes], str | None]) -> ValueError:
     """The error for the first line of a block with a fault, found the slow way."""
-    for offset, line in enumerate(block.data.splitlines()):
-        wrong = fault(line)
+    for offset, line in enumerate(block.data.removesuffix(b"\n").split(b"\n")):
+        wrong = fault(line.removesuffix(b"\r"))
         if wrong is not None:
             return ValueError(f"{source}, line {block.first_line + offset}: {wrong}")
     return ValueError(f"{source}, from line {block.first_line} on: cannot be read as a table")

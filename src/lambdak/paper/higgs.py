@@ -6,8 +6,8 @@ last 500,000 test. Smaller files are split 80/10/10 in order. Means and deviatio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from lambdak._checks import FloatArray
-from lambdak.paper.cache import Cache, Writer, building, identity, open_cache
+from lambdak.paper.cache import Cache, Writer, building, check_unchanged, identity, open_cache
 from lambdak.paper.data import DenseData, ordered_splits
 from lambdak.paper.files import Block, Source, first_fault, open_parquet, reading
 
@@ -31,6 +31,8 @@ FULL_ROWS = 11_000_000
 _HELD = 500_000
 _COLUMNS = [f"f{i}" for i in range(FEATURES + 1)]
 _STEP = 1 << 18  # rows at a time
+_PLAIN = re.compile(rb"[ \t]*[^_\s]+[ \t]*")  # Python would take 1_000 and line ends for a part of numbers
+_LARGEST = float(np.finfo(np.float32).max)
 _READ = pc.ReadOptions(column_names=_COLUMNS, block_size=4 << 20)
 _PARSE = pc.ParseOptions(quote_char=False, ignore_empty_lines=False)
 _CONVERT = pc.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.float32()), null_values=[])
@@ -38,7 +40,7 @@ _CONVERT = pc.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.float32()),
 
 def higgs(source: Path, folder: Path, progress: bool = True) -> DenseData:
     """The data of a file, from the cache in ``folder``, which is built if it is not there or of another file."""
-    wanted = {"kind": "higgs", "source": identity(source)}
+    wanted: dict[str, Any] = {"kind": "higgs", "source": identity(source)}
     cache = open_cache(folder, wanted)
     if cache is None:
         with building(folder) as writer, reading(source, progress) as text:
@@ -46,9 +48,12 @@ def higgs(source: Path, folder: Path, progress: bool = True) -> DenseData:
             for rows in blocks:
                 writer.append("labels", rows[:, 0])
                 writer.append("features", rows[:, 1:])
+            check_unchanged(source, wanted["source"])
             meta = wanted | {"sha256": text.checksum}
             writer.finish(meta | _standardise_(writer, source))
         cache = open_cache(folder, wanted)
+    if cache is None:
+        raise RuntimeError(f"{folder} was changed while it was built: run again")
     return _data(cache)
 
 
@@ -60,9 +65,7 @@ def higgs_splits(rows: int) -> dict[str, tuple[int, int]]:
     return {"train": (0, first), "validation": (first, second), "test": (second, rows)}
 
 
-def _data(cache: Cache | None) -> DenseData:
-    if cache is None:
-        raise RuntimeError("the source was changed while it was read: run again")
+def _data(cache: Cache) -> DenseData:
     splits = {name: tuple(span) for name, span in cache.meta["splits"].items()}
     return DenseData(cache.arrays["labels"], splits, cache.meta["sha256"], cache.arrays["features"])
 
@@ -115,19 +118,18 @@ def _fault(line: bytes) -> str | None:
         return f"must have {FEATURES + 1} columns; got {len(cells)}"
     for place, cell in enumerate(cells):
         try:
-            number = float(cell)
+            number = float(cell if _PLAIN.fullmatch(cell) else "")
         except ValueError:
             return f"column {place + 1} must be a number; got {cell.decode(errors='replace')!r}"
-        if not isfinite(number):
+        if not abs(number) <= _LARGEST:
             return f"column {place + 1} must be finite; got {number}"
     return None if float(cells[0]) in (0.0, 1.0) else f"the label must be 0 or 1; got {cells[0].decode()}"
 
 
 def _parquet_rows(source: Source) -> Iterator[FloatArray]:
-    done = 0
-    for batch in open_parquet(source).iter_batches(_STEP):
-        if batch.num_columns != FEATURES + 1:
-            raise ValueError(f"{source.path} must have {FEATURES + 1} columns; got {batch.num_columns}")
+    file, done = open_parquet(source), 0
+    _check_schema(source.path, file.schema_arrow)
+    for batch in file.iter_batches(_STEP):
         rows = np.stack([column.to_numpy(zero_copy_only=False) for column in batch.columns], axis=1).astype(np.float32)
         for row, line in enumerate([] if _is_sound(rows) else rows):
             wrong = _fault(b",".join(str(cell).encode() for cell in line))
@@ -135,3 +137,11 @@ def _parquet_rows(source: Source) -> Iterator[FloatArray]:
                 raise ValueError(f"{source.path}, row {done + row + 1}: {wrong}")
         done += len(rows)
         yield rows
+
+
+def _check_schema(path: Path, schema: pa.Schema) -> None:
+    if len(schema) != FEATURES + 1:
+        raise ValueError(f"{path} must have {FEATURES + 1} columns; got {len(schema)}")
+    for field in schema:
+        if not (pa.types.is_floating(field.type) or pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+            raise ValueError(f"{path}, column {field.name!r} must hold numbers; got {field.type}")
