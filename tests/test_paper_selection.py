@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from lambdak.paper.selection import select
+from lambdak.paper.selection import quartiles, select
 from lambdak.paper.sweep import CellResult
 
 
@@ -110,6 +110,16 @@ def test_a_model_that_diverges_keeps_what_it_had():
 def test_a_model_that_recovers_counts_from_then_on():
     curve = select(result([[[nan, 2.0]]], [[[nan, 7.0]]]))
     assert curve.median.tolist() == [inf, 7.0]
+
+
+@pytest.mark.parametrize("shape", [(7,), (8, 3), (5, 2, 3)])
+def test_quartiles_are_numpys_along_the_first_axis_of_any_shape(shape):
+    errors = np.random.default_rng(0).random(shape)
+    np.testing.assert_allclose(quartiles(errors), np.quantile(errors, [0.25, 0.5, 0.75], axis=0))
+
+
+def test_a_quartile_between_a_number_and_infinity_is_infinite():
+    assert quartiles(np.array([0.5, 0.6, inf])).tolist() == [pytest.approx(0.55), 0.6, inf]
 
 
 def test_quartiles_of_few_lost_models_stay_numbers():

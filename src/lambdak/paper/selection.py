@@ -40,13 +40,14 @@ def select(result: CellResult) -> Curve:
     offered = np.median(np.take_along_axis(validation, best, -1), axis=0)  # (rates, checkpoints)
     winner = offered.argmin(axis=0)
     errors = np.take_along_axis(test, best, -1)[:, winner, np.arange(steps)]
-    return Curve(winner, *_quartiles(errors))
+    return Curve(winner, *quartiles(errors))
 
 
-def _quartiles(errors: Array) -> Array:
+def quartiles(errors: Array) -> Array:
     """(3, ...) along the first axis, as np.quantile has them, except that infinity may be among the errors."""
     ordered, place = np.sort(errors, axis=0), np.array([0.25, 0.5, 0.75]) * (len(errors) - 1)
     low, high = ordered[np.floor(place).astype(int)], ordered[np.ceil(place).astype(int)]
+    share = np.reshape(place % 1, (3, *[1] * (errors.ndim - 1)))
     with np.errstate(invalid="ignore"):  # inf − inf where both are lost, which is not taken
-        between = low + (high - low) * (place % 1)[:, None]
+        between = low + (high - low) * share
     return np.asarray(np.where(low == high, low, between))

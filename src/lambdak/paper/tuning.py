@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from lambdak.paper.selection import quartiles
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,5 @@ def tune(results: pa.Table) -> Iterator[Tuned]:
         of_rate = [here & (columns["rate"] == rate) for rate in rates]
         medians = [float(np.median(losses["validation"][some])) for some in of_rate]
         best = int(np.argmin(medians))
-        low, median, high = _quartiles(losses["test"][of_rate[best]])
+        low, median, high = quartiles(losses["test"][of_rate[best]]).tolist()
         yield Tuned(name, dim, samples, float(rates[best]), medians[best], low, median, high)
-
-
-def _quartiles(losses: Array) -> list[float]:
-    method = "linear" if np.isfinite(losses).all() else "nearest"  # nothing lies between a number and infinity
-    return [float(x) for x in np.quantile(losses, [0.25, 0.5, 0.75], method=method)]  # type: ignore[call-overload]
