@@ -53,6 +53,7 @@ def test_published_numbers_stand_beside_ours_or_beside_nothing(results):
     assert found.exit_code == 0
     assert "0.0045" in found.output
     assert "not run" in found.output
+    assert "Ours: univariate-quick." in found.output
 
 
 def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path):
@@ -94,9 +95,11 @@ def killed(*_):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("influence",), "holds no finished study"),
-    (("higgs", "--profile", "small"), "higgs needs its data"),
-    (("criteo", "--profile", "small"), "criteo needs its data"),
+    (("influence",), "run `lambdak reproduce higgs --profile small` to its end"),
+    (("higgs", "--profile", "small"), "higgs needs its data: name the file by --data"),
+    (("criteo", "--profile", "small"), "criteo needs its data: name the file by --data"),
+    (("compare",), "holds no studies: run"),
+    (("compare", "--profile", "full"), "holds no studies of the full profile: run"),
 ])  # fmt: skip
 def test_what_is_missing_is_said(arguments, message, tmp_path):
     refused = reproduce(*arguments, "--out", tmp_path)

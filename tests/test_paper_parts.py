@@ -76,6 +76,49 @@ def test_a_failure_leaves_the_other_parts_and_no_results(tmp_path):
     assert not (tmp_path / "results.parquet").exists()
 
 
+def begin(results, name, finished):
+    (results / name).mkdir()
+    for file in ["study.json", *["results.parquet"] * finished]:
+        (results / name / file).write_text("{}")
+
+
+def test_the_largest_finished_study_is_taken_or_else_the_largest_that_was_begun(tmp_path):
+    assert parts.study_folder(tmp_path, "numbers", None).name == "numbers-full"
+    begin(tmp_path, "numbers-quick", finished=False)
+    assert parts.study_folder(tmp_path, "numbers", None).name == "numbers-quick"
+    begin(tmp_path, "numbers-small", finished=True)
+    begin(tmp_path, "numbers-full", finished=False)
+    assert parts.study_folder(tmp_path, "numbers", None).name == "numbers-small"
+    assert parts.study_folder(tmp_path, "numbers", "full").name == "numbers-full"
+
+
+def test_the_studies_of_a_folder_are_found_each_once(tmp_path):
+    begin(tmp_path, "two-words-quick", finished=True)
+    begin(tmp_path, "two-words-full", finished=False)
+    begin(tmp_path, "one-small", finished=False)
+    assert [folder.name for folder in parts.find_studies(tmp_path)] == ["one-small", "two-words-quick"]
+    assert [folder.name for folder in parts.find_studies(tmp_path, "full")] == ["two-words-full"]
+    assert parts.find_studies(tmp_path / "nowhere") == []
+
+
+def test_a_damaged_study_file_is_named(tmp_path):
+    (tmp_path / "study.json").write_text('{"study": ')
+    for read_it in (parts.read_claim, partial(parts.claim_folder, claim=CLAIM)):
+        with pytest.raises(ValueError, match=r"study\.json is damaged"):
+            read_it(tmp_path)
+
+
+def test_what_killed_writes_left_is_removed_but_not_what_is_being_written(tmp_path):
+    (tmp_path / "parts").mkdir()
+    names = [".0123456789abcdef.part", "parts/.0123456789abcdef.part", "parts/.fedcba9876543210.part"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+    for name in names[:2]:
+        os.utime(tmp_path / name, (0, 0))
+    list(parts.run_pieces(tmp_path, CLAIM, pieces()))
+    assert [name for name in names if (tmp_path / name).exists()] == names[2:]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_worker_that_was_killed_is_told_and_the_study_goes_on(tmp_path):
     with pytest.raises(ChildProcessError, match="a worker was killed"):

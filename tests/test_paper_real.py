@@ -1,5 +1,7 @@
 """The studies of HIGGS and Criteo, end to end on generated files."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,14 +54,23 @@ def test_models_learn_something(studies, name):
 
 
 def test_the_bound_holds_on_the_test_rows_of_a_study(studies):
-    assert list(run_influence("quick", studies, progress=False)) == [(1, 1)]
+    assert list(run_influence("quick", studies, progress=False)) == [(0, 1), (1, 1)]
     table = pq.read_table(studies / "higgs-quick" / "influence.parquet")
     assert sum(table["count"].to_pylist()) == 28 * 200
     assert 0 < max(table["largest"].to_pylist()) <= 1 + 1e-9
 
 
+def test_the_file_of_influence_tells_how_it_was_made(studies):
+    list(run_influence("quick", studies, progress=False))
+    about = json.loads(pq.read_schema(studies / "higgs-quick" / "influence.parquet").metadata[b"lambdak"])
+    claim = json.loads((studies / "higgs-quick" / "study.json").read_text())
+    assert about.items() >= claim.items()
+    assert about["influence"].keys() == {"noise", "bins", "seed", "rates", "version"}
+    assert about["influence"]["version"] == claim["version"]
+
+
 def test_influence_without_a_study_says_what_to_run(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no finished study: run `lambdak reproduce`"):
+    with pytest.raises(FileNotFoundError, match="run `lambdak reproduce higgs --profile quick` to its end"):
         list(run_influence("quick", tmp_path))
 
 
@@ -90,7 +101,7 @@ def test_a_folder_of_other_data_is_refused(studies, tmp_path):
 
 
 def test_the_larger_profiles_ask_for_the_data(tmp_path):
-    with pytest.raises(ValueError, match=r"higgs needs its data: name the file, HIGGS\.csv"):
+    with pytest.raises(ValueError, match=r"higgs needs its data: name the file by --data, HIGGS\.csv"):
         list(run_real("higgs", "small", tmp_path))
 
 

@@ -219,6 +219,11 @@ def test_a_folder_without_a_study_says_what_to_do(tmp_path):
         list(results.read_cells(Path(tmp_path)))
 
 
+def test_an_unknown_study_is_refused_with_the_names_of_all(tmp_path):
+    with pytest.raises(ValueError, match=r"name must be one of \('univariate', .*'definite'.*; got 'trivariate'"):
+        list(results.run_study("trivariate", "quick", tmp_path))
+
+
 def test_an_unknown_profile_is_refused(tmp_path):
     with pytest.raises(ValueError, match="profile must be one of"):
         list(results.run_study("univariate", "huge", tmp_path))

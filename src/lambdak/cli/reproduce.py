@@ -169,8 +169,22 @@ def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Pro
 @app.command()
 def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
     """Print published numbers against ours, cell by cell."""
-    module = _module("compare")
+    found, module = _some_studies(out, profile), _module("compare")
     typer.echo(module.print_comparison(module.compare(out, profile and profile.value)))
+    typer.echo(f"Ours: {', '.join(found)}.")
+
+
+def _some_studies(out: Path, profile: Profile | None) -> list[str]:
+    found = _studies(out, profile)
+    if not found:
+        which = f" of the {profile} profile" if profile else ""
+        raise InputError(f"{out} holds no studies{which}: run `lambdak reproduce`, or name their folder by --out")
+    return found
+
+
+def _studies(out: Path, profile: Profile | None) -> list[str]:
+    """The names of the folders that are read."""
+    return [folder.name for folder in _module("parts").find_studies(out, profile and profile.value)]
 
 
 @app.command()
@@ -188,4 +202,4 @@ def figures(
     written = module.write_figures(module.Results(out, profile and profile.value, released), to, only)
     for name, reason in written.missing.items():
         note(f"{name} is not drawn: {reason}")
-    typer.echo(f"{len(written.paths)} files in {to}/")
+    typer.echo(f"{len(written.paths)} files in {to}/; studies: {', '.join(_studies(out, profile)) or 'none'}")

@@ -121,7 +121,10 @@ def study(name: str, profile: str) -> Grid:
     """The grid of a study: quick takes seconds, small minutes, full is the paper's, or as large as its own."""
     if profile not in PROFILES:
         raise ValueError(f"profile must be one of {PROFILES}; got {profile!r}")
-    grid = (STUDIES | BEYOND)[name]
+    known = STUDIES | BEYOND
+    if name not in known:
+        raise ValueError(f"name must be one of {tuple(known)}; got {name!r}")
+    grid = known[name]
     if profile == "quick":
         return replace(grid, **_QUICK, complexities=grid.complexities[:1])  # type: ignore[arg-type]
     return replace(grid, **_SMALL) if profile == "small" else grid  # type: ignore[arg-type]

@@ -6,8 +6,10 @@ is counted. It cannot exceed one, but for rounding: everything is computed in fl
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ Array = NDArray[np.float64]
 
 NOISE = 0.5  # standard deviations; features are standardised
 BINS = 50
+SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +65,22 @@ def run_influence(
     curves = [curve for curve in tune(read_results(folder)) if curve.model == "spectral"]
     data = _data_of_study(folder, out / "cache", find_source("higgs", profile, out, source), progress)
     rates = {curve.dim: curve.rate for curve in curves if curve.samples == protocol.samples[-1]}
-    tables = []
+    tables: list[pa.Table] = []
+    yield 0, len(protocol.dims)
     for dim in protocol.dims:
-        model = DenseSpectral(data.features.shape[1], dim, rates[dim], 0)
-        for _ in train(model, data, replace(protocol, samples=protocol.samples[-1:]), 0):
+        model = DenseSpectral(data.features.shape[1], dim, rates[dim], SEED)
+        for _ in train(model, data, replace(protocol, samples=protocol.samples[-1:]), SEED):
             pencil = Pencil(model.coef.astype(np.float64), model.index)
-        tables.append(tightness(pencil, data.part("test"), random_state=0).table(dim))
+        tables.append(tightness(pencil, data.part("test"), random_state=SEED).table(dim))
         yield len(tables), len(protocol.dims)
-    write_table(pa.concat_tables(tables), folder / "influence.parquet")
+    table = pa.concat_tables(tables).replace_schema_metadata({"lambdak": _about(folder, rates)})
+    write_table(table, folder / "influence.parquet")
+
+
+def _about(folder: Path, rates: dict[int, float]) -> str:
+    """What the study is, and how it was measured by which version."""
+    ours = {"noise": NOISE, "bins": BINS, "seed": SEED, "rates": rates, "version": version("lambdak")}
+    return json.dumps(read_claim(folder) | {"influence": ours}, indent=2)
 
 
 def _data_of_study(folder: Path, cache: Path, source: Path, progress: bool) -> DenseData:

@@ -7,9 +7,10 @@ all parts are there, ``results.parquet`` with all their rows and the configurati
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from lambdak.paper.grid import PROFILES
 from lambdak.runtime import threads as use_threads
 
 _CLAIM, _RESULTS = "study.json", "results.parquet"
+_LONGEST_WRITE = 600.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,19 @@ def _make_part(piece: Piece, folder: Path, threads: int | None) -> None:
 
 
 def study_folder(results: Path, name: str, profile: str | None) -> Path:
-    """Where a study of this profile is, among all; with None, of the largest profile that is there."""
-    if profile is None:
-        found = [each for each in PROFILES if (results / f"{name}-{each}" / _CLAIM).exists()]
-        profile = found[-1] if found else PROFILES[-1]
-    return results / f"{name}-{profile}"
+    """Where a study of this profile is, among all; with None, of the largest that is finished, or else begun."""
+    if profile is not None:
+        return results / f"{name}-{profile}"
+    largest = [results / f"{name}-{each}" for each in reversed(PROFILES)]
+    there = [folder for file in (_RESULTS, _CLAIM) for folder in largest if (folder / file).exists()]
+    return (there or largest)[0]
+
+
+def find_studies(results: Path, profile: str | None = None) -> list[Path]:
+    """The folders of all studies that are there, of one profile each, as :func:`study_folder` chooses it."""
+    names = {path.parent.name.rpartition("-")[0] for path in results.glob(f"*-*/{_CLAIM}")}
+    folders = (study_folder(results, name, profile) for name in sorted(names))
+    return [folder for folder in folders if (folder / _CLAIM).exists()]
 
 
 def read_claim(folder: Path) -> dict[str, Any]:
@@ -108,14 +118,23 @@ def read_claim(folder: Path) -> dict[str, Any]:
     path = folder / _CLAIM
     if not path.exists():
         raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
-    return dict(json.loads(path.read_text()))
+    return _parse_claim(path)
+
+
+def _parse_claim(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}): remove the folder to run the study anew") from error
 
 
 def read_results(folder: Path) -> pa.Table:
-    """All rows of a finished study."""
+    """All rows of a finished study of real data."""
     path = folder / _RESULTS
     if not path.exists():
-        raise FileNotFoundError(f"{folder} holds no finished study: run `lambdak reproduce` to its end")
+        name, _, profile = folder.name.rpartition("-")
+        command = f"lambdak reproduce {name} --profile {profile}"
+        raise FileNotFoundError(f"{folder} holds no finished study: run `{command}` to its end")
     return pq.read_table(path)
 
 
@@ -123,12 +142,21 @@ def claim_folder(folder: Path, claim: Mapping[str, Any]) -> None:
     """Write what the folder holds, with the library's version, or refuse to mix it with something else."""
     text = json.dumps({**claim, "version": version("lambdak")}, indent=2)
     path = folder / _CLAIM
-    if path.exists() and json.loads(path.read_text()) != json.loads(text):
+    if path.exists() and _parse_claim(path) != json.loads(text):
         raise ValueError(
             f"{folder} holds another study, other data or another version's: choose another folder, or remove it"
         )
     (folder / "parts").mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(folder)
     write_text(path, text)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what writes that were killed have left, but not what another process may still write."""
+    for path in [*folder.glob(".*.part"), *folder.glob("parts/.*.part")]:
+        with suppress(FileNotFoundError):  # another process was faster
+            if time.time() - path.stat().st_mtime > _LONGEST_WRITE:
+                path.unlink()
 
 
 def part_path(folder: Path, name: str) -> Path:

@@ -109,7 +109,7 @@ def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path
     if source is not None:
         return source
     if profile != "quick":
-        raise ValueError(f"{name} needs its data: name the file, {_FILES[name]} or a Parquet sample of it")
+        raise ValueError(f"{name} needs its data: name the file by --data, {_FILES[name]} or a Parquet sample of it")
     return write_miniature(name, out / "cache")
 
 

@@ -23,7 +23,7 @@ def run_study(
     Parameters
     ----------
     name, profile
-        "univariate" or "bivariate"; "quick", "small" or "full".
+        One of ``grid.STUDIES`` or ``grid.BEYOND``; "quick", "small" or "full".
     out
         Folder for all studies.
     workers, dask
