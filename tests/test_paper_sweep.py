@@ -97,9 +97,3 @@ def test_training_learns_and_noise_stays_out_of_the_test_error():
     best = noisy.validation[..., -1].min(axis=2)
     assert (best > 0.085).all()  # noise of 0.1 bounds the validation error from below
     assert np.median(noisy.test[..., -1].min(axis=2)) < 0.1
-
-
-def test_the_caller_is_told_of_every_step():
-    told = []
-    run_cell(TINY_GRID, Cell(2, "general", 5, 0.0, 3), told.append)
-    assert sum(told) == TINY_GRID.checkpoints[-1]

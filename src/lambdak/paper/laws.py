@@ -93,7 +93,7 @@ class Law:
 
 
 def exponent(value: float) -> str:
-    """Two digits, or that it is at its bound.
+    """Two digits, or that it is at the largest α that is tried; bounds of β and γ are not marked.
 
     >>> exponent(1.234), exponent(8.0)
     ('1.23', '≥ 8')

@@ -5,7 +5,6 @@ Models that differ in their rate alone see the same points.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +26,8 @@ class CellResult:
     test: FloatArray
 
 
-def run_cell(grid: Grid, cell: Cell, tick: Callable[[int], None] = lambda steps: None) -> CellResult:
-    """Train and measure every model of a cell; ``tick`` is told of steps that were taken."""
+def run_cell(grid: Grid, cell: Cell) -> CellResult:
+    """Train and measure every model of a cell."""
     place = (cell.inputs, list(FITS).index(cell.fit), cell.complexity, round(1000 * cell.noise), cell.dim)
     rng = np.random.default_rng(place)
     targets = make_targets(FITS[cell.fit].target, cell.inputs, cell.complexity, range(grid.targets))
@@ -45,7 +44,6 @@ def run_cell(grid: Grid, cell: Cell, tick: Callable[[int], None] = lambda steps:
             for step in range(count):
                 stack.step(x[step], y[step])
             done += count
-            tick(count)
         validation.append(stack.errors(held[0][0], held[1][0]))
         test.append(stack.errors(*exact))
     shape = (grid.targets, grid.seeds, len(grid.rates))
