@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
 
 import pytest
@@ -56,6 +57,19 @@ def test_published_numbers_stand_beside_ours_or_beside_nothing(results):
     assert "Ours: univariate-quick." in found.output
 
 
+def test_tables_of_what_is_there_are_written(results, tmp_path):
+    begun = tmp_path / "results" / "bivariate-full"
+    shutil.copytree(results, tmp_path / "results")
+    begun.mkdir()
+    (begun / "study.json").write_text("{}")
+    done = reproduce("summary", "-o", tmp_path / "results", "--to", tmp_path / "tables")
+    assert done.exit_code == 0, done.output
+    assert "2 files" in done.output
+    assert "bivariate-full has no table: it is not finished" in done.output
+    written = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert written == {"univariate-quick.csv", "univariate-quick.md"}
+
+
 def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path):
     names = ("--only", "squareplus", "--only", "bivariate-general")
     drawn = reproduce("figures", "-p", "quick", "-o", results, "--to", tmp_path / "pictures", *names)
@@ -80,7 +94,7 @@ def test_missing_pytorch_is_noticed_before_anything_is_run(tmp_path, monkeypatch
     refused = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
     assert refused.exit_code == 1
     assert "pip install 'lambdak[torch]'" in refused.output
-    assert not list(tmp_path.iterdir())
+    assert not (tmp_path / "higgs-quick").exists()
 
 
 def test_a_killed_worker_is_one_message(tmp_path, monkeypatch):
@@ -99,6 +113,7 @@ def killed(*_):
     (("higgs", "--profile", "small"), "higgs needs its data: name the file by --data"),
     (("criteo", "--profile", "small"), "criteo needs its data: name the file by --data"),
     (("compare",), "holds no studies: run"),
+    (("summary",), "holds no studies: run"),
     (("compare", "--profile", "full"), "holds no studies of the full profile: run"),
 ])  # fmt: skip
 def test_what_is_missing_is_said(arguments, message, tmp_path):

@@ -22,6 +22,7 @@ EXAMPLES = (
     "lambdak reproduce univariate --profile full --workers 2",
     "lambdak reproduce higgs --data HIGGS.csv.gz --profile full",
     "lambdak reproduce compare",
+    "lambdak reproduce summary --to tables",
     "lambdak reproduce figures --to pictures",
 )
 app = typer.Typer(
@@ -185,6 +186,20 @@ def _some_studies(out: Path, profile: Profile | None) -> list[str]:
 def _studies(out: Path, profile: Profile | None) -> list[str]:
     """The names of the folders that are read."""
     return [folder.name for folder in _module("parts").find_studies(out, profile and profile.value)]
+
+
+@app.command()
+def summary(
+    profile: AnySize = None,
+    out: Folder = _RESULTS,
+    to: Annotated[Path, typer.Option("--to", help="Folder for the tables.")] = Path("paper-tables"),
+) -> None:
+    """Write tables of all finished studies, as CSV and Markdown, and the scaling laws of those of `scaling`."""
+    found, module = _some_studies(out, profile), _module("tables")
+    written = module.write_tables(out, to, profile and profile.value)
+    for folder in written.unfinished:
+        note(f"{folder} has no table: it is not finished")
+    typer.echo(f"{len(written.paths)} files in {to}/; studies: {', '.join(found)}")
 
 
 @app.command()
