@@ -56,9 +56,9 @@ def run_real(
         Whether to show a progress bar while the file is read.
     """
     protocol, out = real_protocol(name, profile), out.absolute()
+    place = name, find_source(name, profile, out, source).absolute(), out / "cache"
     if not all(run.is_spectral for run in protocol.runs()):
         import_torch()  # rather than to find it missing after all runs of our own
-    place = name, find_source(name, profile, out, source).absolute(), out / "cache"
     data = next(iter(load(*place, progress).values()))  # all kinds are of the same rows
     known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
     claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
