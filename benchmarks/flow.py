@@ -1,6 +1,6 @@
 """Normalising flows of spectral transforms beside zuko's neural spline flow, all re-run in this script.
 
-usage: python benchmarks/flow.py [--data DIR] [--only moons pinwheel california] [--seeds 3] [--steps 1500]
+usage: python benchmarks/flow.py [--data DIR] [--only moons pinwheel california] [--seeds 5] [--steps 1500]
                                  [--dim 5] [--structure dense] [--passes N] [--threads 1]
                                  [--pictures DIR]
 
@@ -73,13 +73,13 @@ def count(flow: nn.Module) -> int:
     return sum(parameter.numel() for parameter in flow.parameters())
 
 
-def spline(features: int, passes: int | None) -> nn.Module:
-    return zuko.flows.NSF(features, transforms=TRANSFORMS, passes=passes)
+def spline(features: int, options: argparse.Namespace) -> nn.Module:
+    return zuko.flows.NSF(features, transforms=TRANSFORMS, passes=options.passes)
 
 
 def spectral(features: int, options: argparse.Namespace) -> nn.Module:
     """Our flow with at most as many parameters as the spline flow."""
-    most, hidden = count(spline(features, options.passes)), 64
+    most, hidden = count(spline(features, options)), 64
     settings = {"dim": options.dim, "structure": options.structure, "passes": options.passes}
 
     def build(hidden: int) -> nn.Module:
@@ -220,10 +220,11 @@ def study(name: str, options: argparse.Namespace) -> tuple[Results, Results, lis
     for seed in range(options.seeds):
         train_rows, test_rows = load(name, options.data, seed)
         features = train_rows.shape[1]
-        torch.manual_seed(seed)
-        flows = spectral(features, options), spline(features, options.passes)
-        for flow, results in zip(flows, (ours, theirs), strict=True):
-            results.add(flow, train_rows, test_rows, options.steps, seed)
+        flows = []
+        for build, results in ((spectral, ours), (spline, theirs)):
+            torch.manual_seed(seed)
+            flows.append(build(features, options))
+            results.add(flows[-1], train_rows, test_rows, options.steps, seed)
         print(f"{name}, seed {seed}: ours {ours.likelihood[-1]:.3f}, spline {theirs.likelihood[-1]:.3f}", flush=True)
         if options.pictures and seed == 0:
             draw(options.pictures, name, test_rows, *flows)
@@ -252,7 +253,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", nargs="+", default=["moons", "pinwheel", "california"])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--dim", type=int, default=5)
     parser.add_argument("--structure", choices=STRUCTURES, default="dense")
