@@ -223,7 +223,7 @@ def draw(tables: dict[str, dict[Net, list[Run]]], path: Path) -> None:
             axis.plot([depth + shift for depth in found], means, "o-", color=f"C{place}", label=kind)
         axis.set(xlabel="nonlinear layers", title=name, xticks=(1, 2, 3))
         axis.set_ylabel("test log-loss" if name == "higgs" else "test RMSE, $")
-    axes[0][-1].legend(frameon=False, fontsize="small")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=110)
 
 
