@@ -1,6 +1,6 @@
 """What wins an auction, and what to bid: a network reads the auction, a spectral neuron draws its win curve.
 
-usage: python examples/auction.py [--data DIR] [--value 100] [--members 4] [--seed 0] [--pictures DIR]
+usage: python examples/auction.py [--data DIR] [--value 100] [--members 8] [--seed 0] [--pictures DIR]
 
 The network sees the categories of an auction (site, slot, hour, …) and predicts A and B of P(win | bid) =
 sigmoid(λ_k(A + bid·B)) with B positive semidefinite: a curve that never falls, for every auction. Several networks,
@@ -60,13 +60,13 @@ class Auctions:
 
 
 class Vocabulary:
-    """Ids of the categories that ``at_least`` training rows have; 0 is any other, known or not."""
+    """Ids of the categories that ``at_least`` training rows have, and how many have them; 0 is any other."""
 
-    def __init__(self, table: pd.DataFrame, at_least: int = 10) -> None:
-        counts = {name: table[name].value_counts() for name in COLUMNS}
-        known = {name: sorted(count.index[count >= at_least]) for name, count in counts.items()}
-        self.ids = {name: {level: i + 1 for i, level in enumerate(levels)} for name, levels in known.items()}
-        self.sizes = [1 + len(ids) for ids in self.ids.values()]
+    def __init__(self, table: pd.DataFrame, at_least: int = 2) -> None:
+        known = {name: table[name].value_counts() for name in COLUMNS}
+        known = {name: count[count >= at_least] for name, count in known.items()}
+        self.ids = {name: {level: i + 1 for i, level in enumerate(count.index)} for name, count in known.items()}
+        self.counts = [[0, *count] for count in known.values()]
 
     def __call__(self, table: pd.DataFrame) -> Auctions:
         """The table as tensors."""
@@ -94,34 +94,44 @@ class Settings:
 
     dim: int = 5
     embedding: int = 8
+    doubt: float = 300.0  # a category that n rows have counts n / (n + doubt)
+    forget: float = 0.2  # chance that a category is hidden in training
     hidden: int = 256
     dropout: float = 0.5
-    forget: float = 0.2  # chance that a category is hidden in training, so that unknown ones have a meaning
-    rate: float = 1e-3
+    rate: float = 3e-3
     batch: int = 128
     patience: int = 10  # epochs
     epochs: int = 100
 
 
 class AuctionEncoder(nn.Module):
-    """Categories to features: one embedding per column, then a network of one layer."""
+    """Categories to features: one embedding per column, then a network of one layer.
+
+    A category's embedding is that of its column plus something of its own, which starts from zero and is held back
+    if the category is rare: most are, and a network would learn them by heart. Unknown ones have nothing of their own.
+    """
 
     first: Tensor
+    trust: Tensor
 
-    def __init__(self, sizes: Sequence[int], settings: Settings) -> None:
+    def __init__(self, counts: Sequence[Sequence[int]], settings: Settings) -> None:
         super().__init__()
         self.forget = settings.forget
-        self.register_buffer("first", torch.tensor([0, *np.cumsum(sizes)[:-1].tolist()]))
-        self.embedding = nn.Embedding(sum(sizes), settings.embedding)
-        nn.init.normal_(self.embedding.weight, std=0.1)
-        inputs = settings.embedding * len(sizes)
+        every = torch.tensor([count for column in counts for count in column])
+        self.register_buffer("first", torch.tensor([0, *map(len, counts[:-1])]).cumsum(0))
+        self.register_buffer("trust", (every / (every + settings.doubt))[:, None])
+        self.column = nn.Parameter(0.1 * torch.randn(len(counts), settings.embedding))
+        self.own = nn.Embedding(len(every), settings.embedding)
+        nn.init.zeros_(self.own.weight)
+        inputs = settings.embedding * len(counts)
         self.layers = nn.Sequential(nn.Linear(inputs, settings.hidden), nn.ReLU(), nn.Dropout(settings.dropout))
 
     def forward(self, context: Tensor) -> Tensor:
         """Features (rows, hidden)."""
         if self.training:
             context = torch.where(torch.rand(context.shape) < self.forget, 0, context)
-        return self.layers(self.embedding(context + self.first).flatten(1))
+        ids = context + self.first
+        return self.layers((self.column + self.own(ids) * self.trust[ids]).flatten(1))
 
 
 class WinCurve(nn.Module):
@@ -148,10 +158,10 @@ class WinCurve(nn.Module):
         return curves
 
 
-def train(fit: Auctions, held: Auctions, sizes: Sequence[int], settings: Settings, seed: int) -> WinCurve:
+def train(fit: Auctions, held: Auctions, counts: Sequence[Sequence[int]], settings: Settings, seed: int) -> WinCurve:
     """One network, in the state in which the held-out rows liked it best."""
     torch.manual_seed(seed)
-    encoder = AuctionEncoder(sizes, settings)
+    encoder = AuctionEncoder(counts, settings)
     neuron = HyperSpectralNeuron(encoder, 1, settings.dim, monotonic_cst=1, encoder_features=settings.hidden, bound=2.0)
     model = WinCurve([neuron], fit.bid.mean().item(), fit.bid.std().item())
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate)
@@ -288,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--value", type=float, default=100.0, help="what winning is worth")
-    parser.add_argument("--members", type=int, default=4, help="networks to average")
+    parser.add_argument("--members", type=int, default=8, help="networks to average")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pictures", type=Path, help="folder for the picture")
     options = parser.parse_args(arguments)
@@ -298,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = [vocabulary(table) for table in (fit, held, tables["test"])]
     models = []
     for member in range(options.members):
-        models.append(train(*sets[:2], vocabulary.sizes, Settings(), seed=1000 * options.seed + member))
+        models.append(train(*sets[:2], vocabulary.counts, Settings(), seed=1000 * options.seed + member))
         print(f"network {member}: log-loss {score(models[-1], sets[1]):.4f} on held-out rows", flush=True)
     model, test = ensemble(models), sets[2]
     print(f"mean of {len(models)}: {score(model, sets[1]):.4f} on held-out rows, {score(model, test):.4f} on test rows")

@@ -234,7 +234,7 @@ def test_regret_bounds_every_bid_and_shrinks_with_the_cells():
 
 def test_the_example_learns_from_auctions(tmp_path, capsys):
     rng = np.random.default_rng(0)
-    for part, rows in (("train", 400), ("test", 200)):
+    for part, rows in (("train", 1500), ("test", 500)):
         table = pd.DataFrame({name: rng.choice(["a", "b", "c"], rows) for name in auction.COLUMNS})
         table["market_price"] = np.where(table["slotid"] == "a", 20, 70) + rng.integers(-10, 10, rows)
         table["bid"] = rng.integers(1, 90, rows)
