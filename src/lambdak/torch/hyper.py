@@ -83,7 +83,8 @@ class HyperSpectralNeuron(nn.Module):
     monotonic_cst
         −1, 0 or +1 per input, or one for all: in every context f does not rise, is free, does not fall.
     structure, constraint
-        As of :class:`lambdak.torch.SpectralNeuron`; but for several monotone inputs None is "factor".
+        As of :class:`lambdak.torch.SpectralNeuron`, but None is "diagonal" for a single monotone input, which costs
+        the network fewer outputs.
     encoder_features
         Number of features of the encoder; None finds out in the first call.
     bound
