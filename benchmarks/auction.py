@@ -6,7 +6,7 @@ A seed holds a fifth of the training rows out. They decide when to stop and, per
 (monotone in the bid) chooses leaves, rate and whether rare categories are one; logistic regression its penalty,
 whether rare categories are one, and the logarithm of the bid as a second input. The networks have the settings of
 examples/auction.py. No model sees the held-out rows otherwise, or the market price. The test rows, which are later
-auctions, are scored once. As the networks are averaged, so is LightGBM in a row of its own: on random parts of the
+auctions, choose nothing. As the networks are averaged, so is LightGBM in a row of its own: on random parts of the
 rows and columns, with the settings that won.
 
 Then pairs of bids for auctions of the test rows: how often does a higher bid have a lower score? Counted in float32,
