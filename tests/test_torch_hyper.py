@@ -245,3 +245,7 @@ def test_the_example_learns_from_auctions(tmp_path, capsys):
     assert float(told.split(" on test rows")[0].split()[-1]) < 0.4  # the logarithm of two is 0.69
     assert "proven: no bid earns more" in told
     assert (tmp_path / "pictures" / "auction.png").stat().st_size > 0
+
+
+def test_one_sign_for_all_inputs_may_be_a_number_of_numpy():
+    assert HyperSpectralNeuron(nn.Identity(), 2, 3, monotonic_cst=np.int64(1)).monotonic_cst == (1, 1)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, Rows
-from lambdak.torch.modules import SpectralNeuron
+from lambdak.torch.modules import SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
 
 _SMALL = 0.1  # of the usual weights of a linear map: the first predictions stay near the start, gaps stay open
@@ -123,8 +123,8 @@ class HyperSpectralNeuron(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        signs = [monotonic_cst] * in_features if isinstance(monotonic_cst, int) else monotonic_cst
-        bent = sum(sign != 0 for sign in signs or [])
+        signs = monotone_signs(monotonic_cst, in_features)
+        bent = sum(sign != 0 for sign in signs)
         self.constraint = (constraint or ("diagonal" if bent == 1 else "factor")) if bent else None
         self._settings = in_features, dim, eig_idx, signs, structure, self.constraint
         self.bound = bound

@@ -21,6 +21,17 @@ from lambdak.torch.constraints import Cap, Definite, Rows
 from lambdak.torch.packing import check_structure, sym, unsym, width
 
 
+def monotone_signs(monotonic_cst: int | Sequence[int] | None, in_features: int) -> tuple[int, ...]:
+    """−1, 0 or +1 per input, from one for all of them, one each, or None.
+
+    >>> monotone_signs(1, 3)
+    (1, 1, 1)
+    """
+    one = isinstance(monotonic_cst, (int, np.integer))
+    given = [int(monotonic_cst)] * in_features if one else monotonic_cst  # type: ignore[arg-type]
+    return tuple(check_monotonic_cst(given, in_features).tolist())  # type: ignore[arg-type]
+
+
 class _Spectral(nn.Module):
     """What a neuron and a layer share: ``outputs`` is (), or (out_features,)."""
 
@@ -45,8 +56,7 @@ class _Spectral(nn.Module):
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
         self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         self.structure, self._tridiagonal = structure, check_structure(structure)
-        signs = [int(monotonic_cst)] * in_features if isinstance(monotonic_cst, (int, np.integer)) else monotonic_cst
-        self.monotonic_cst = tuple(check_monotonic_cst(signs, in_features).tolist())
+        self.monotonic_cst = monotone_signs(monotonic_cst, in_features)
         self.bound = check_positive(bound, "bound")
         shape = (*outputs, width(dim, self._tridiagonal))
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
