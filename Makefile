@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/_native/*)
+NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/eigen/native/*)
 PACKAGES := $(sort $(dir $(wildcard src/lambdak/*.py src/lambdak/*/*.py)))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
@@ -39,7 +39,7 @@ sanitize: $(VENV)/.stamp-kernel ## the kernel's tests under AddressSanitizer and
 	$(say) "running the kernel's tests under the sanitizers"
 	PYTHONPATH=build/sanitized:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
 	    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/test_eigen.py tests/test_derivatives.py tests/test_steps.py
+	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/eigen
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build site lambdak-demo

@@ -27,11 +27,12 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 import pandas as pd
-import torch
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))  # before this folder: the names are the same

@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.ensemble import HistGradientBoostingRegressor
-from torch import nn
 
 import lambdak
+import torch
 from estimators import DATA, Predict
 from lambdak import SpectralRegressor
 from quantiles import with_error
+from torch import nn
 
 Fit = Callable[[np.ndarray, np.ndarray, int], Predict]
 ROWS, NOISE = 2000, 0.1

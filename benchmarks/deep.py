@@ -25,15 +25,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.metrics import r2_score, roc_auc_score
-from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 import lambdak
+import torch
 from estimators import DATA, load
-from lambdak.packing import packed_size
+from lambdak.eigen.packing import packed_size
 from lambdak.torch import SpectralLayer, SpectralNeuron
+from torch import Tensor, nn
 
 RATES, DECAYS = (1e-3, 3e-3, 1e-2), (0.0, 0.5)
 BATCH = 256

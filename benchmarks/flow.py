@@ -22,14 +22,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 import zuko
 from sklearn.datasets import make_moons
-from torch import Tensor, nn
 
 import lambdak
+import torch
 from lambdak.torch.flow import SpectralTransform, spectral_autoregressive
 from lambdak.torch.packing import STRUCTURES, width
+from torch import Tensor, nn
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 POINTS = 20_000

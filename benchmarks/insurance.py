@@ -19,7 +19,7 @@ import sklearn.datasets
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from lambdak.plots import png
+from lambdak.explain.plots import png
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "guide" / "insurance.md"

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import torch
 
 import lambdak
+import torch
 from lambdak import eigenpair, eigenvalue, eigenvalue_vjp, sym, tridiagonal_eigenpair, tridiagonal_eigenvalue
 
 DIMS = (5, 9, 15, 31, 63)

@@ -27,8 +27,10 @@ import numpy as np
 
 import lambdak
 from estimators import DATA, Problem, load, score, spectral
-from lambdak import coordinates, recipes, train
-from lambdak.recipes import LADDER, RECIPES, Recipe
+from lambdak.training import coordinates
+from lambdak.training import effort as recipes
+from lambdak.training import trainer as train
+from lambdak.training.effort import LADDER, RECIPES, Recipe
 
 SEED = 12345  # of the partition into folds; estimators.py uses 0, 1, ...
 EFFORT = "balanced"

@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import torch
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor, nn
 
 import lambdak
+import torch
 from lambdak.torch import SpectralLayer, SpectralNeuron
+from torch import Tensor, nn
 
 FEATURES = 28
 DIMS, BATCHES = (5, 9, 15, 31), (32, 256, 4096)

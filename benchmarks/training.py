@@ -20,19 +20,19 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
-import torch
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import lambdak
-from lambdak.paper.baselines import dense_reference, sparse_reference
-from lambdak.paper.data import DenseData, SparseBatch
-from lambdak.paper.dense import DenseSpectral
-from lambdak.paper.grid import Cell, Grid
-from lambdak.paper.sparse import SparseSpectral
-from lambdak.paper.stacks import Stack
-from lambdak.paper.stream import Stream
+import torch
+from lambdak.paper.data.rows import DenseData, SparseBatch
+from lambdak.paper.data.stream import Stream
+from lambdak.paper.real.baselines import dense_reference, sparse_reference
+from lambdak.paper.real.dense import DenseSpectral
+from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.synthetic.grid import Cell, Grid
+from lambdak.paper.synthetic.stacks import Stack
 
 BATCH = 4096
 N_IDS = 1_000_000

@@ -24,11 +24,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 
+import torch
 from lambdak.torch import HyperSpectralNeuron
+from torch import Tensor, nn
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 COLUMNS = [
@@ -262,7 +262,7 @@ def regret(model: WinCurve, context: Tensor, value: Tensor, earned: Tensor, cell
 
 def draw(model: WinCurve, context: Tensor, value: Tensor, path: Path) -> None:
     """Win curves of a few auctions, and what bids are expected to earn on them."""
-    from lambdak import plots
+    from lambdak.explain import plots
 
     best, earned = (part.numpy() for part in best_bid(model, context, value))
     bids = _bids(value, 400)

@@ -30,19 +30,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import torch
 import torch.distributed as dist
-from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 from torch.nn.parallel import DistributedDataParallel
 
 import lambdak
+import torch
 from lambdak.atomic import write_bytes
-from lambdak.paper.data import DenseBatch, DenseData
-from lambdak.paper.higgs import FEATURES, higgs
-from lambdak.paper.miniature import write_miniature
-from lambdak.paper.stream import Stream
+from lambdak.paper.data.higgs import FEATURES, higgs
+from lambdak.paper.data.miniature import write_miniature
+from lambdak.paper.data.rows import DenseBatch, DenseData
+from lambdak.paper.data.stream import Stream
 from lambdak.torch import SpectralLayer, SpectralNeuron
+from torch import Tensor, nn
 
 READING = timedelta(hours=2)  # the others wait so long while the cache is built
 LEARNT = ("batch", "seed", "dim", "hidden", "rate", "dtype")  # what a checkpoint cannot go on without

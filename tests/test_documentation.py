@@ -43,7 +43,7 @@ def test_python_blocks_run(page, monkeypatch):
 def test_architecture_names_every_module():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     modules = [path.name for path in (ROOT / "src" / "lambdak").glob("*.py") if path.name != "__init__.py"]
-    natives = [path.name for path in (ROOT / "src" / "lambdak" / "_native").glob("*.*pp")]
+    natives = [path.name for path in (ROOT / "src" / "lambdak" / "eigen" / "native").glob("*.*pp")]
     assert [name for name in [*modules, *natives] if name not in text] == []
 
 

@@ -13,6 +13,8 @@ from lambdak.eigen import (
     tridiagonal_eigenvalue,
     tridiagonal_eigenvalue_vjp,
 )
+from lambdak.eigen.packing import diagonal_indices, sym, unsym
+from lambdak.eigen.runtime import get_num_threads, set_num_threads, show_config
 from lambdak.estimators import (
     SpectralClassifier,
     SpectralOrdinalClassifier,
@@ -21,9 +23,7 @@ from lambdak.estimators import (
     from_json,
     load,
 )
-from lambdak.packing import diagonal_indices, sym, unsym
 from lambdak.pencil import Pencil
-from lambdak.runtime import get_num_threads, set_num_threads, show_config
 
 __version__ = version("lambdak")
 

@@ -11,7 +11,7 @@ import typer
 from lambdak.cli import demo, fit, predict, read, reproduce
 from lambdak.cli.errors import Commands
 from lambdak.cli.options import examples
-from lambdak.runtime import show_config
+from lambdak.eigen.runtime import show_config
 
 app = typer.Typer(
     cls=Commands,

@@ -13,8 +13,8 @@ from rich.progress import Progress
 from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lambdak import demo as demonstration
 from lambdak.atomic import write_text
+from lambdak.cli import demonstration
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.tables import csv_text

@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 def plotting() -> ModuleType:
     """The drawing functions."""
     try:
-        return import_module("lambdak.plots")
+        return import_module("lambdak.explain.plots")
     except ImportError as error:
         raise InputError("pictures need matplotlib: pip install 'lambdak[plot]'") from error
 

@@ -105,11 +105,11 @@ def tridiagonal(
 
 def _timed(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
     _synthetic(name, profile, out, workers, dask)
-    _module("timing").time_study(name, profile.value, out)
+    _module("synthetic.timing").time_study(name, profile.value, out)
 
 
 def _synthetic(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
-    _watch(name, profile, out, _module("results").run_study(name, profile.value, out, workers, dask))
+    _watch(name, profile, out, _module("synthetic.results").run_study(name, profile.value, out, workers, dask))
 
 
 @app.command()
@@ -137,7 +137,7 @@ def criteo(
 
 
 def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: int, dask: str | None) -> None:
-    module = _module("real")
+    module = _module("real.runs")
     steps = module.run_real(name, profile.value, out, data, workers, dask)
     begun = next(steps)
     typer.echo(module.about_data(out / f"{name}-{profile.value}"))
@@ -147,7 +147,7 @@ def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: in
 @app.command()
 def influence(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS) -> None:
     """How much of its proven bound a change of one HIGGS feature uses; needs the HIGGS study and its data."""
-    _watch("influence", profile, out, _module("influence").run_influence(profile.value, out, data))
+    _watch("influence", profile, out, _module("real.influence").run_influence(profile.value, out, data))
 
 
 def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]]) -> None:
@@ -170,7 +170,7 @@ def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Pro
 @app.command()
 def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
     """Print published numbers against ours, cell by cell."""
-    found, module = _some_studies(out, profile), _module("compare")
+    found, module = _some_studies(out, profile), _module("output.compare")
     typer.echo(module.print_comparison(module.compare(out, profile and profile.value)))
     typer.echo(f"Ours: {', '.join(found)}.")
 
@@ -195,7 +195,7 @@ def summary(
     to: Annotated[Path, typer.Option("--to", help="Folder for the tables.")] = Path("paper-tables"),
 ) -> None:
     """Write tables of all finished studies, as CSV and Markdown, and the scaling laws of those of `scaling`."""
-    found, module = _some_studies(out, profile), _module("tables")
+    found, module = _some_studies(out, profile), _module("output.tables")
     written = module.write_tables(out, to, profile and profile.value)
     for folder in written.unfinished:
         note(f"{folder} has no table: it is not finished")
@@ -213,7 +213,7 @@ def figures(
     ] = None,
 ) -> None:
     """Draw every figure of the paper, as PNG and SVG, from the results that are there."""
-    module = _module("figures")
+    module = _module("output.figures")
     written = module.write_figures(module.Results(out, profile and profile.value, released), to, only)
     for name, reason in written.missing.items():
         note(f"{name} is not drawn: {reason}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from lambdak.cli.errors import InputError
 from lambdak.cli.rows import Rows
-from lambdak.measures import class_codes, measures
+from lambdak.model.measures import class_codes, measures
 
 
 def scores(model: Any, rows: Rows) -> dict[str, float]:

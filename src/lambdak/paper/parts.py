@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
-from lambdak.paper.grid import PROFILES
-from lambdak.runtime import threads as use_threads
+from lambdak.eigen.runtime import threads as use_threads
+from lambdak.paper.synthetic.grid import PROFILES
 
 _CLAIM, _RESULTS = "study.json", "results.parquet"
 _LONGEST_WRITE = 600.0  # seconds

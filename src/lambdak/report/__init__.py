@@ -7,8 +7,8 @@ from os import PathLike
 from typing import Any
 
 from lambdak.atomic import write_text
-from lambdak.fitted import FittedModel
-from lambdak.report.page import page
+from lambdak.model.fitted import FittedModel
+from lambdak.report.html import page
 from lambdak.report.payload import payload
 
 __all__ = ["write_report"]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.columns import OTHER, Column
-from lambdak.encode import TableEncoder
-from lambdak.readout import shown
-from lambdak.tables import Cells, Table, read_table
+from lambdak.model.readout import shown
+from lambdak.table.columns import OTHER, Column
+from lambdak.table.encoder import TableEncoder
+from lambdak.table.read import Cells, Table, read_table
 
 _MOST_EXAMPLES = 50
 _MOST_SUMMARIES = 500  # columns; a page with more is of no use to a reader

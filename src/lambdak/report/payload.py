@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.columns import OTHER, Column
-from lambdak.measures import measures
-from lambdak.readout import Readout, readouts, shown
+from lambdak.model.measures import measures
+from lambdak.model.readout import Readout, readouts, shown
 from lambdak.report.data import describe, row_count
-from lambdak.rows import target_rows
+from lambdak.table.columns import OTHER, Column
+from lambdak.table.rows import target_rows
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}

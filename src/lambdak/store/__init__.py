@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from lambdak import atomic
-from lambdak.fitted import FittedModel
+from lambdak.model.fitted import FittedModel
 from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
 from lambdak.store._model import FORMAT, Blueprint, Classes, describe
 from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from lambdak.columns import Column
-from lambdak.encode import MAX_KNOTS, TableEncoder
 from lambdak.store._fields import damaged, fields, flag, items, number, shown, text, whole
 from lambdak.store._values import decode, encode, is_level
-from lambdak.tables import LARGEST, position_names
+from lambdak.table.columns import Column
+from lambdak.table.encoder import MAX_KNOTS, TableEncoder
+from lambdak.table.read import LARGEST, position_names
 
 _FIELDS = {
     "curve": ("kind", "name", "knots", "median", "missing"),

@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray
-from lambdak.encode import TableEncoder
-from lambdak.fitted import FittedModel
+from lambdak.eigen.packing import packed_size
+from lambdak.eigen.runtime import MAX_THREADS
 from lambdak.losses import Loss, Ordinal, Pinball, SoftmaxLog
-from lambdak.packing import packed_size
-from lambdak.parameters import PAD
-from lambdak.runtime import MAX_THREADS
+from lambdak.model.fitted import FittedModel
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, items, number, shown, text, whole
 from lambdak.store._losses import LOSSES, decode_classes, decode_loss, encode_classes, encode_loss
 from lambdak.store._promises import check_bend, check_order, check_rise
 from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
 from lambdak.store._values import decode, encode
-from lambdak.wishes import monotone_signs
+from lambdak.table.constraints import monotone_signs
+from lambdak.table.encoder import TableEncoder
+from lambdak.training.parameters import PAD
 
 FORMAT = 1
 _FIELDS = (

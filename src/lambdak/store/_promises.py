@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.columns import Column
 from lambdak.eigen import eigenvalue
-from lambdak.encode import TableEncoder
 from lambdak.store._fields import damaged
+from lambdak.table.columns import Column
+from lambdak.table.encoder import TableEncoder
 
 _ROUNDING = 1e-9  # relative to the largest matrix of the column
 

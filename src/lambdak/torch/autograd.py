@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
 from torch.autograd import forward_ad
 
+import torch
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import operators
 from lambdak.torch.packing import sym, unsym, width
+from torch import Tensor
 
 _HALVES = (torch.float16, torch.bfloat16)
 _PLAIN = (Tensor, torch.nn.Parameter)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from torch import Tensor, nn
 
 # Slope in [0, 1]; and which way it bends: +1 convex, −1 concave, 0 neither.
 _ACTIVATIONS: dict[type[nn.Module], int] = {

@@ -10,7 +10,7 @@ ways:
 "squareplus"    V squareplus(Λ) Vᵀ    dense; smooth everywhere
 ==============  ====================  ==========================================================
 
-The last two are computed by :mod:`lambdak.constraints` and can be differentiated once.
+The last two are computed by :mod:`lambdak.pencil.constraints` and can be differentiated once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+import torch
 from lambdak._checks import FloatArray, check_dim
-from lambdak.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus
+from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus
 from lambdak.torch.autograd import differentiable, spectral_norm
 from lambdak.torch.packing import sym, unsym, width
+from torch import Tensor, nn
 
 _CORE: dict[str, Constraint] = {
     "diagonal": DiagonalPSD(),

@@ -7,18 +7,18 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
 from torch.nn import functional
 
+import torch
 from lambdak._checks import check_int
-from lambdak.fitted import FittedModel
-from lambdak.packing import packed_size
+from lambdak.eigen.packing import packed_size
+from lambdak.model.fitted import FittedModel
 from lambdak.pencil import Pencil
 from lambdak.torch.autograd import eigenvalue
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.packing import sym, unsym
+from torch import Tensor, nn
 
 
 def to_pencil(neuron: SpectralNeuron | SpectralLayer, output: int | None = None) -> Pencil:

@@ -14,13 +14,13 @@ from functools import partial
 from math import log, sqrt
 from typing import Any
 
-import torch
-from torch import Tensor
 from torch.distributions import Transform, constraints
 
+import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.packing import check_structure, width
+from torch import Tensor
 
 _WEAKEST = 0.3  # the smallest off-diagonal of a tridiagonal A relative to its start: weaker ones make sharp kinks
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, Rows
 from lambdak.torch.modules import SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
+from torch import Tensor, nn
 
 _SMALL = 0.1  # of the usual weights of a linear map: the first predictions stay near the start, gaps stay open
 

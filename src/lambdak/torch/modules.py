@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+import torch
 from lambdak._checks import check_dim, check_int, check_positive
-from lambdak.initial import check_monotonic_cst, gapped, tridiagonal_gapped
+from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
 from lambdak.torch.constraints import Cap, Definite, Rows
 from lambdak.torch.packing import check_structure, sym, unsym, width
+from torch import Tensor, nn
 
 
 def monotone_signs(monotonic_cst: int | Sequence[int] | None, in_features: int) -> tuple[int, ...]:

@@ -12,10 +12,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from torch import Tensor
-
-from lambdak.runtime import engine
+from lambdak.eigen.runtime import engine
 from lambdak.torch.packing import sym, unsym, width
+from torch import Tensor
 
 
 @torch.library.custom_op("lambdak::eigenvalue", mutates_args=())

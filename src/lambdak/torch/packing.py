@@ -1,7 +1,7 @@
 """Symmetric matrices from coordinates and back, as differentiable functions of tensors.
 
-Dense matrices have the isometric packed coordinates of :mod:`lambdak.packing`, D = d(d+1)/2 of them. Tridiagonal ones
-have 2d − 1: the diagonal, then the sub-diagonal times √2, so that norms agree there too.
+Dense matrices have the isometric packed coordinates of :mod:`lambdak.eigen.packing`, D = d(d+1)/2 of them.
+Tridiagonal ones have 2d − 1: the diagonal, then the sub-diagonal times √2, so that norms agree there too.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from math import sqrt
 
 import torch
-from torch import Tensor
-
 from lambdak._checks import check_dim
-from lambdak.packing import packed_size
+from lambdak.eigen.packing import packed_size
+from torch import Tensor
 
 STRUCTURES = ("dense", "tridiagonal")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Tensor, nn
 from torch.nn.utils import parametrize
 from torch.utils.hooks import RemovableHandle
 
+import torch
 from lambdak._checks import check_positive
-from lambdak.shrink import prox
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from lambdak.training.shrink import prox
+from torch import Tensor, nn
 
 _ZEROS = (None, "factor", "root")  # constraints that can express a zero matrix
 _SCALED = (None, "root")  # constraints under which a step in the parameters is one of the same length in the matrix

@@ -3,14 +3,14 @@ r"""The spectral neuron on ids and values, for inputs of which a few are active 
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 from torch.nn import functional
 
+import torch
 from lambdak._checks import check_dim, check_int, check_positive
-from lambdak.initial import gapped
+from lambdak.pencil.initial import gapped
 from lambdak.torch.autograd import coordinate_eigenvalue, spectral_norm
 from lambdak.torch.packing import width
+from torch import Tensor, nn
 
 _STARTED = 1 << 16  # matrices whose start is drawn at once
 

@@ -1,0 +1,281 @@
+r"""What a fitted model guarantees: every claim, how it was checked, and the number that decides it, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from lambdak.certify.certificate import IN_RANGE, Certificate, Claim, printed
+from lambdak.eigen.packing import packed_size
+from lambdak.losses import Ordinal
+from lambdak.model.fitted import FittedModel
+from lambdak.model.influence import Reach, any_change, bends, box, increments, per_unit
+from lambdak.model.readout import Readout, readouts
+from lambdak.pencil.spectrum import Float64Array, extremes, rounding_tol, spectral_norm
+from lambdak.table.columns import Column
+from lambdak.table.constraints import influence_caps, monotone_signs
+from lambdak.training.caps import extreme_cells
+
+__all__ = ["Certificate", "Claim", "certify", "fit_setting", "printed", "rounding_margin"]
+
+
+def certify(model: FittedModel, within: Mapping[str, float | str] | None = None) -> Certificate:
+    """Check everything that can be read off the matrices of a fitted model.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator.
+    within
+        Tolerances: column → largest change of its number, or "any" for a category. The certificate then bounds the
+        change of the score for any row when all of these columns change at once.
+    """
+    outputs = readouts(model)
+    claims = [*_monotone(model, outputs), *_shapes(model, outputs), *_influences(model, outputs)]
+    if within is not None:
+        claims.append(_response(outputs, within))
+    claims += _orders(model, outputs)
+    return Certificate(type(model).__name__, _score_words(outputs), tuple(claims))
+
+
+def _score_words(outputs: tuple[Readout, ...]) -> str:
+    first = outputs[0]
+    words = {
+        "identity": "the target",
+        "log": "the logarithm of the prediction",
+        "logit": "log-odds",
+        "softmax": "the logarithm of a class's share before it is normalised",
+    }
+    return words[first.link]
+
+
+# ---- monotone columns ----------------------------------------------------------------------------------------------
+
+
+def _monotone(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """One claim for each column of numbers, in the direction that was asked for or else is nearest to hold."""
+    if outputs[0].link == "softmax":
+        return  # a class's score may rise while its probability falls
+    readout, flip = outputs[0], -1 if isinstance(model.loss_, Ordinal) else 1
+    asked = monotone_signs(fit_setting(model, "monotonic_cst"), readout.columns)
+    for i, column in enumerate(readout.columns):
+        if column.kind != "category":
+            yield _monotone_claim(readout, i, asked.get(i, 0), flip)
+
+
+def _monotone_claim(readout: Readout, i: int, asked: int, flip: int) -> Claim:
+    column = readout.columns[i]
+    steps = increments(column)
+    low, high = extremes(steps @ readout.column(i))
+    least, most = (readout.scale * low.min(), readout.scale * high.max()) if low.size else (0.0, 0.0)
+    if flip < 0:
+        least, most = -most, -least
+    margin = rounding_margin(readout, i)
+    sign = asked or (1 if least >= -most else -1)
+    value = float(least if sign > 0 else -most)
+    return Claim(
+        "monotone", column.name, _monotone_words(readout, column, sign, flip),
+        value >= -margin, bool(asked), value, margin,
+        f"smallest eigenvalue of {'' if sign > 0 else 'minus '}{_count(steps, readout, 'increment matrix')}; "
+        f"rounding margin {margin:.1e}{_missing_words(column)}",
+        {"sign": float(sign)},
+    )  # fmt: skip
+
+
+def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
+    if flip < 0:
+        return f"a higher class never becomes {'less' if sign > 0 else 'more'} likely as {column.name} rises"
+    label = readout.name.removeprefix("class ")
+    what = "the prediction" if label == readout.name else f"the probability of {label}"
+    return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"
+
+
+def rounding_margin(readout: Readout, i: int) -> float:
+    """What rounding can do to a semidefinite matrix of column i, in units of the score."""
+    size = spectral_norm(readout.column(i)).max(initial=0.0)
+    return float(readout.scale * rounding_tol(readout.dim, np.float64) * size)
+
+
+def _count(moves: Float64Array, readout: Readout, noun: str) -> str:
+    members = len(readout.weights)
+    plural = noun.replace("matrix", "matrices")
+    return f"{len(moves)} {plural} of {members} member{'s' if members > 1 else ''}"
+
+
+def _missing_words(column: Column) -> str:
+    return "; a missing cell is left aside" if column.missing >= 0 else ""
+
+
+# ---- convex and concave --------------------------------------------------------------------------------------------
+
+
+def _shapes(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """Convex and concave, each only if it holds, was asked for, or neither is."""
+    asked = fit_setting(model, "shape")
+    claims = [_shape_claim(outputs, bend, asked) for bend in (1, -1)]
+    for claim in claims:
+        if claim.asked or claim.held or (asked is None and claim.kind == "convex" and not claims[1].held):
+            yield claim
+
+
+def _shape_claim(outputs: tuple[Readout, ...], bend: int, asked: str | None) -> Claim:
+    kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
+    least, margin = np.inf, 0.0
+    for output in outputs:
+        for i in [i for i, column in enumerate(output.columns) if column.kind != "category"]:
+            low, high = extremes(bends(output.columns[i]) @ output.column(i))
+            least = min(least, float(output.scale * (low if bend > 0 else -high).min(initial=np.inf)))
+            margin = max(margin, rounding_margin(output, i) * _steepness(output.columns[i]))
+    extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
+    straight = not any(column.clamp and (column.n_ramps or column.kind == "linear") for column in readout.columns)
+    how = _place_words(outputs, bend, extreme)
+    if not straight:
+        how += "; columns are clamped at the ends of the training range"
+    curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
+    bent = f"; smallest eigenvalue of {side}all changes of slope at knots, rounding margin {margin:.1e}"
+    return Claim(
+        kind, "all columns of numbers together", f"the score is {kind} for any fixed categories",
+        extreme and straight and least >= -margin, asked == kind, least if curved else None,
+        margin if curved else None, how + (bent if curved else "; columns are linear"),
+    )  # fmt: skip
+
+
+def _place_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
+    """Which eigenvalue the score is, beside the one that it would have to be."""
+    if outputs[0].dim == 1:
+        return "it is the only eigenvalue"
+    place = f"the {'last' if bend > 0 else 'first'} of {outputs[0].dim} eigenvalues"
+    own = ", ".join(dict.fromkeys(str(output.index + 1) for output in outputs))
+    return f"it is {place}" if extreme else f"it needs {place}, this is number {own}"
+
+
+def _steepness(column: Column) -> float:
+    return 4.0 / float(np.diff(column.knots).min()) if column.n_ramps else 0.0
+
+
+# ---- influence -----------------------------------------------------------------------------------------------------
+
+
+def _influences(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """The proven bound of each column; held if it is within the cap that was asked for."""
+    caps = influence_caps(fit_setting(model, "max_influence"), outputs[0].columns)
+    for i, column in enumerate(outputs[0].columns):
+        cap, whole = caps.get(i), max((any_change(output, i) for output in outputs), key=lambda reach: reach.bound)
+        details = _influence_details(outputs, i, whole)
+        words = _influence_words(column, whole.bound, details) + ("" if cap is None else f"; cap {cap:.4g}")
+        held, margin = cap is None or whole.bound <= cap, _bound_margin(outputs, i)
+        how = f"{_influence_method(column, whole)}; rounding margin {margin:.1e}"
+        yield Claim("influence", column.name, words, held, cap is not None, whole.bound, margin, how, details)
+
+
+def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
+    details: dict[str, float | str] = {}
+    if outputs[0].columns[i].kind != "category":
+        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
+        details["per unit"] = unit.bound
+        if unit.cells:
+            details["steepest between"] = " and ".join(unit.cells)
+        details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
+    if whole.cells:
+        details["largest between"] = " and ".join(whole.cells)
+    return details
+
+
+def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
+    if column.kind == "category":
+        return "no swap of levels moves a score by more"
+    words = "no change moves a score by more" + ("" if column.clamp else f" {IN_RANGE}")
+    across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
+    if across != f"{bound:.4g}":
+        words += f"; across the range {across}, if no cell is missing"
+    return f"{words}; per unit {unit}"
+
+
+def _influence_method(column: Column, whole: Reach) -> str:
+    if whole.cells is None and whole.bound:
+        return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
+    cells = f"{len(extreme_cells(column))} levels" if column.kind == "category" else "knots and ends"
+    return f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
+
+
+def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
+    """What rounding can do to the bound of column i, in units of the score."""
+    cells, tol = extreme_cells(outputs[0].columns[i]), rounding_tol(outputs[0].dim, np.float64)
+    return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
+
+
+# ---- the response to tolerances ------------------------------------------------------------------------------------
+
+
+def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -> Claim:
+    tolerances = _tolerances(outputs[0].columns, within)
+    bound, how = max((box(output, tolerances) for output in outputs), key=lambda found: found[0])
+    shown = ", ".join(
+        f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
+    )
+    words = f"no score moves by more when at once change at most: {shown}"
+    if any(size is not None for size in tolerances.values()):
+        words += "; numbers that are missing stay missing"
+    margin = sum(_bound_margin(outputs, i) for i in tolerances) + rounding_tol(outputs[0].dim, np.float64) * bound
+    return Claim("response", ", ".join(within), words, True, False, bound, margin, how)
+
+
+def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
+    names = [column.name for column in columns]
+    example = f"such as {{{names[0]!r}: {repr('any') if columns[0].kind == 'category' else 1.0}}}"
+    if not isinstance(within, Mapping):
+        raise TypeError(f"within must map columns to their largest change, {example}; got a {type(within).__name__}")
+    if not within:
+        raise ValueError(f"within must name at least one column, {example}; got an empty mapping")
+    for name in within:
+        if name not in names:
+            raise ValueError(f"within names a column that the model does not have: {name!r}; it has {names}")
+    return {names.index(name): _tolerance(columns[names.index(name)], size) for name, size in within.items()}
+
+
+def _tolerance(column: Column, size: object) -> float | None:
+    """The largest change of a number; None for any change of a category."""
+    any_swap, what = isinstance(size, str) and size == "any", f"within[{column.name!r}] must be"
+    if column.kind == "category":
+        if not any_swap:
+            raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
+        return None
+    if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
+        out = f"give the largest change of {column.name}, or leave it out to keep it as it is"
+        raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
+    return float(size)
+
+
+# ---- order of several outputs --------------------------------------------------------------------------------------
+
+
+def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    if len(outputs) == 1:
+        return
+    if model.levels_:
+        rows = model.coef_[:, model.encoder_.n_design :, : packed_size(model.dim_)].astype(np.float64)
+        margin = float(model.scale_ * rounding_tol(model.dim_, np.float64) * spectral_norm(rows).max(initial=0.0))
+        steps = extremes(np.diff(rows, axis=1))[0]
+        value = float(model.scale_ * steps.min())
+        yield Claim(
+            "quantiles", f"{len(model.levels_)} quantiles", "a higher quantile is never below a lower one",
+            value >= -margin, True, value, margin,
+            f"smallest eigenvalue of the steps from level to level; rounding margin {margin:.1e}",
+        )  # fmt: skip
+    elif isinstance(model.loss_, Ordinal):
+        indices = [output.index for output in outputs]
+        same = len({output.start for output in outputs}) == 1
+        ordered = same and bool((np.diff(indices) > 0).all())
+        yield Claim(
+            "cut-points", f"{len(indices)} cut-points", "cumulative probabilities never fall from class to class",
+            ordered, True, None, None,
+            f"eigenvalues number {', '.join(str(i + 1) for i in indices)} of one matrix are always in this order",
+        )  # fmt: skip
+
+
+def fit_setting(model: Any, name: str) -> Any:
+    """A setting as it was at the time of the fit, whatever has been set since."""
+    return getattr(model, "settings_", {}).get(name, getattr(model, name))

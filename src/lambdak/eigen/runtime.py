@@ -1,0 +1,113 @@
+"""Which kernel runs here, on how many threads.
+
+The compiled kernel is built for several instruction sets; the best one for this CPU is chosen at import.
+``LAMBDAK_NUM_THREADS`` and ``LAMBDAK_ISA`` override the choices, ``show_config`` prints them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from types import ModuleType
+
+import numpy as np
+import scipy
+
+from lambdak._checks import check_int
+from lambdak.eigen import lapack
+
+try:
+    from lambdak.eigen import _kernel
+except ImportError:  # no compiled kernel for this platform
+    _kernel = None  # type: ignore[assignment]
+
+MAX_THREADS = 1024
+
+# Beyond these dims one LAPACK call per matrix is the better choice: benchmarks/kernel.py --crossover measures it.
+DENSE_CROSSOVER = 128
+
+
+def engine(backend: str, dim: int, tridiagonal: bool) -> ModuleType:
+    """Return the module whose ``solve``, ``outer`` and ``vjp`` do the work."""
+    if backend not in ("auto", "native", "lapack"):
+        raise ValueError(f"backend must be 'auto', 'native' or 'lapack'; got {backend!r}")
+    if backend == "native" and _kernel is None:
+        raise ValueError("backend must be 'auto' or 'lapack' here: this install has no compiled kernel")
+    too_large = dim > DENSE_CROSSOVER and not tridiagonal
+    if backend == "lapack" or _kernel is None or (backend == "auto" and too_large):
+        return lapack
+    return _kernel
+
+
+def native() -> ModuleType | None:
+    """Return the compiled kernel, or None without one."""
+    return _kernel
+
+
+def set_num_threads(threads: int) -> None:
+    """Use at most this many threads per call; results do not depend on it, bit for bit."""
+    threads = check_int(threads, "threads", 1, MAX_THREADS + 1)
+    if _kernel is not None:
+        _kernel.set_num_threads(threads)
+
+
+def get_num_threads() -> int:
+    """Return the number of threads a call may use."""
+    return 1 if _kernel is None else _kernel.num_threads()
+
+
+def get_isa() -> str:
+    """Return the instruction set of the kernel in use: 'avx512', 'avx2', 'baseline', or 'none' without a kernel."""
+    return "none" if _kernel is None else _kernel.isa()
+
+
+def show_config() -> None:
+    """Print the kernel build, the instruction sets it could use here, the threads and the versions."""
+    choices = "not compiled: LAPACK does the work" if _kernel is None else ", ".join(_kernel.available_isas())
+    rows = {
+        "lambdak": version("lambdak"),
+        "kernel": f"{get_isa()} (available: {choices})",
+        "threads": f"{get_num_threads()} (LAMBDAK_NUM_THREADS or lambdak.set_num_threads)",
+        "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+    for name, text in rows.items():
+        print(f"{name:8} {text}")
+
+
+def _from_environment() -> None:
+    """Apply LAMBDAK_NUM_THREADS and LAMBDAK_ISA; a value that makes no sense stops the import with its name."""
+    threads, isa = os.environ.get("LAMBDAK_NUM_THREADS"), os.environ.get("LAMBDAK_ISA")
+    if threads:
+        if not threads.isdecimal() or not 1 <= int(threads) <= MAX_THREADS:
+            raise ValueError(f"LAMBDAK_NUM_THREADS must be an int in [1, {MAX_THREADS}]; got {threads!r}")
+        set_num_threads(int(threads))
+    if isa and _kernel is not None:
+        if isa not in _kernel.available_isas():
+            raise ValueError(f"LAMBDAK_ISA must be one of {_kernel.available_isas()} on this machine; got {isa!r}")
+        _kernel.use_isa(isa)
+
+
+_from_environment()
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use so many threads for a while, in scikit-learn's spelling: None leaves it, -1 is every CPU, -2 all but one."""
+    if n_jobs is None:
+        yield
+        return
+    cpus = os.cpu_count() or 1
+    wanted = check_int(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1)
+    if wanted == 0:
+        raise ValueError("n_jobs must not be 0: None leaves the choice, -1 uses every CPU")
+    before = get_num_threads()
+    set_num_threads(wanted if wanted > 0 else max(cpus + 1 + wanted, 1))
+    try:
+        yield
+    finally:
+        set_num_threads(before)

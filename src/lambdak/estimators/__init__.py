@@ -1,0 +1,37 @@
+"""The estimators by their public names: two regressors and two classifiers, on tables; and how they are loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
+from lambdak.estimators.regressors import SpectralQuantileRegressor, SpectralRegressor
+from lambdak.store import load_model, model_from_json
+
+__all__ = [
+    "SpectralClassifier",
+    "SpectralOrdinalClassifier",
+    "SpectralQuantileRegressor",
+    "SpectralRegressor",
+    "from_json",
+    "load",
+]
+
+Estimator = SpectralClassifier | SpectralOrdinalClassifier | SpectralQuantileRegressor | SpectralRegressor
+
+_CLASSES = {kind.__name__: kind for kind in get_args(Estimator)}
+
+
+def load(path: str | os.PathLike[str]) -> Estimator:
+    """The model that ``model.save(path)`` wrote: it predicts the same, bit for bit.
+
+    Nothing in a file can run, and everything is checked before use, within memory that the length of the file bounds.
+    One that is cut, changed, of a later format or made up raises :class:`lambdak.store.ModelFileError`, a ValueError.
+    """
+    return load_model(path, _CLASSES)
+
+
+def from_json(text: str) -> Estimator:
+    """The model that ``model.to_json()`` told: it predicts the same, and is checked as strictly as a file."""
+    return model_from_json(text, _CLASSES)

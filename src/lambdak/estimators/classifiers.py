@@ -1,0 +1,176 @@
+"""scikit-learn classifiers on tables: two classes, several, or several in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from lambdak._checks import FloatArray, check_weight
+from lambdak.estimators.fitting import SpectralEstimator
+from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
+from lambdak.table.rows import given_together, target_rows
+
+
+class _Classifier(ClassifierMixin, SpectralEstimator):
+    """What the classifiers share: classes and their weights, partial_fit, and the most probable class."""
+
+    def __init__(
+        self,
+        *,
+        class_weight: Mapping[Any, float] | str | None = None,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its classes; classes of weight zero do not count."""
+        target = target_rows(y)
+        check_classification_targets(target)
+        weight = self._weighted(target, sample_weight)
+        known = self.classes_ if self.warm_start and hasattr(self, "theta_") else _classes(target, weight)
+        held = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
+        return self._fit_classes(X, target, known, weight, held)
+
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
+        target = target_rows(y)
+        weight = self._weighted(target, sample_weight)
+        if hasattr(self, "theta_"):
+            return self._go_on(X, _codes(self.classes_, target, "y", weight), weight)
+        known = _classes(target if classes is None else np.asarray(classes), weight if classes is None else None)
+        return self._fit_classes(X, target, known, weight, None)
+
+    def _fit_classes(
+        self,
+        X: Any,
+        target: NDArray[Any],
+        classes: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        held: tuple[Any, NDArray[Any]] | None,
+    ) -> Self:
+        loss, neurons = self._class_loss(len(classes))
+        codes = _codes(classes, target, "y", weight)
+        return self._fit(X, codes, loss, weight, None, held, neurons, attributes={"classes_": classes})
+
+    def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+        """The weight of a row times that of its class."""
+        own = None if sample_weight is None else check_weight(sample_weight, len(target))
+        if self.class_weight is None:
+            return own
+        return np.asarray(compute_sample_weight(self.class_weight, target) * (1.0 if own is None else own))
+
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        """The loss for so many classes, and how many neurons it takes."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The probability of each class, (rows, classes)."""
+        raw = self._raw(X)
+        return self.loss_.predict(raw)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class SpectralClassifier(_Classifier):
+    """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax.
+
+    ``class_weight`` is a dict or "balanced", as in scikit-learn; other settings as in :class:`SpectralRegressor`.
+    """
+
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        if classes > 2 and self.monotonic_cst is not None:
+            raise ValueError(
+                f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
+                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
+            )
+        return (BinaryLog(), 1) if classes == 2 else (SoftmaxLog(classes), classes)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
+        return self._raw(X)
+
+
+class SpectralOrdinalClassifier(_Classifier):
+    """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
+
+    The order is that of the sorted labels. A column with a monotone constraint +1 never makes a higher class less
+    likely. Settings as in :class:`SpectralClassifier`; ``shape`` needs two classes.
+    """
+
+    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+        if classes > 2 and self.shape is not None:
+            raise ValueError(
+                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their scores are several "
+                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: leave it "
+                "out, or use SpectralClassifier, which gives each class a matrix of its own"
+            )
+        return Ordinal(classes), 1
+
+
+def _classes(target: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:
+    """The classes of rows that count; at least two."""
+    classes = np.unique(target if weight is None else target[weight > 0])
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
+    return classes
+
+
+def _codes(
+    classes: NDArray[Any], labels: ArrayLike | None, name: str, weight: NDArray[np.float64] | None = None
+) -> NDArray[Any]:
+    """Positions of labels among the classes; those of rows that do not count are any."""
+    target = target_rows(labels)
+    unknown = ~np.isin(target, classes)
+    if weight is not None:
+        unknown &= weight > 0
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise ValueError(
+            f"{name} must hold known classes; got {target[row : row + 1].tolist()[0]!r} at row {row}: "
+            f"they are {classes.tolist()}"
+        )
+    return np.minimum(np.searchsorted(classes, target), len(classes) - 1)

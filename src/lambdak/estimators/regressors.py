@@ -1,0 +1,230 @@
+"""scikit-learn regressors on tables: means, losses of all kinds, and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from lambdak._checks import FloatArray
+from lambdak.estimators.fitting import SpectralEstimator
+from lambdak.losses import Pinball, make_loss
+from lambdak.table.rows import given_together, target_rows
+
+
+class SpectralRegressor(RegressorMixin, SpectralEstimator):
+    """Regression on a table, f = Σ_m w_m λ_k(A_m(row)), with guarantees that hold by construction.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"}
+        What to minimise; poisson, gamma and tweedie use a log link.
+    quantile, power : float
+        Of the losses "quantile" and "tweedie".
+    dim : int, optional
+        Size of the matrices; a larger one is more expressive. None leaves it to ``effort``.
+    eig_idx : int, optional
+        Which eigenvalue, zero-based ascending; None is the middle one.
+    shape : {None, "convex", "concave"}
+        Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
+        by semidefinite hinges, and go on straight outside of the training range.
+    monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
+        Column name or position → 1 (never falls) or -1 (never rises).
+    max_influence : float, dict or array, optional
+        Hard cap on what a column can do to the raw score, for all columns, by name or position, or one for each.
+    categorical_features
+        As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
+    n_knots : int or "auto"
+        Knots per numeric column; 0 makes columns linear.
+    alpha : float
+        Penalty on the spectral norm of each column by which useless columns become exactly zero, before the members
+        are trained on the others. Columns of pure noise vanish at about 1.
+    effort : {"fast", "balanced", "best"}
+        How much time accuracy may cost.
+    n_estimators : int, optional
+        Members of the convex combination; 1 is a single set of matrices.
+    max_iter : int, optional
+        Epochs; None leaves it to ``effort``, and small tables without noise are polished by L-BFGS afterwards.
+    early_stopping, n_iter_no_change, tol
+        Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
+    validation_fraction : float
+        Share of the rows that each member leaves out, every one another share, to be measured on them; ``fit`` takes
+        ``X_val`` and ``y_val`` instead.
+    warm_start : bool
+        Whether another ``fit`` goes on from the fitted members; knots and levels of the first one stay.
+    verbose : int
+        A progress bar with the loss and the time left.
+    random_state
+        Same seed, same model, bit for bit, whatever the number of threads.
+    n_jobs : int, optional
+        Threads; None leaves it to :func:`lambdak.set_num_threads`, -1 is every CPU.
+
+    Attributes
+    ----------
+    pencils_, weights_
+        The members and their convex weights.
+    places_
+        Damping and weight decay of each member, as the scouts chose them.
+    feature_strengths_
+        Proven bound on what each column can do to the raw score.
+    loss_curve_, validation_curve_
+        Losses of each member after every epoch, with the target in units of its spread for losses without a link.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SpectralRegressor(effort="fast", monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        quantile: float = 0.5,
+        power: float = 1.5,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.loss = loss
+        self.quantile = quantile
+        self.power = power
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its targets."""
+        loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
+        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, offset, held)
+
+    def partial_fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "theta_"):
+            return self.fit(X, y, sample_weight, offset=offset)
+        return self._go_on(X, self.loss_.check_target(target_rows(y)), sample_weight, offset)
+
+    def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
+        """The predicted mean (or quantile) of each row."""
+        raw = self._raw(X, offset)
+        return self.loss_.predict(raw)
+
+
+class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
+    """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
+
+    Settings as in :class:`SpectralRegressor`; a monotone constraint holds for all quantiles.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)
+    >>> bool((np.diff(model.predict_quantiles(X), axis=1) >= 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        *,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.quantiles = quantiles
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to a table and its targets."""
+        loss = Pinball(tuple(float(q) for q in np.atleast_1d(np.asarray(self.quantiles, float))))
+        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        levels = {"levels_": loss.quantiles}
+        return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, None, held, attributes=levels)
+
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "theta_"):
+            return self.fit(X, y, sample_weight)
+        return self._go_on(X, self.loss_.check_target(target_rows(y)), sample_weight)
+
+    def predict_quantiles(self, X: Any) -> FloatArray:
+        """The quantiles of each row, (rows, quantiles), in ascending order."""
+        return self._raw(X)
+
+    def predict(self, X: Any) -> FloatArray:
+        """The middle one of the quantiles, (rows,): by default the median."""
+        quantiles = self.predict_quantiles(X)
+        return quantiles[:, quantiles.shape[1] // 2]
+
+    def predict_interval(self, X: Any) -> FloatArray:
+        """The lowest and the highest quantile of each row, (rows, 2)."""
+        return self.predict_quantiles(X)[:, [0, -1]]

@@ -1,0 +1,184 @@
+"""Why single rows are predicted as they are: slopes, attributions that add up, proven what-if intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import check_int
+from lambdak.explain.rows import RowWork
+from lambdak.explain.what_if import WhatIf
+from lambdak.model.fitted import FittedModel
+from lambdak.model.readout import dense_rows, shown
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.pencil.variational import Game
+from lambdak.table.frames import make_frame
+from lambdak.table.read import read_table
+
+_TOLD = 4  # columns that words go into
+_UNITS = {"identity": "", "log": " (logarithm)", "logit": " (log-odds)", "softmax": " (log-share)"}
+
+
+@dataclass(frozen=True, eq=False)
+class LocalExplanation:
+    """One row after the other, in units of the raw score (log-odds, logarithms, or those of the target).
+
+    Attributes
+    ----------
+    columns, kinds : tuple of str
+        Names of the columns, and what they hold: "number" or "category".
+    output : tuple of str
+        What each row's score is of: for several classes, the one that is predicted.
+    cells : tuple of tuple of str
+        The cells of each row, as text.
+    prediction, baseline_prediction : arrays of shape (rows,)
+        As ``predict`` or ``predict_proba`` would say.
+    score, baseline_score : arrays of shape (rows,)
+    gap : array of shape (rows,)
+        Distance from the eigenvalue to its nearest neighbour, in units of the score; the least over the members.
+    repeated : array of shape (rows,)
+        Whether the eigenvalue is repeated in some member. There the score has a kink, and slopes have no sign.
+    influence : array of shape (rows, columns)
+        ∂score/∂column, to the right at a knot and to the left at the last one; for a category, its level against the
+        average level, to first order. NaN where the eigenvalue is repeated.
+    influence_bound : array of shape (rows, columns)
+        No slope is larger than this, to the right or to the left, up or down. For a single member it is the size of
+        the influence, except at a knot, where the two slopes differ.
+    attribution : array of shape (rows, columns)
+        Shares of score − baseline_score, which they add up to.
+    """
+
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    output: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    prediction: Float64Array
+    baseline_prediction: Float64Array
+    score: Float64Array
+    baseline_score: Float64Array
+    gap: Float64Array
+    repeated: NDArray[np.bool_]
+    influence: Float64Array
+    influence_bound: Float64Array
+    attribution: Float64Array
+    _source: RowWork = field(repr=False)
+
+    @property
+    def link(self) -> str:
+        """How predictions come from scores: "identity", "log", "logit" or "softmax"."""
+        return self._source.outputs[0].link
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def to_frame(self) -> Any:
+        """One line for each row and column, in a frame of the library that X came from."""
+        rows, n = len(self), len(self.columns)
+        each = {"row": np.arange(rows), "output": self.output, "prediction": self.prediction, "score": self.score}
+        each |= {"baseline_score": self.baseline_score, "gap": self.gap, "repeated": self.repeated}
+        table = {name: np.repeat(np.asarray(values), n) for name, values in each.items()}
+        table |= {"column": np.tile(np.asarray(self.columns, object), rows), "cell": np.array(self.cells).ravel()}
+        for name in ("attribution", "influence", "influence_bound"):
+            table[name] = getattr(self, name).ravel()
+        return make_frame(table, self._source.X)
+
+    def what_if(self, column: str, between: Sequence[Any] | None = None) -> WhatIf:
+        """Proven interval of every row's prediction while one column moves and all others stay.
+
+        ``between`` holds the two ends of a range of numbers, or levels of a category; None is all of the training
+        range, or every level, seen or unseen.
+        """
+        return self._source.what_if(column, between)
+
+    def game(self, row: int, member: int = 0) -> Game:
+        """The paper's game at this row: max_C min_u {uᵀ A u : ‖u‖ = 1, C u = 0}, with the C and u that attain it."""
+        return self._source.game(self._row(row), member)
+
+    def why(self, row: int = 0) -> str:
+        """Tell in words how this row's prediction came about."""
+        return "\n".join(_words(self, self._row(row)))
+
+    def plot(self, row: int = 0, ax: Any = None) -> Any:
+        """A waterfall from the baseline's score to that of the row."""
+        from lambdak.explain.plots import draw_waterfall
+
+        return draw_waterfall(self, self._row(row), ax)
+
+    def _row(self, row: int) -> int:
+        return check_int(row, "row", 0, len(self))
+
+
+def explain_local(model: FittedModel, X: Any, baseline: Any = None, output: int | None = None) -> LocalExplanation:
+    """Explain the rows of X; see :class:`LocalExplanation`.
+
+    ``baseline`` is a table with one row, or one for each row of X; None is the typical row: the medians of numbers, and
+    the average of a category's levels. ``output`` is the position of a class, quantile or cut-point; None takes the
+    class that is predicted, or the middle one of quantiles and cut-points.
+    """
+    source = RowWork.read(model, dense_rows(X), baseline, output)
+    names = tuple(column.name for column in source.outputs[0].columns)
+    parts = source.explain()
+    return LocalExplanation(
+        columns=names,
+        kinds=tuple("category" if column.kind == "category" else "number" for column in source.outputs[0].columns),
+        output=tuple(source.outputs[i].name for i in source.chosen),
+        cells=_cells(model, source.X),
+        _source=source,
+        **parts,
+    )
+
+
+def _cells(model: FittedModel, X: Any) -> tuple[tuple[str, ...], ...]:
+    table = read_table(X)
+    columns = []
+    for column, place in zip(model.encoder_.columns, model.encoder_.places(table), strict=True):
+        cells = table.cells(place)
+        if column.kind == "category":
+            codes, levels = cells.levels()
+            columns.append(np.array([shown(level) for level in levels], object)[codes])
+        else:
+            columns.append(np.array([shown(number) for number in cells.numbers()], object))
+    return tuple(zip(*columns, strict=True))
+
+
+def _words(local: LocalExplanation, row: int) -> list[str]:
+    """Lines about one row: what moved its score from the baseline, what it hangs on, and how certain that is."""
+    score, base = local.score[row], local.baseline_score[row]
+    prediction, usual = local.prediction[row], local.baseline_prediction[row]
+    of = "" if local.output[row] == "prediction" else f" of {local.output[row]}"
+    lines = [
+        f"The prediction{of} is {prediction:.4g}; that of the baseline is {usual:.4g}.",
+        f"Score{_UNITS[local.link]} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
+    ]
+    order = np.argsort(-np.abs(local.attribution[row]))
+    for i in order[:_TOLD]:
+        what = f"{local.columns[i]} = {local.cells[row][i]}{_slope(local, row, i)}"
+        lines.append(f"  {local.attribution[row, i]:+.4g}  {what}")
+    if len(order) > _TOLD:
+        lines.append(f"  {local.attribution[row, order[_TOLD:]].sum():+.4g}  the other {len(order) - _TOLD} columns")
+    what_if = local._source.take([row]).what_if(local.columns[order[0]], None)
+    within = f"[{what_if.lower[0]:.4g}, {what_if.upper[0]:.4g}]"
+    words = _range_words(what_if, local.kinds[order[0]] == "category")
+    lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
+    if local.repeated[row]:
+        lines.append("The eigenvalue is repeated here: the score may have a kink, so slopes have bounds but no sign.")
+    else:
+        lines.append(f"The eigenvalue is simple (gap {local.gap[row]:.3g}), so slopes have a sign: to the next knot.")
+    return lines
+
+
+def _slope(local: LocalExplanation, row: int, i: int) -> str:
+    influence, bound = local.influence[row, i], local.influence_bound[row, i]
+    if local.kinds[i] == "category":
+        return ""
+    return f" (slope within ±{bound:.3g})" if np.isnan(influence) else f" (slope {influence:+.3g})"
+
+
+def _range_words(what_if: WhatIf, category: bool) -> str:
+    if category:
+        return f"whatever {what_if.column} is"
+    return f"with {what_if.column} anywhere between {shown(what_if.between[0])} and {shown(what_if.between[1])}"

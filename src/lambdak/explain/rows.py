@@ -1,0 +1,223 @@
+r"""The numbers behind local explanations: rows and their baselines as matrices, one output each.
+
+For a row with matrix A = A(x) and eigenvector v of λ_k, the slope of the score in column i is vᵀ A_i'(x_i) v. From a
+baseline b the score's change is shared out along the straight path of matrices, ⟨A_i(x_i) − A_i(b_i), ∫ v vᵀ dt⟩ each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import check_int
+from lambdak.eigen import eigenpair, eigenvalue_vjp
+from lambdak.eigen.packing import sym
+from lambdak.explain.paths import mean_outer
+from lambdak.explain.what_if import WhatIf, score_interval
+from lambdak.model.fitted import FittedModel
+from lambdak.model.influence import cell_rows
+from lambdak.model.readout import Readout, active_values, dense_rows, predictions, readouts, slots_of
+from lambdak.pencil import REPEATED_TOL
+from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
+from lambdak.pencil.variational import Game, courant_fischer
+from lambdak.table.columns import OTHER, Column
+from lambdak.table.encoder import Design
+
+_PATH_TOL = 1e-7  # of attributions, in units of eigenvalues: the target's spread, or log-odds
+
+
+@dataclass(frozen=True, eq=False)
+class RowWork:
+    """What explanations of some rows are computed from."""
+
+    X: Any
+    outputs: tuple[Readout, ...]
+    chosen: NDArray[np.intp]  # output of each row
+    design: Design
+    slopes: Design  # to the right at a knot
+    left_slopes: Design
+    baseline: Design  # one row for each
+
+    @classmethod
+    def read(cls, model: FittedModel, X: Any, baseline: Any, output: int | None) -> RowWork:
+        """Rows of a table and their baselines, as in :func:`lambdak.explain.local_explanation.explain_local`."""
+        outputs, encoder = readouts(model), model.encoder_
+        design = encoder.transform(X, np.float64)
+        rows = len(design)
+        base = typical_row(outputs[0]) if baseline is None else encoder.transform(dense_rows(baseline), np.float64)
+        if len(base) not in (1, rows):
+            raise ValueError(f"baseline must have one row, or {rows}, one for each row of X; got {len(base)}")
+        base = base.take(np.arange(rows) if len(base) == rows else np.zeros(rows, int))
+        if output is not None:
+            chosen = np.full(rows, check_int(output, "output", 0, len(outputs)))
+        elif outputs[0].link == "softmax":
+            chosen = all_scores(outputs, design).argmax(axis=1)
+        else:
+            chosen = np.full(rows, len(outputs) // 2)
+        return cls(X, outputs, chosen, design, encoder.slopes(X), encoder.slopes(X, leftwards=True), base)
+
+    def take(self, rows: Sequence[int]) -> RowWork:
+        """Some of the rows."""
+        index = np.asarray(rows)
+        parts = (part.take(index) for part in (self.design, self.slopes, self.left_slopes, self.baseline))
+        return RowWork(None, self.outputs, self.chosen[index], *parts)
+
+    def explain(self) -> dict[str, Any]:
+        """The arrays of a :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
+        rows, n = len(self.design), len(self.outputs[0].columns)
+        found: dict[str, Any] = {name: np.empty(rows) for name in ("score", "baseline_score", "gap")}
+        found["repeated"] = np.zeros(rows, bool)
+        found |= {name: np.empty((rows, n)) for name in ("influence", "influence_bound", "attribution")}
+        for i in np.unique(self.chosen):
+            own = np.flatnonzero(self.chosen == i)
+            output = self.outputs[i]
+            floats = 4 * output.coef.shape[2] + output.dim**2 + len(output.columns)
+            for block in output.blocks(len(own), floats):
+                for name, values in self._explain_rows(output, own[block]).items():
+                    found[name][own[block]] = values
+        found["prediction"] = self._predictions(self.design, found["score"])
+        found["baseline_prediction"] = self._predictions(self.baseline, found["baseline_score"])
+        return found
+
+    def _explain_rows(self, output: Readout, rows: NDArray[np.intp]) -> dict[str, Any]:
+        design, base = self.design.take(rows), self.baseline.take(rows)
+        packed, first = output.packed(design), output.packed(base)
+        here = local_slopes(output, packed, self.slopes.take(rows), self.left_slopes.take(rows))
+        width = packed.shape[-1]
+        mean = mean_outer(first.reshape(-1, width), (packed - first).reshape(-1, width), output.index, _PATH_TOL)
+        weight = (output.scale * output.weights)[:, None, None] * mean.reshape(packed.shape)
+        shares = active_values(output, weight, design) - active_values(output, weight, base)
+        return {**here._asdict(), "baseline_score": output.score(first), "attribution": shares.sum(axis=0)}
+
+    def _predictions(self, design: Design, scores: Float64Array) -> Float64Array:
+        link = self.outputs[0].link
+        if link != "softmax":
+            return predictions(link, scores)
+        shares = predictions(link, all_scores(self.outputs, design))
+        return shares[np.arange(len(scores)), self.chosen]
+
+    def what_if(self, name: str, between: Sequence[Any] | None) -> WhatIf:
+        """Proven intervals of all rows while one column moves."""
+        columns = self.outputs[0].columns
+        names = [column.name for column in columns]
+        if name not in names:
+            raise ValueError(f"column must be one of {names}; got {name!r}")
+        i = names.index(name)
+        cells = check_range(columns[i], between)
+        low, high = (np.array(ends) for ends in zip(*(self._interval(o, i, cells) for o in self.outputs), strict=True))
+        rows = np.arange(len(self.design))
+        if self.outputs[0].link == "softmax":
+            lower, upper = (_share_bound(a, b, self.chosen) for a, b in ((low, high), (high, low)))
+        else:
+            lower, upper = (predictions(self.outputs[0].link, ends[self.chosen, rows]) for ends in (low, high))
+        return WhatIf(name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows])
+
+    def _interval(self, output: Readout, i: int, cells: Sequence[object]) -> tuple[Float64Array, Float64Array]:
+        others = Design(self.design.ids, self.design.weights.copy())
+        others.weights[:, list(slots_of(output.columns)[i])] = 0.0
+        return score_interval(output, output.packed(others), i, cells)
+
+    def game(self, row: int, member: int) -> Game:
+        """The Courant–Fischer game of one member at one row."""
+        output = self.outputs[self.chosen[row]]
+        check_int(member, "member", 0, len(output.weights))
+        return courant_fischer(output.packed(self.design.take([row]))[member, 0], output.index)
+
+
+class Slopes(NamedTuple):
+    """What some rows are like around themselves; see :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
+
+    score: Float64Array
+    gap: Float64Array
+    repeated: NDArray[np.bool_]
+    influence: Float64Array
+    influence_bound: Float64Array
+
+
+def local_slopes(output: Readout, packed: Float64Array, slopes: Design, left_slopes: Design) -> Slopes:
+    """Slopes of rows with matrices ``packed`` (members, rows, D), from the derivatives of their design."""
+    spectrum, basis = eigenpair(packed, output.dim, range(output.dim))
+    values, vectors = np.asarray(spectrum, np.float64), np.asarray(basis, np.float64)
+    same = repeated(values, output.index, REPEATED_TOL)
+    kinks = (same.sum(axis=-1) > 1).any(axis=0)
+    outer = eigenvalue_vjp(np.ascontiguousarray(vectors[..., output.index, :]), np.ones(values.shape[:-1]))
+    weight = (output.scale * output.weights)[:, None, None] * outer
+    right, left = (active_values(output, weight, some) for some in (slopes, left_slopes))
+    influence, bound = right.sum(axis=0), np.maximum(np.abs(right).sum(axis=0), np.abs(left).sum(axis=0))
+    for row in np.flatnonzero(kinks):
+        sides = (some.take([int(row)]) for some in (slopes, left_slopes))
+        bound[row] = np.max([_eigenspace_bound(output, side, vectors[:, row], same[:, row]) for side in sides], axis=0)
+        influence[row] = np.nan
+    score = output.start + output.over_members(values[..., output.index])
+    gap = output.scale * _neighbour(values, output.index).min(axis=0)
+    return Slopes(score, gap, kinks, influence, bound)
+
+
+def all_scores(outputs: Sequence[Readout], design: Design) -> Float64Array:
+    """Scores of all outputs, (rows, outputs)."""
+    scores = np.empty((len(design), len(outputs)))
+    for j, output in enumerate(outputs):
+        for rows in output.blocks(len(design), output.coef.shape[2]):
+            scores[rows, j] = output.score(output.packed(design.take(rows)))
+    return scores
+
+
+def typical_row(readout: Readout) -> Design:
+    """One row: the medians of numbers, and no level of a category, which is the average of its levels."""
+    slots = 1 + sum(column.n_slots for column in readout.columns)
+    ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
+    weights[0, 0] = 1.0
+    for column, own in zip(readout.columns, slots_of(readout.columns), strict=True):
+        if column.kind != "category":
+            row = cell_rows(column, np.array([column.median]))[0]
+            active = np.flatnonzero(row)
+            ids[0, own.start : own.start + len(active)] = column.start + active
+            weights[0, own.start : own.start + len(active)] = row[active]
+    return Design(ids, weights)
+
+
+def check_range(column: Column, between: Sequence[Any] | None) -> Sequence[Any]:
+    """The two ends of a range of numbers, or known levels; by default all of them, and OTHER for those never seen."""
+    if column.kind == "category":
+        known = dict.fromkeys([*column.levels, OTHER])
+        levels = [between] if isinstance(between, str) else list(known if between is None else between)
+        unknown = [level for level in levels if level not in known]
+        if unknown or not levels:
+            raise ValueError(f"between must hold levels of {column.name!r}, {list(column.levels)}; got {unknown}")
+        return levels
+    try:
+        ends = (column.low, column.high) if between is None else tuple(map(float, between))
+    except (TypeError, ValueError):
+        ends = ()
+    if len(ends) != 2 or not np.isfinite(np.asarray(ends, float)).all() or ends[0] > ends[1]:
+        raise ValueError(f"between must hold two numbers, the smaller first, for {column.name!r}; got {between!r}")
+    return ends
+
+
+def _eigenspace_bound(output: Readout, slopes: Design, vectors: Float64Array, same: NDArray[np.bool_]) -> Float64Array:
+    """Σ_m w_m ‖V_mᵀ A_i' V_m‖₂ of one row, (columns,): ``vectors`` (members, d, d) in rows, V those marked."""
+    Z = slopes.to_sparse(output.coef.shape[1])
+    parts = []
+    for own, basis, marked in zip(output.coef, vectors, same, strict=True):
+        matrices = [sym(Z[:, [*range(column.start, column.stop)]] @ own[column.start : column.stop])[0]
+                    for column in output.columns]  # fmt: skip
+        parts.append(eigenspace_norms(np.array(matrices), basis[None], marked[None])[0])
+    return output.over_members(np.array(parts))
+
+
+def _neighbour(values: Float64Array, index: int) -> Float64Array:
+    """Distance from λ_k to the nearest other eigenvalue, (...,); infinite if there is no other."""
+    others = np.delete(values, index, axis=-1)
+    return np.asarray(np.abs(others - values[..., index, None]).min(axis=-1, initial=np.inf))
+
+
+def _share_bound(own: Float64Array, others: Float64Array, chosen: NDArray[np.intp]) -> Float64Array:
+    """Softmax share of the chosen class at its score in ``own`` (classes, rows) and those of the rest in ``others``."""
+    rows = np.arange(len(chosen))
+    scores = others.copy()
+    scores[chosen, rows] = own[chosen, rows]
+    return predictions("softmax", scores.T)[rows, chosen]

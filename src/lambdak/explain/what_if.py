@@ -1,0 +1,99 @@
+r"""Where a score stays while one column moves freely in a range and all others keep their cells: proven intervals.
+
+Between two nodes a and b of a curve's piece A changes by E = A_i(b) − A_i(a), so that f(a) + t e₋ ≤ f ≤ f(a) + t e₊ at
+the share t of the way, with e∓ = Σ_m w_m λ_1,d(E_m) (Weyl), and likewise from b backwards. The two lines of either side
+meet in a saw tooth; with the values at the nodes computed, no point between them can leave its tips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lambdak.eigen import eigenvalue
+from lambdak.model.influence import cell_rows, weyl
+from lambdak.model.readout import Readout
+from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
+from lambdak.table.columns import Column
+
+_TEETH = 24  # at least, over the range
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """With ``column`` anywhere in ``between``, all else as it is, nothing leaves [lower, upper].
+
+    Attributes
+    ----------
+    column : str
+    between : tuple
+        The two ends of the range, or the levels that were allowed; OTHER is any that training has not seen.
+    lower, upper : arrays of shape (rows,)
+        Of the prediction of each row.
+    score_lower, score_upper : arrays of shape (rows,)
+        Of its raw score.
+    """
+
+    column: str
+    between: tuple[object, ...]
+    lower: Float64Array
+    upper: Float64Array
+    score_lower: Float64Array
+    score_upper: Float64Array
+
+
+def score_interval(
+    readout: Readout, others: Float64Array, i: int, cells: Sequence[object]
+) -> tuple[Float64Array, Float64Array]:
+    """Lowest and highest score, each (rows,), while column i is at any of ``cells``, or between two numbers.
+
+    ``others`` (members, rows, D) are the matrices of the rows without column i.
+    """
+    column = readout.columns[i]
+    numbers = column.kind != "category"
+    ends = [float(end) for end in cells] if numbers else []  # type: ignore[arg-type]
+    own = cell_rows(column, teeth(column, *ends)) if numbers else level_rows(column, cells)
+    matrices = own @ readout.column(i)  # (members, nodes, D)
+    down, up = weyl(readout, np.diff(own, axis=0), i)
+    lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])
+    for rows in readout.blocks(others.shape[1], len(own) * others.shape[2]):
+        packed = others[:, rows, None] + matrices[:, None]
+        values = readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))
+        low, high = saw_tooth(values, down, up) if numbers else (values, values)
+        rounding = readout.scale * rounding_tol(readout.dim, np.float64) * spectral_norm(packed).max(axis=(0, 2))
+        lower[rows], upper[rows] = low.min(axis=1) - rounding, high.max(axis=1) + rounding
+    return lower, upper
+
+
+def level_rows(column: Column, levels: Sequence[object]) -> Float64Array:
+    """(n, p): levels of a category; one that was never seen and has none to be pooled into counts as their average."""
+    own = np.eye(column.stop - column.start)
+    places = [column.levels.index(level) if level in column.levels else None for level in levels]
+    return np.array([np.zeros(len(own)) if place is None else own[place] for place in places])
+
+
+def teeth(column: Column, low: float, high: float) -> Float64Array:
+    """Nodes of the range: its ends, the knots inside, and enough between them."""
+    inner = column.knots[(column.knots > low) & (column.knots < high)]
+    ends = np.array([low, *inner, high])
+    share = -(-_TEETH // max(len(ends) - 1, 1))
+    fine = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share
+    return np.append(fine.ravel(), high)
+
+
+def saw_tooth(values: Float64Array, down: Float64Array, up: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Lower and upper tips (rows, nodes − 1), from values at the nodes (rows, nodes) and e∓ of the pieces.
+
+    >>> saw_tooth(np.array([[0.0, 0.0]]), np.array([-1.0]), np.array([1.0]))
+    (array([[-0.5]]), array([[0.5]]))
+    """
+    first, last = values[:, :-1], values[:, 1:]
+    both = np.broadcast_to((down < 0) & (up > 0), first.shape)
+    width = np.where(up > down, up - down, 1.0)
+    share = np.clip((first - last + up) / width, 0.0, 1.0)
+    low = np.where(both, first + share * down, np.minimum(first, last))
+    share = np.clip((last - first - down) / width, 0.0, 1.0)
+    high = np.where(both, first + share * up, np.maximum(first, last))
+    return low, high

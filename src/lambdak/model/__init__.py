@@ -1,0 +1,1 @@
+"""A fitted model, and what can be read off it."""

@@ -1,0 +1,104 @@
+"""How well a fitted model does on given rows, in the numbers that belong to its task."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import metrics
+
+from lambdak.losses import Quantile
+from lambdak.table.rows import target_rows
+
+Floats = NDArray[np.float64]
+
+
+class Measure(NamedTuple):
+    """A number, its name, and what it means."""
+
+    name: str
+    value: float
+    meaning: str
+
+
+def measures(
+    model: Any, X: Any, y: ArrayLike, weight: Floats | None = None, offset: ArrayLike | None = None
+) -> list[Measure]:
+    """Measures of a model on rows; raises if ``y`` does not belong to ``X``.
+
+    A class that the model does not know is never predicted; log loss and area under the curve are then left out.
+    """
+    target = target_rows(y)
+    raw = model._raw(X, offset)
+    if len(target) != len(raw):
+        raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
+    if hasattr(model, "classes_"):
+        return _of_classes(class_codes(model.classes_, target), model.loss_.predict(raw), weight)
+    numbers = target.astype(np.float64)
+    if model.levels_:
+        return _of_quantiles(numbers, raw, model.levels_, weight)
+    return _of_numbers(model.loss_, numbers, raw, weight)
+
+
+def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Places of labels among the classes, −1 for one that is not there.
+
+    >>> class_codes(np.array(["a", "b"]), np.array(["b", "a", None], object))
+    array([ 1,  0, -1])
+    """
+    places = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([places.get(label, -1) for label in labels.tolist()], np.intp)
+
+
+def _of_numbers(loss: Any, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Measure]:
+    predicted = loss.predict(raw)
+    r2 = metrics.r2_score(y, predicted, sample_weight=weight) if len(y) > 1 else np.nan
+    rmse = metrics.root_mean_squared_error(y, predicted, sample_weight=weight)
+    mae = metrics.mean_absolute_error(y, predicted, sample_weight=weight)
+    found = [
+        Measure("R²", float(r2), "share of the target's variance that the predictions explain; 1 is perfect"),
+        Measure("RMSE", float(rmse), "root mean squared error, in units of the target; large errors count more"),
+        Measure("MAE", float(mae), "mean absolute error, in units of the target"),
+    ]
+    if isinstance(loss, Quantile):
+        return [*found, *_of_quantiles(y, predicted[:, None], (loss.quantile,), weight)]
+    if not loss.identity:
+        deviance = 2 * float(loss.value(raw.astype(np.float64), y, weight))
+        found.append(Measure(f"mean {loss.name} deviance", deviance, "0 is perfect"))
+    return found
+
+
+def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | None) -> list[Measure]:
+    right = np.average(chance.argmax(axis=1) == codes, weights=weight)
+    largest = max(np.average(codes == code, weights=weight) for code in range(chance.shape[1]))
+    found = [
+        Measure("accuracy", float(right), "share of rows put in their class"),
+        Measure("share of the largest class", float(largest), "the accuracy of always naming this class"),
+    ]
+    if (codes < 0).any():
+        return found
+    own = np.maximum(chance[np.arange(len(codes)), codes], np.finfo(np.float64).tiny)
+    surprise = np.average(-np.log(own), weights=weight)
+    found.append(Measure("log loss", float(surprise), "mean surprise at the true class; 0 is perfect"))
+    if chance.shape[1] == 2 and 0 < codes.sum() < len(codes):
+        area = metrics.roc_auc_score(codes, chance[:, 1], sample_weight=weight)
+        meaning = "chance that a row of the second class is ranked above one of the first"
+        found.append(Measure("ROC AUC", float(area), meaning))
+    return found
+
+
+def _of_quantiles(
+    y: Floats, predicted: NDArray[Any], levels: tuple[float, ...], weight: Floats | None
+) -> list[Measure]:
+    pairs = list(zip(levels, predicted.T, strict=True))
+    losses = [metrics.mean_pinball_loss(y, own, alpha=level, sample_weight=weight) for level, own in pairs]
+    found = [Measure("mean pinball loss", float(np.mean(losses)), "in units of the target; smaller is better")]
+    for level, own in pairs:
+        share = np.average(y <= own, weights=weight)
+        found.append(Measure(f"share up to the {level:g} quantile", float(share), f"of the rows; {level:g} is wanted"))
+    if len(levels) > 1:
+        inside = np.average((predicted[:, 0] <= y) & (y <= predicted[:, -1]), weights=weight)
+        meaning = f"of the rows; {levels[-1] - levels[0]:g} is wanted"
+        found.append(Measure("share between the outer quantiles", float(inside), meaning))
+    return found

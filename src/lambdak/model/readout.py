@@ -1,0 +1,173 @@
+r"""One output of a fitted model as numbers to reason about: score = start + scale Σ_m w_m λ_k(A_m(row)), in float64.
+
+A regressor and a classifier of two classes have one output; a classifier of several has one for each class, quantiles
+one for each level, an ordinal classifier one for each cut-point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from lambdak.eigen import eigenvalue
+from lambdak.eigen.packing import packed_dim, packed_size
+from lambdak.losses import BinaryLog, Ordinal, SoftmaxLog
+from lambdak.model.fitted import FittedModel
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.columns import OTHER, Column
+from lambdak.table.encoder import Design
+
+_BLOCK_FLOATS = 1 << 21  # 16 MB of float64 at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """score(row) = start + scale Σ_m w_m λ_k(constant_m + Σ_s weight_s coef_m[id_s]).
+
+    Attributes
+    ----------
+    name : str
+        What the score is of, in words: "prediction", "class 'good'", "quantile 0.95", "y ≤ 2".
+    columns : tuple of Column
+        The user's columns; column i owns the design columns [start, stop).
+    coef : array of shape (members, P, D)
+        Packed matrices of the design columns; that of design column 0 is zero, because ``constant`` holds it.
+    constant : array of shape (members, D)
+        Packed A_0.
+    weights : array of shape (members,)
+        Convex weights of the members.
+    index : int
+        Zero-based position of the eigenvalue.
+    link : {"identity", "log", "logit", "softmax"}
+        How predictions come from scores; with "softmax" the scores of all classes are needed.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    coef: Float64Array
+    constant: Float64Array
+    weights: Float64Array
+    index: int
+    start: float
+    scale: float
+    link: str
+
+    @property
+    def dim(self) -> int:
+        """The matrices' number of rows."""
+        return packed_dim(self.coef.shape[-1])
+
+    def packed(self, design: Design) -> Float64Array:
+        """A_m(row), (members, rows, D)."""
+        Z = design.to_sparse(self.coef.shape[1])
+        return np.stack([Z @ own + first for own, first in zip(self.coef, self.constant, strict=True)])
+
+    def column(self, i: int) -> Float64Array:
+        """The matrices of one of the user's columns, (members, p, D)."""
+        return self.coef[:, self.columns[i].start : self.columns[i].stop]
+
+    def score(self, packed: Float64Array) -> Float64Array:
+        """Scores (rows,) of A_m(row), (members, rows, D)."""
+        return self.start + self.over_members(eigenvalue(packed, self.dim, self.index))
+
+    def over_members(self, values: NDArray[np.floating]) -> Float64Array:
+        """Scale Σ_m w_m value_m: from units of eigenvalues, (members, ...), to those of scores, (...)."""
+        return np.asarray(self.scale * np.tensordot(self.weights, values, 1), np.float64)
+
+    def blocks(self, rows: int, floats_per_row: int) -> Iterator[slice]:
+        """Slices over rows whose work arrays stay small."""
+        step = max(1, _BLOCK_FLOATS // max(1, floats_per_row * len(self.weights)))
+        return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+
+
+def readouts(model: FittedModel) -> tuple[Readout, ...]:
+    """All outputs of a fitted model."""
+    check_is_fitted(model, "coef_")
+    coef = model.coef_[..., : packed_size(model.dim_)].astype(np.float64)
+    n_design, outputs = model.encoder_.n_design, []
+    names = _names(model)
+    for i, name in enumerate(names):
+        own = coef[i :: model.neurons_] if model.neurons_ > 1 else coef
+        constant = own[:, 0] + own[:, n_design + i] if model.levels_ else own[:, 0]
+        features = own[:, :n_design].copy()
+        features[:, 0] = 0.0
+        index = model.indices_[i if len(model.indices_) > 1 else 0]
+        start = float(model.start_[i if len(model.start_) == len(names) else 0])
+        outputs.append(
+            Readout(name, model.encoder_.columns, features, constant, model.weights_, index, start, model.scale_,
+                    _link(model))
+        )  # fmt: skip
+    return tuple(outputs)
+
+
+def _names(model: FittedModel) -> list[str]:
+    if model.levels_:
+        return [f"quantile {q:g}" for q in model.levels_]
+    if isinstance(model.loss_, BinaryLog):
+        return [f"class {_label(model, 1)}"]
+    if isinstance(model.loss_, SoftmaxLog):
+        return [f"class {_label(model, i)}" for i in range(model.loss_.n_outputs)]
+    if isinstance(model.loss_, Ordinal):
+        return [f"y ≤ {_label(model, i)}" for i in range(model.loss_.n_outputs)]
+    return ["prediction"]
+
+
+def _label(model: Any, i: int) -> str:
+    return repr(model.classes_[i : i + 1].tolist()[0])
+
+
+def _link(model: FittedModel) -> str:
+    if isinstance(model.loss_, BinaryLog | Ordinal):
+        return "logit"
+    if isinstance(model.loss_, SoftmaxLog):
+        return "softmax"
+    return "identity" if model.loss_.identity else "log"
+
+
+def predictions(link: str, scores: Float64Array) -> Float64Array:
+    """What users see, from the scores (..., outputs) of all outputs: means, quantiles or probabilities."""
+    if link == "softmax":
+        shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
+    return np.asarray({"identity": np.array, "log": np.exp, "logit": expit}[link](scores))
+
+
+def dense_rows(X: Any) -> Any:
+    """The table with every cell of a row in it, also where it is sparse."""
+    return X.toarray() if issparse(X) else X
+
+
+def active_values(readout: Readout, weight: Float64Array, design: Design) -> Float64Array:
+    """⟨W_m(row), A_m,i(row)⟩ for matrices W (members, rows, D) such as w_m v vᵀ, (members, rows, columns)."""
+    out = np.zeros((len(readout.coef), len(design), len(readout.columns)))
+    for own, matrices, values in zip(readout.coef, weight, out, strict=True):
+        for column, slots in enumerate(slots_of(readout.columns)):
+            for slot in slots:
+                part = np.einsum("rd,rd->r", matrices, own[design.ids[:, slot]])
+                values[:, column] += design.weights[:, slot] * part
+    return out
+
+
+def slots_of(columns: Sequence[Column]) -> list[range]:
+    """The slots of a dense design row that belong to each column."""
+    ends = np.cumsum([1, *(column.n_slots for column in columns)]).tolist()
+    return [range(first, last) for first, last in pairwise(ends)]
+
+
+def shown(cell: object) -> str:
+    """A cell as text."""
+    if cell is None or (isinstance(cell, float | np.floating) and np.isnan(cell)):
+        return "missing"
+    if cell is OTHER:
+        return "other"
+    if isinstance(cell, float | np.floating):
+        return f"{cell:.6g}"
+    return str(cell)

@@ -1,0 +1,1 @@
+"""Real files become memory-mapped rows, whole or not at all."""

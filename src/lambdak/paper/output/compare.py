@@ -1,0 +1,153 @@
+"""Published against ours, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lambdak.certify.claims import printed
+from lambdak.paper.output.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
+from lambdak.paper.output.summary import order, summarise, words
+from lambdak.paper.parts import read_claim, read_results, study_folder
+from lambdak.paper.real.tuning import Tuned, tune
+from lambdak.paper.synthetic.grid import STUDIES
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published number and what we found: the median and the quartiles, or None where nothing was run yet."""
+
+    study: str
+    about: str
+    published: float
+    ours: tuple[float, float, float] | None = None  # low, median, high
+    rate: float | None = None  # that won
+    samples: int = 0  # that ours was trained on
+    rows: int = 0  # of a data set that there were to train on
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is about a data set; otherwise it is about random functions."""
+        return self.study in TRAIN_ROWS
+
+    @property
+    def verdict(self) -> str:
+        """Better if our median is below the published one, within if that lies between our quartiles, else worse.
+
+        Numbers after different samples are not judged.
+        """
+        if self.ours is None:
+            return "not run"
+        if self.samples < (REAL_BUDGET if self.is_real else BUDGET):
+            return "fewer samples"
+        low, median, high = self.ours
+        if median < self.published:
+            return "better"
+        return "within" if low <= self.published <= high else "worse"
+
+    @property
+    def names(self) -> list[str]:
+        """What the cells are; the samples of random functions are the same for all of them."""
+        return ["", "published", "ours", "quartiles", "samples" if self.is_real else "ratio", "rate", "verdict"]
+
+    def cells(self) -> list[str]:
+        """The row as text."""
+        digits = 5 if self.is_real else 3
+        theirs = f"{self.published:.{digits}g}"
+        if self.ours is None:
+            return [self.about, theirs, *[""] * (len(self.names) - 3), self.verdict]
+        low, median, high = (f"{loss:.{digits}g}" for loss in self.ours)
+        how = f"{self.samples:,}" if self.is_real else f"{self.ours[1] / self.published:.2f}"
+        rate = "" if self.rate is None else f"{self.rate:.2g}"
+        return [self.about, theirs, median, f"{low} … {high}", how, rate, self.verdict]
+
+
+def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
+    """Every cell whose published number can be read off the paper's plots, done or not."""
+    folder = study_folder(results, study, profile)
+    done = {each.cell: each for each in summarise(folder)} if folder.exists() else {}
+    for cell in sorted(STUDIES[study].cells(), key=order):
+        theirs, ours = published(cell), done.get(cell)
+        if theirs is None:
+            continue
+        about = f"{words(cell)}, d = {cell.dim}"
+        if ours is None:
+            yield Comparison(study, about, theirs)
+        else:
+            yield Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
+
+
+def compare_real(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
+    """Every model of a data set: after the paper's samples or, of a smaller study, after as many as validation chose.
+
+    The quick profile makes its rows up, so that its losses say nothing beside the published ones.
+    """
+    folder = study_folder(results, study, profile)
+    done: dict[tuple[str, int], Tuned] = {}
+    if (folder / "results.parquet").exists() and folder.name != f"{study}-quick":
+        done = {(curve.model, curve.dim): curve for curve in _best(list(tune(read_results(folder))))}
+    rows = read_claim(folder)["data"]["splits"]["train"][1] if done else 0
+    for (name, model, dim), theirs in REAL.items():
+        if name == study:
+            about, ours = (f"{model}, d = {dim}" if dim else model), done.get((model, dim))
+            if ours is None:
+                yield Comparison(study, about, theirs)
+            else:
+                found = ours.low, ours.median, ours.high
+                yield Comparison(study, about, theirs, found, ours.rate, ours.samples, rows)
+
+
+def _best(curves: Sequence[Tuned]) -> Iterator[Tuned]:
+    """One point of every model's curve."""
+    for key in dict.fromkeys((curve.model, curve.dim) for curve in curves):
+        own = [curve for curve in curves if (curve.model, curve.dim) == key and curve.samples <= REAL_BUDGET]
+        last = max(own, key=lambda curve: curve.samples)
+        yield last if last.samples == REAL_BUDGET else min(own, key=lambda curve: curve.validation)
+
+
+# Another data set joins the table by one more entry here: study, results folder, profile ─▶ comparisons.
+SOURCES: dict[str, Callable[[str, Path, str | None], Iterator[Comparison]]] = {
+    **dict.fromkeys(STUDIES, compare_synthetic),
+    **dict.fromkeys(TRAIN_ROWS, compare_real),
+}
+
+
+def compare(results: Path, profile: str | None = None) -> list[Comparison]:
+    """All published numbers and ours, from the folder that holds the studies.
+
+    Parameters
+    ----------
+    results
+        Folder for all studies, in which ``lambdak reproduce`` left them.
+    profile
+        "quick", "small" or "full", of which only the last has the paper's budget; None is the largest there is.
+    """
+    return [row for study, source in SOURCES.items() for row in source(study, results, profile)]
+
+
+def print_comparison(rows: Sequence[Comparison]) -> str:
+    """One table per study as text, with a count of the verdicts below."""
+    tables = []
+    for study in dict.fromkeys(row.study for row in rows):
+        own = [row for row in rows if row.study == study]
+        tables.append(printed(study, own[0].names, [row.cells() for row in own], _notes(own)))
+    return "\n".join(tables)
+
+
+def _notes(rows: Sequence[Comparison]) -> list[str]:
+    verdicts, first = [row.verdict for row in rows], rows[0]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
+    if not first.is_real:
+        budgets = " and ".join(f"{samples:,}" for samples in sorted({row.samples for row in rows if row.ours}))
+        after = f" after {budgets} samples" if budgets else ""
+        return [
+            f"Median test RMSE{after}, quartiles over all runs: {counts}.",
+            f"Published: after {BUDGET:,} samples, read off the paper's plots to about 5 %. Rows: target/model.",
+        ]
+    notes = [f"Median test log-loss, and the quartiles over all runs: {counts}."]
+    notes += [f"Ours: {row.rows:,} rows to train on." for row in rows if row.rows][:1]
+    if "fewer samples" in verdicts:
+        notes.append("How many samples to train on was chosen by validation, since there are fewer than the paper's.")
+    theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples"
+    return [*notes, f"Published: the released runs, {theirs}."]

@@ -1,0 +1,83 @@
+"""All studies as tables: what every cell or model came to, and the scaling laws, as CSV and Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lambdak.atomic import write_text
+from lambdak.paper.output.summary import csv_text, write_summary
+from lambdak.paper.parts import find_studies, read_claim, read_results
+from lambdak.paper.real.protocol import DATASETS
+from lambdak.paper.real.tuning import tune
+from lambdak.paper.synthetic.grid import BEYOND, Grid
+from lambdak.paper.synthetic.laws import read_curves, write_laws
+
+_TITLES = {
+    "univariate": "One input: {grid}",
+    "bivariate": "Two inputs: {grid}",
+    "univariate-scaling": "One input, dims up to {dim}",
+    "bivariate-scaling": "Two inputs, dims up to {dim}",
+    "univariate-monotone-scaling": "One input, monotone targets, dims up to {dim}",
+    "bivariate-monotone-scaling": "Two inputs, monotone targets, dims up to {dim}",
+    "definite": "Four parametrisations of semidefinite matrices",
+    "univariate-tridiagonal": "One input, tridiagonal matrices",
+    "bivariate-tridiagonal": "Two inputs, tridiagonal matrices",
+}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Files that were written, and the folders of studies that are not finished."""
+
+    paths: tuple[Path, ...]
+    unfinished: tuple[Path, ...]
+
+
+def write_tables(results: Path, out: Path, profile: str | None = None, times: int = 200) -> Tables:
+    """Write the tables of all finished studies, named like them, and ``scaling-laws`` of those that have some.
+
+    Parameters
+    ----------
+    results
+        Folder for all studies.
+    out
+        Folder of the tables; made if it is not there.
+    profile
+        "quick", "small" or "full"; None is the largest that is finished, of each study.
+    times
+        Fits to resampled targets, from which the ranges of the laws' exponents are taken.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    there = {folder.name.rpartition("-")[0]: folder for folder in find_studies(results, profile)}
+    done = {name: folder for name, folder in there.items() if (folder / "results.parquet").exists()}
+    paths = [path for name, folder in done.items() if name in _TITLES for path in _synthetic(name, folder, out)]
+    paths += [_real(folder, out) for name, folder in done.items() if name in DATASETS]
+    curves = [each for name in BEYOND if name.endswith("scaling") and name in done for each in read_curves(done[name])]
+    paths += write_laws(curves, out, times) if curves else ()
+    return Tables(tuple(paths), tuple(folder for name, folder in there.items() if name not in done))
+
+
+def _synthetic(name: str, folder: Path, out: Path) -> tuple[Path, Path]:
+    claim = read_claim(folder)
+    grid, profile = Grid.from_dict(claim["grid"]), claim["profile"]
+    words = "the paper's full grid" if profile == "full" else f"the {profile} grid"
+    title = _TITLES[name].format(grid=words, dim=max(grid.dims))
+    return write_summary(folder, out, title, _facts(grid, claim["version"]))
+
+
+def _facts(grid: Grid, version: str) -> dict[str, str]:
+    rates = ", ".join(f"{rate:.3g}" for rate in grid.rates)
+    count = len(list(grid.cells())) * grid.models
+    return {
+        "models": f"{count:,}; targets: {grid.targets}, seeds: {grid.seeds}, rates: {rates}",
+        "steps": f"{grid.checkpoints[-1]:,} per model, batch {grid.batch}; {grid.measured:,} validation points",
+        "version": version,
+    }
+
+
+def _real(folder: Path, out: Path) -> Path:
+    """The curves of all models: the rate that validation chose, and the quartiles of the test loss."""
+    path = out / f"{folder.name}.csv"
+    write_text(path, csv_text([vars(curve) for curve in tune(read_results(folder))]))
+    return path

@@ -1,0 +1,1 @@
+"""The studies on HIGGS and Criteo, and the models they compare."""

@@ -1,0 +1,66 @@
+"""The spectral neuron on dense rows: one matrix product forth, one eigenpair per row, one matrix product back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lambdak._checks import FloatArray
+from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.eigen.packing import packed_size
+from lambdak.paper.data.rows import DenseBatch
+from lambdak.paper.real.adam import Adam, logistic_slope
+from lambdak.pencil.initial import Seed, gapped
+from lambdak.training.parameters import PAD
+
+
+class DenseSpectral:
+    """λ_k(A_0 + Σ x_i A_i) as the log-odds of a label, trained by Adam on mini-batches.
+
+    Parameters
+    ----------
+    n_features, dim
+        Shape of the pencil; k is the middle.
+    rate
+        Learning rate.
+    random_state
+        Seed of the gapped start.
+    """
+
+    def __init__(self, n_features: int, dim: int, rate: float, random_state: Seed) -> None:
+        self.dim, self.index = dim, dim // 2
+        width = packed_size(dim)
+        numbers = (n_features + 1) * width
+        self._flat = np.zeros((3, -(-numbers // PAD) * PAD), np.float32)
+        self._grad = np.zeros_like(self._flat[0])
+        self.coef = self._flat[0, :numbers].reshape(-1, width)  # (n_features + 1, D)
+        self._slope: FloatArray = self._grad[:numbers].reshape(-1, width)
+        self.coef[...] = gapped(n_features, dim, random_state=random_state)
+        self._adam = Adam(rate)
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are learned."""
+        return self.coef.size
+
+    def step(self, batch: DenseBatch) -> None:
+        """One step on the mean log-loss of a batch."""
+        value, vector = eigenpair(self._packed(batch.x), self.dim, self.index)
+        self.gradient_(batch, value, vector)
+        theta, first, second = self._flat
+        self._adam.step_(theta, self._grad, first, second)
+
+    def gradient_(self, batch: DenseBatch, value: FloatArray, vector: FloatArray) -> FloatArray:
+        """Fill and return the derivative of the mean log-loss with respect to ``coef``."""
+        outer = eigenvalue_vjp(vector, logistic_slope(value, batch.y))  # (rows, D)
+        np.matmul(batch.x.T, outer, out=self._slope[1:])
+        self._slope[0] = outer.sum(axis=0)
+        return self._slope
+
+    def scores(self, batch: DenseBatch) -> FloatArray:
+        """Log-odds of every row."""
+        return eigenvalue(self._packed(batch.x), self.dim, self.index)
+
+    def _packed(self, x: FloatArray) -> FloatArray:
+        packed: FloatArray = x @ self.coef[1:]
+        packed += self.coef[0]
+        return packed

@@ -1,0 +1,1 @@
+"""The studies on random functions of one and two inputs."""

@@ -1,0 +1,177 @@
+r"""Models of one cell, trained at once: dense matrices by one kernel call per step, tridiagonal ones in O(d) each.
+
+A model is λ_k(A_0 + Σ x_i A_i), trained on a mean squared error by Adam with a constant rate. Models that differ in
+their rate alone start alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import hessenberg
+
+from lambdak._checks import FloatArray
+from lambdak.eigen import tridiagonal_eigenpair, tridiagonal_eigenvalue
+from lambdak.eigen.packing import unsym
+from lambdak.eigen.steps import step_engine
+from lambdak.paper.synthetic.grid import FITS, Cell, Grid
+from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus, Tridiagonal
+from lambdak.pencil.initial import gapped
+from lambdak.training.parameters import PAD
+
+CONSTRAINTS: dict[str, Constraint] = {
+    "diagonal": DiagonalPSD(),
+    "factor": Factor(),
+    "root": RootFactor(),
+    "squareplus": SpectralSquareplus(),
+}
+_BETAS = (0.9, 0.999)
+_TINY = 1e-8
+_MEASURED_ROWS = 1 << 20  # at a time
+_SQRT2 = np.float32(np.sqrt(2.0))
+
+
+class Stack:
+    """Models of one cell, (targets × seeds × rates), with their Adam states; they start as in the paper."""
+
+    def __init__(self, cell: Cell, grid: Grid, constraints: tuple[str, ...], rng: np.random.Generator) -> None:
+        self._dim, self._inputs, self._index = cell.dim, cell.inputs, cell.dim // 2
+        self._streams, self._copies, self._steps = grid.targets * grid.seeds, len(grid.rates), 0
+        signs = [0] * (cell.inputs - len(constraints)) + [1] * len(constraints)
+        starts = np.stack([self._start(signs, rng) for _ in range(self._streams)])
+        self._width = starts.shape[-1]
+        padded = -(-self._width // PAD) * PAD
+        self.coef = np.zeros((self._streams * self._copies, cell.inputs + 1, padded), np.float32)
+        self.coef[..., : self._width] = np.repeat(starts, self._copies, axis=0)
+        self._rates = np.tile(np.asarray(grid.rates), self._streams)
+        self._grad = np.zeros_like(self.coef)
+        self._moments = [np.zeros_like(self.coef) for _ in range(2)]
+        self._bounds = {
+            matrix: _Bound(CONSTRAINTS[name], self.coef[:, matrix, : self._width])
+            for matrix, name in enumerate(constraints, cell.inputs + 1 - len(constraints))
+        }
+
+    def step(self, x: FloatArray, y: FloatArray) -> None:
+        """One step of every model on the points of its stream, x (streams, batch, inputs) and y (streams, batch)."""
+        self._differentiate(x, y)
+        self._steps += 1
+        correct = 1.0 / (1.0 - _BETAS[1] ** self._steps)
+        rates = self._rates / (1.0 - _BETAS[0] ** self._steps)
+        for matrix, bound in self._bounds.items():
+            bound.step_(self._grad[:, matrix, : self._width], rates, correct)
+            self._grad[:, matrix] = 0.0
+        models = len(self.coef)
+        flat = [part.reshape(models, -1) for part in (self.coef, self._grad, *self._moments)]
+        step_engine().adam(*flat, rates.tolist(), [1.0] * models, *_BETAS, correct, _TINY, 0)
+        for matrix, bound in self._bounds.items():
+            self.coef[:, matrix, : self._width] = bound.matrix()
+
+    def errors(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """RMSE of every model on points of its stream, (models,)."""
+        out = np.empty(len(self.coef))
+        step = max(1, _MEASURED_ROWS // (x.shape[1] * self._copies))
+        for first in range(0, self._streams, step):
+            some = slice(first, min(first + step, self._streams))
+            models = slice(some.start * self._copies, some.stop * self._copies)
+            value = self._values(x[some], self.coef[models, :, : self._width])
+            wrong = value.reshape(-1, self._copies, x.shape[1]) - y[some, None]
+            out[models] = np.sqrt(np.square(wrong, dtype=np.float64).mean(axis=-1)).ravel()
+        return out
+
+    def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
+        """The matrices of one model, (inputs + 1, width)."""
+        return gapped(self._inputs, self._dim, random_state=rng, monotonic_cst=signs, dtype=np.float64)
+
+    def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
+        """Fill the gradient of the mean squared error."""
+        ids, weights, rows = self._design(x)
+        value = np.empty((rows.size, 1), np.float32)
+        vector = np.empty((rows.size, 1, self._dim), np.float32)
+        coef, grad = (part[..., : self._width] for part in (self.coef, self._grad))
+        step_engine().forward(ids, weights, rows, coef, self._dim, [self._index], value, vector)
+        step_engine().backward(ids, weights, rows, vector, self._slope(value, y), self._dim, grad)
+
+    def _values(self, x: FloatArray, coef: FloatArray) -> FloatArray:
+        """λ_k of some models at the points of their streams."""
+        ids, weights, rows = self._design(x)
+        value = np.empty((rows.size, 1), np.float32)
+        step_engine().forward(ids, weights, rows, coef, self._dim, [self._index], value, None)
+        return value
+
+    def _slope(self, value: FloatArray, y: FloatArray) -> FloatArray:
+        """The derivative of the mean squared error with respect to each value, (models × batch, 1)."""
+        batch = y.shape[1]
+        slope = value.reshape(self._streams, self._copies, batch) - y[:, None]
+        slope *= np.float32(2.0 / batch)
+        return slope.reshape(-1, 1)
+
+    def _design(self, x: FloatArray) -> tuple[NDArray[np.int32], FloatArray, NDArray[np.int32]]:
+        """Sparse rows of all points, and which of them each model takes."""
+        streams, batch, _ = x.shape
+        weights = np.ones((streams * batch, self._inputs + 1), np.float32)
+        weights[:, 1:] = x.reshape(-1, self._inputs)
+        ids = np.broadcast_to(np.arange(self._inputs + 1, dtype=np.int32), weights.shape).copy()
+        rows = np.arange(streams * batch, dtype=np.int32).reshape(streams, batch)
+        return ids, weights, np.repeat(rows, self._copies, axis=0)
+
+
+class BandStack(Stack):
+    """The same with tridiagonal matrices, each 2d − 1 numbers: the diagonal, then the sub-diagonal times √2.
+
+    A tridiagonal matrix whose eigenvalues repeat falls into blocks of which λ_k knows one. So A_0 starts with distinct
+    eigenvalues, evenly spaced in ±[1, 2] around the zero at k, and random otherwise; the A_i start as in the paper.
+    """
+
+    def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
+        start, place = super()._start(signs, rng), np.arange(self._dim) - self._index
+        basis = np.linalg.qr(rng.standard_normal((self._dim, self._dim)))[0]
+        spectrum = np.sign(place) + 2 * place / self._dim
+        start[0] = unsym(hessenberg(basis * spectrum @ basis.T))
+        return Tridiagonal().right_inverse(start)
+
+    def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
+        at, entries = self._entries(x, self.coef[..., : self._width])
+        value, vector = tridiagonal_eigenpair(*self._bands(entries), self._index)
+        slope = self._slope(value, y).reshape(*value.shape, 1)
+        entries[..., : self._dim] = vector * vector
+        entries[..., self._dim :] = _SQRT2 * vector[..., :-1] * vector[..., 1:]
+        self._grad[..., : self._width] = np.swapaxes(at, -1, -2) @ (slope * entries)
+
+    def _values(self, x: FloatArray, coef: FloatArray) -> FloatArray:
+        return tridiagonal_eigenvalue(*self._bands(self._entries(x, coef)[1]), self._index)
+
+    def _entries(self, x: FloatArray, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(1, x) for every model and point, (models, batch, inputs + 1), and A(x), (models, batch, width)."""
+        ones = np.ones((*x.shape[:-1], 1), np.float32)
+        at = np.repeat(np.concatenate([ones, x], axis=-1), self._copies, axis=0)
+        return at, at @ coef
+
+    def _bands(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Diagonal and off-diagonal."""
+        return entries[..., : self._dim], entries[..., self._dim :] / _SQRT2
+
+
+def make_stack(cell: Cell, grid: Grid, rng: np.random.Generator) -> Stack:
+    """The models of a cell at their start."""
+    fit = FITS[cell.fit]
+    return (BandStack if fit.model == "tridiagonal" else Stack)(cell, grid, fit.constraints, rng)
+
+
+class _Bound:
+    """Parameters of the constrained matrices and their Adam state."""
+
+    def __init__(self, constraint: Constraint, start: FloatArray) -> None:
+        self._constraint = constraint
+        self._theta = constraint.right_inverse(start.astype(np.float64)).astype(np.float32)
+        self._mean, self._square = np.zeros_like(self._theta), np.zeros_like(self._theta)
+
+    def matrix(self) -> FloatArray:
+        return self._constraint.forward(self._theta)
+
+    def step_(self, grad: FloatArray, rates: NDArray[np.float64], correct: float) -> None:
+        own = self._constraint.vjp(self._theta, np.ascontiguousarray(grad))
+        beta1, beta2 = _BETAS
+        self._mean += np.float32(1.0 - beta1) * (own - self._mean)
+        self._square += np.float32(1.0 - beta2) * (own * own - self._square)
+        size = np.sqrt(self._square * np.float32(correct)) + np.float32(_TINY)
+        self._theta -= rates[:, None].astype(np.float32) * self._mean / size

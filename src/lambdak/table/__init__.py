@@ -1,0 +1,1 @@
+"""Any table to design rows and back."""

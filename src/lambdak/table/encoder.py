@@ -1,0 +1,308 @@
+"""A table becomes design rows z, sparse and rectangular: A(z) = Σ_s w_s C[id_s], the constant first.
+
+Slot 0 is the constant (id 0, weight 1). Each user column follows with its one or two active entries, see
+:class:`~lambdak.table.columns.Column`; the design columns [start, stop) of a column lead back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+from lambdak._checks import FloatArray, check_dtype, check_int, check_weight
+from lambdak.table.categories import is_category, listed_columns
+from lambdak.table.columns import OTHER, Column, fit_category, fit_number
+from lambdak.table.knots import Floats
+from lambdak.table.read import EVERY_ROW, Rows, Table, read_table
+from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
+
+__all__ = ["OTHER", "Column", "Design", "TableEncoder"]
+
+MAX_KNOTS = 4096
+MAX_LEVELS = 1 << 20
+_NAMES_SHOWN = 5
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Design:
+    """z = Σ_s w_s e_{id_s}: the active entries of every row.
+
+    Attributes
+    ----------
+    ids : int32 array of shape (rows, slots)
+        Design columns; slot 0 is the constant, id 0.
+    weights : float array of shape (rows, slots)
+        Their weights; slot 0 has weight 1. A slot that is not needed has weight 0.
+    """
+
+    ids: NDArray[np.int32]
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Design:
+        """The design of some rows, given by their indices, a boolean mask or a slice."""
+        return Design(self.ids[rows], self.weights[rows])
+
+    def to_sparse(self, n_design: int) -> Any:
+        """Z as a SciPy CSR array of shape (rows, n_design).
+
+        >>> design = TableEncoder(n_knots=2).fit([[0.0], [4.0]]).transform([[1.0]])
+        >>> design.to_sparse(3).toarray()
+        array([[1.  , 0.75, 0.25]], dtype=float32)
+        """
+        rows, slots = self.ids.shape
+        ends = np.arange(rows + 1) * slots
+        return sparse.csr_array((self.weights.ravel(), self.ids.ravel(), ends), shape=(rows, n_design))
+
+
+@final
+class TableEncoder:
+    """A(x) = A_0 + Σ_i A_i(x_i): from the columns of a table to the entries of the pencil they activate.
+
+    Takes pandas, polars and pyarrow tables, 2-D NumPy arrays, lists of rows and SciPy sparse matrices. Dates,
+    durations, nested columns and infinite values are refused with the way out. Nothing is random.
+
+    Parameters
+    ----------
+    n_knots : int or "auto"
+        Knots of a numeric column, at most one per distinct value. "auto" is clip(rows // 40, 4, 32); 0 makes all
+        numeric columns linear.
+    categorical_features : "from_dtype", None, or array of names, indices or bools
+        "from_dtype": columns of category, string or bool dtype. An array: these columns. Elsewhere, and with None,
+        bools and categories of numbers are read as numbers; strings cannot be, and so are always categories.
+    linear : collection of str
+        Numeric columns to be linear, by name (x0, x1, … where the table has no names). Bools may be among them.
+    min_level_count : int
+        A level of a category with fewer training rows is pooled into the level OTHER.
+    max_levels : int
+        Of more levels than this, the most frequent stay and the others are pooled into OTHER.
+    clamp : bool
+        Whether columns of numbers are constant outside of the training range; otherwise they go on with the slope
+        they have at its ends.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        One per user column, in the order of training; empty before ``fit``.
+    from_names : bool
+        Whether the table had names. Columns are then found by name: they may come in any order, and columns that
+        were not there in training are left aside.
+    from_sparse : bool
+        Whether the table was sparse. Its columns are linear with center 0, and only non-zeros are active.
+
+    Notes
+    -----
+    Missing cells (NaN, None, null) have a design column of their own if there were any in training. Otherwise a
+    missing number counts as the training median (as 0 in a sparse table), and a missing level as an unseen one.
+    Unseen levels count as OTHER if levels were pooled in training; otherwise they get weight 0, which is the
+    average level once the levels are centred.
+
+    Examples
+    --------
+    >>> encoder = TableEncoder(n_knots=3, min_level_count=1).fit([[0.0, "a"], [1.0, "b"], [4.0, "a"]])
+    >>> encoder.columns[0].knots, encoder.columns[1].levels
+    (array([0., 1., 4.]), ('a', 'b'))
+    >>> design = encoder.transform([[2.5, "b"]])
+    >>> design.ids, design.weights
+    (array([[0, 2, 3, 5]], dtype=int32), array([[1. , 0.5, 0.5, 1. ]], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        n_knots: int | str = "auto",
+        categorical_features: ArrayLike | None = "from_dtype",
+        linear: Collection[str] = (),
+        min_level_count: int = 5,
+        max_levels: int = 255,
+        clamp: bool = True,
+    ) -> None:
+        self.n_knots = _check_knots(n_knots)
+        self.categorical_features = categorical_features
+        self.linear = (linear,) if isinstance(linear, str) else tuple(linear)
+        self.min_level_count = check_int(min_level_count, "min_level_count", 1, MAX_LEVELS)
+        self.max_levels = check_int(max_levels, "max_levels", 1, MAX_LEVELS)
+        self.clamp = bool(clamp)
+        self.columns: tuple[Column, ...] = ()
+        self.from_names = False
+        self.from_sparse = False
+
+    def __repr__(self) -> str:
+        state = f"{self.n_features} columns, {self.n_design} design columns" if self.columns else "not fitted"
+        return f"TableEncoder({state})"
+
+    @property
+    def n_features(self) -> int:
+        """Number of user columns."""
+        return len(self.columns)
+
+    @property
+    def n_design(self) -> int:
+        """Number of design columns, the constant included."""
+        return self.columns[-1].stop if self.columns else 1
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the user columns; x0, x1, … if the table had none."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def owners(self) -> NDArray[np.int32]:
+        """User column of every design column, (n_design,); -1 for the constant."""
+        widths = [column.stop - column.start for column in self.columns]
+        return np.concatenate([[-1], np.repeat(np.arange(self.n_features), widths)]).astype(np.int32)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """What each design column, and so each matrix of a pencil, stands for; ``input_features`` is ignored.
+
+        >>> TableEncoder(n_knots=2).fit([[0.0, "a"], [4.0, "b"]] * 5).get_feature_names_out().tolist()
+        ['constant', 'x0=0', 'x0=4', 'x1=a', 'x1=b']
+        """
+        names = ["constant"]
+        for column in self.columns:
+            words: dict[object, object] = {None: "missing", OTHER: "other"}
+            own = [f"{column.name}={words.get(level, level)}" for level in column.levels]
+            own += [f"{column.name}={knot:g}" for knot in column.knots] if column.kind == "curve" else []
+            own += [column.name] if column.kind == "linear" else []
+            own += [f"{column.name}=missing"] * (column.stop - column.start - len(own))
+            names += own
+        return np.array(names, dtype=object)
+
+    def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
+        """Choose knots, levels, centers and scales.
+
+        A row of weight w counts as w rows wherever rows are counted (so weights should not sum to 1), and a row of
+        weight 0 as none: whole weights give, to the last bit, what repeating the rows gives, in any order.
+        """
+        if sparse.issparse(X):
+            return self._fit_sparse(read_sparse(X), sample_weight)
+        table = read_table(X)
+        _check_not_empty(table.shape)
+        rows, mass = _weighted_rows(sample_weight, table.shape[0])
+        self.columns = tuple(self._fit_columns(table, rows, mass))
+        self.from_names, self.from_sparse = table.named, False
+        return self
+
+    def _fit_columns(self, table: Table, rows: Rows, mass: Floats | None) -> Iterator[Column]:
+        listed = listed_columns(self.categorical_features, table)
+        self._check_linear(table, listed)
+        by_dtype = isinstance(self.categorical_features, str)
+        start = 1
+        for i, name in enumerate(table.names):
+            cells = table.cells(i, rows)
+            if name not in self.linear and (listed[i] or is_category(cells, by_dtype)):
+                column = fit_category(cells, start, self.min_level_count, self.max_levels, mass)
+            else:
+                n_knots = 0 if name in self.linear else self.n_knots
+                column = fit_number(cells, start, n_knots if isinstance(n_knots, int) else None, self.clamp, mass)
+            start = column.stop
+            yield column
+
+    def _check_linear(self, table: Table, listed: NDArray[np.bool_]) -> None:
+        categories = {name for name, category in zip(table.names, listed, strict=True) if category}
+        for name in self.linear:
+            if name not in table.names:
+                raise ValueError(f"linear must name columns of the table, such as {table.names[0]!r}; got {name!r}")
+            if name in categories:
+                raise ValueError(f"column {name!r} is in linear and in categorical_features: keep it in one of them")
+
+    def _fit_sparse(self, csr: Any, sample_weight: ArrayLike | None) -> TableEncoder:
+        _check_not_empty(csr.shape)
+        if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
+            raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
+        rows, mass = _weighted_rows(sample_weight, csr.shape[0])
+        self.columns = fit_sparse(csr[rows], self.clamp, mass)
+        self.from_names, self.from_sparse = False, True
+        return self
+
+    def transform(self, X: object, dtype: DTypeLike = np.float32) -> Design:
+        """Design rows of ``X``, with weights in float32 or float64."""
+        if not self.columns:
+            raise ValueError("this TableEncoder is not fitted yet: call fit(X) first")
+        kind = check_dtype(dtype)
+        if sparse.issparse(X):
+            csr = read_sparse(X)
+            self._check_width(csr.shape[1])
+            if self.from_sparse:
+                return Design(*sparse_rows(csr, self.columns, kind))
+            X = csr.toarray()
+        return self._design(read_table(X), kind, Column.write_)
+
+    def slopes(self, X: object, leftwards: bool = False) -> Design:
+        """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
+
+        At a knot it is that to the right, or ``leftwards``. A category has none: in its place stands its level.
+        """
+        write_ = partial(Column.write_slopes_, leftwards=leftwards)
+        return self._design(read_table(X), np.dtype(np.float64), write_)
+
+    def _design(self, table: Table, kind: np.dtype[np.floating], write_: Callable[..., None]) -> Design:
+        places = self.places(table)
+        ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
+        weights = np.ones(ids.shape, kind)
+        slot = 1
+        for column, place in zip(self.columns, places, strict=True):
+            own = slice(slot, slot + column.n_slots)
+            write_(column, table.cells(place), ids[:, own], weights[:, own])
+            slot = own.stop
+        return Design(ids, weights)
+
+    def places(self, table: Table) -> list[int]:
+        """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
+        if not (self.from_names and table.named):
+            self._check_width(table.shape[1])
+            return list(range(table.shape[1]))
+        place = {name: i for i, name in enumerate(table.names)}
+        missing = sorted(set(self.feature_names) - set(place))
+        if missing:
+            unseen = sorted(set(place) - set(self.feature_names))
+            raise ValueError(
+                "The feature names should match those that were passed during fit.\n"
+                + _bullets("Feature names unseen at fit time", unseen)
+                + _bullets("Feature names seen at fit time, yet now missing", missing)
+            )
+        return [place[name] for name in self.feature_names]
+
+    def _check_width(self, width: int) -> None:
+        if width != self.n_features:
+            raise ValueError(
+                f"X has {width} features, but TableEncoder is expecting {self.n_features} features as input"
+            )
+
+
+def _bullets(title: str, names: list[str]) -> str:
+    shown = [*names[:_NAMES_SHOWN], *(["..."] if len(names) > _NAMES_SHOWN else [])]
+    return title + ":\n" + "".join(f"- {name}\n" for name in shown) if names else ""
+
+
+def _check_knots(n_knots: int | str) -> int | str:
+    if isinstance(n_knots, str):
+        if n_knots != "auto":
+            raise ValueError(f'n_knots must be "auto" or an int; got {n_knots!r}')
+        return n_knots
+    if check_int(n_knots, "n_knots", 0, MAX_KNOTS) == 1:
+        raise ValueError("n_knots must be 0 (linear columns) or at least 2; got 1")
+    return int(n_knots)
+
+
+def _check_not_empty(shape: tuple[int, int]) -> None:
+    for what, size in (("sample", shape[0]), ("feature", shape[1])):
+        if size == 0:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
+    """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
+    if sample_weight is None:
+        return EVERY_ROW, None
+    weight = check_weight(sample_weight, rows)
+    order = np.argsort(weight)[np.count_nonzero(weight == 0.0) :]
+    return order, weight[order]

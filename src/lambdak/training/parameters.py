@@ -1,0 +1,121 @@
+r"""θ of a stack of models: from parameters to coefficients C and back, and one step of Adam with decoupled decay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.packing import packed_size
+from lambdak.eigen.steps import step_engine
+from lambdak.training.caps import Cap
+from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates
+from lambdak.training.shrink import Shrinkage
+
+PAD = 16  # the kernel reads coefficient rows in whole vectors
+
+_BETAS = (0.9, 0.99)
+_TINY = 1e-8
+_START_SIZE = 0.05  # of the free parameters, relative to 1/√(how many)
+_CONE_DECAY = 0.1  # the steps of a constrained column decay slower: their parameters are roots
+
+
+class Parameters:
+    """The parameters of all models: one array for the free columns, and one for each constrained column.
+
+    ``coef`` (models, P, padded width) always holds the coefficients that belong to them.
+    """
+
+    def __init__(
+        self,
+        free: FreeCoordinates,
+        cones: Sequence[ConeCoordinates],
+        dim: int,
+        decay: Sequence[float],
+        *,
+        caps: Sequence[Cap] = (),
+        shrinkage: Shrinkage | None = None,
+    ) -> None:
+        self.dim, self._free, self._cones, self._caps, self._shrinkage = dim, free, cones, caps, shrinkage
+        self._decay = np.asarray(decay)
+        width = -(-packed_size(dim) // PAD) * PAD
+        sizes = [free.size, *(cone.size for cone in cones)]
+        self.theta = [np.zeros((len(decay), size, width), np.float32) for size in sizes]
+        self.grad = [np.zeros_like(part) for part in self.theta]
+        self._moments = [(np.zeros_like(part), np.zeros_like(part)) for part in self.theta]
+        self.coef = np.zeros((len(decay), free.n_design, width), np.float32)
+        self._steps = 0
+        self._travelled = 0.0  # the squared rates since the last proximal step: how far noise alone would drift
+        self.guarded = bool(cones or caps)  # whether something is promised of the coefficients
+
+    def start_(self, constants: FloatArray, rng: np.random.Generator) -> None:
+        """Begin near the constants (models, D): all columns contribute next to nothing."""
+        free, width = self.theta[0], packed_size(self.dim)
+        models, size, _ = free.shape
+        noise = rng.standard_normal((models, size - 1, width))
+        free[:, 1:, :width] = _START_SIZE / np.sqrt(max(size - 1, 1)) * noise
+        free[:, 0, :width] = constants
+        for theta, cone in zip(self.theta[1:], self._cones, strict=True):
+            theta[..., :width] = cone.start(models, rng)
+        self.write_()
+
+    def go_on_(self, theta: Sequence[FloatArray]) -> None:
+        """Begin where another training ended."""
+        for part, value in zip(self.theta, theta, strict=True):
+            part[...] = value
+        self.write_()
+
+    def write_(self) -> None:
+        """Fill ``coef`` from the parameters."""
+        self._free.write_(self.theta[0], self.coef)
+        self._finish_(self.theta, self.coef)
+
+    def _finish_(self, theta: Sequence[FloatArray], coef: FloatArray) -> None:
+        for part, cone in zip(theta[1:], self._cones, strict=True):
+            cone.add_(part[..., : packed_size(self.dim)], coef)
+        for cap in self._caps:
+            cap.apply_(coef)
+
+    def exact(self, theta: Sequence[FloatArray]) -> FloatArray:
+        """The coefficients of θ in float64: the steps of constrained columns are semidefinite to its rounding."""
+        parts = [part.astype(np.float64) for part in theta]
+        coef = self._free.exact(parts[0])
+        self._finish_(parts, coef)
+        self.write_()  # the caps remember what they saw last
+        return coef
+
+    def pull_back_(self, grad_coef: FloatArray) -> None:
+        """Fill ``grad`` from the gradient with respect to ``coef``, which is changed in place."""
+        for cap in self._caps:
+            cap.pull_back_(self.coef, grad_coef)
+        self._free.pull_back_(grad_coef, self.grad[0])
+        width = packed_size(self.dim)
+        for theta, grad, cone in zip(self.theta[1:], self.grad[1:], self._cones, strict=True):
+            grad[..., :width] = cone.pull_back(theta[..., :width], grad_coef)
+
+    def step_(self, grad_coef: FloatArray, rate: float) -> None:
+        """Pull the gradient with respect to ``coef`` back (in place), take Adam's step, and write ``coef`` again."""
+        self.pull_back_(grad_coef)
+        self._steps += 1
+        for part in range(len(self.theta)):
+            self._adam_(part, rate)
+        self._travelled += rate**2
+        self.write_()
+
+    def shrink_(self) -> None:
+        """Take the proximal step that belongs to the steps since the last one, if columns may vanish."""
+        if self._shrinkage is not None:
+            self._shrinkage.apply_(self.theta[0], np.sqrt(self._travelled))
+            self.write_()
+        self._travelled = 0.0
+
+    def _adam_(self, part: int, rate: float) -> None:
+        theta = self.theta[part]
+        models, _, width = theta.shape
+        beta1, beta2 = _BETAS
+        size, correct = rate / (1 - beta1**self._steps), 1 / (1 - beta2**self._steps)
+        keep = np.maximum(1 - rate * self._decay * (_CONE_DECAY if part else 1), 0)
+        flat = [array.reshape(models, -1) for array in (theta, self.grad[part], *self._moments[part])]
+        spared = 0 if part else width  # the constant does not decay
+        step_engine().adam(*flat, [size] * models, keep.tolist(), beta1, beta2, correct, _TINY, spared)

@@ -1,0 +1,79 @@
+"""How the columns of a table become parameters: which are free, rise, bend one way, are capped or may vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.columns import Column
+from lambdak.training.caps import Cap
+from lambdak.training.coordinates import (
+    Block,
+    ConeCoordinates,
+    FreeCoordinates,
+    Moments,
+    Whitening,
+    free_blocks,
+    hinged,
+    rising,
+)
+from lambdak.training.parameters import Parameters
+from lambdak.training.shrink import Shrinkage
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of the columns; ``parameters`` builds the parameters of a stack of models for it."""
+
+    columns: Sequence[Column]
+    moments: Moments
+    signs: Mapping[int, int]  # of monotone columns, as seen by the eigenvalues
+    shape: str | None
+    caps: Mapping[int, float]  # in units of eigenvalues
+    alpha: float = 0.0  # of the penalty by which columns vanish
+    dropped: frozenset[int] = frozenset()  # columns that have vanished
+    rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
+
+    def parameters(self, places: Sequence[tuple[float, float]], dim: int, neurons: int) -> Parameters:
+        """Parameters of ``neurons`` pencils for each place, a pair of damping and decay."""
+        damping, decay = np.repeat(np.asarray(places), neurons, axis=0).T
+        free = FreeCoordinates(self._whitening, damping.tolist())
+        caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
+        shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
+        return Parameters(free, self._cones(dim), dim, decay.tolist(), caps=caps, shrinkage=shrinkage)
+
+    @cached_property
+    def _bent(self) -> list[int]:
+        return [
+            i
+            for i, column in enumerate(self.columns)
+            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped}
+        ]
+
+    @cached_property
+    def _rising(self) -> list[int]:
+        kept = (i for i in self.signs if i not in self.dropped)
+        return [i for i in kept if self.columns[i].kind == "linear" or self.columns[i].n_ramps]
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        return free_blocks(self.columns, self._rising, self._bent, self.dropped)
+
+    @cached_property
+    def _whitening(self) -> Whitening:
+        return Whitening(self._blocks, self.moments, apart=self.alpha > 0)
+
+    def _cones(self, dim: int) -> list[ConeCoordinates]:
+        cones = []
+        for i in sorted([*self._rising, *self._bent]):
+            column, sign = self.columns[i], self.signs.get(i, 0)
+            bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps and i not in self.rises else 0
+            # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
+            spread = hinged(column, sign * bend) if bend else rising(column)
+            if spread.shape[1]:
+                cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread, self.rises.get(i)))
+        return cones

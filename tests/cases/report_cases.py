@@ -1,0 +1,95 @@
+"""Models whose reports are tested: every kind of output and of column, with names that try to break out of the page."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.model.readout import predictions, readouts
+from lambdak.table.columns import OTHER
+
+SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
+IMAGE = '"><img src=x onerror=alert(1)>'
+SMALL = {"max_iter": 2, "n_estimators": 2, "dim": 5, "random_state": 0, "n_jobs": 1}
+CLAIM = {"kind": "monotone", "subject": SCRIPT, "value": 0.5, "margin": None, "how": IMAGE, "details": {}}
+CERTIFICATE = {
+    "model": "m",
+    "holds": False,
+    "claims": [
+        {**CLAIM, "statement": f"never falls with {SCRIPT}", "held": True},
+        {**CLAIM, "statement": "is convex", "held": False},
+    ],
+}
+
+
+def table(rows=240, seed=0):
+    """Numbers with and without gaps, a category with gaps and pooled levels, and one of a single kind."""
+    rng = np.random.default_rng(seed)
+    whole, gappy = rng.integers(0, 9, rows).astype(float), rng.normal(size=rows)
+    gappy[rng.random(rows) < 0.2] = np.nan
+    level = rng.choice(["red", IMAGE, None], rows, p=[0.5, 0.3, 0.2]).astype(object)
+    level[:3] = "rare"  # too few rows for a matrix of its own
+    X = pd.DataFrame({"whole": whole, SCRIPT: gappy, "level": level, "kind": rng.choice(["a", "b"], rows)})
+    y = pd.Series(whole + 2 * np.nan_to_num(gappy) * (level == "red") + rng.normal(size=rows), name="out<b>come</b>")
+    return X, y
+
+
+X, Y = table()
+
+
+@cache
+def fitted(kind):
+    """A small model of each kind; what it has learned does not matter."""
+    cuts = np.digitize(Y, [2.0, 4.0, 6.0])
+    return {
+        "regressor": lambda: SpectralRegressor(monotonic_cst={"whole": 1}, **SMALL).fit(X, Y),
+        "linear": lambda: SpectralRegressor(n_knots=0, **SMALL).fit(X, Y),
+        "convex": lambda: SpectralRegressor(shape="convex", **SMALL).fit(X, Y),
+        "poisson": lambda: SpectralRegressor("poisson", **SMALL).fit(X, np.maximum(Y, 0)),
+        "binary": lambda: SpectralClassifier(**SMALL).fit(X, np.where(Y > 4, "good", "<bad>")),
+        "multiclass": lambda: SpectralClassifier(**SMALL).fit(X, cuts),
+        "quantiles": lambda: SpectralQuantileRegressor((0.1, 0.5, 0.9), **SMALL).fit(X, Y),
+        "ordinal": lambda: SpectralOrdinalClassifier(**SMALL | {"dim": 7}).fit(X, cuts),
+    }[kind]()
+
+
+KINDS = ["regressor", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal"]
+
+
+def python(model, rows):
+    """Scores and predictions in float64, (rows, outputs) each."""
+    design = model.encoder_.transform(rows, np.float64)
+    outputs = readouts(model)
+    scores = np.stack([output.score(output.packed(design)) for output in outputs], axis=-1)
+    return scores, predictions(outputs[0].link, scores)
+
+
+def some_rows(model, count=25, seed=1):
+    """Rows with gaps, numbers outside of the range, and levels that training has not seen."""
+    rng = np.random.default_rng(seed)
+    rows = X.sample(count, random_state=seed).reset_index(drop=True)
+    rows["whole"] = rng.uniform(-3, 12, count)
+    rows.loc[0, "whole"] = np.nan
+    rows.loc[1, "level"] = "never seen"
+    rows.loc[2, "kind"] = "never seen"
+    rows.loc[3, "kind"] = None
+    return rows, [page_row(model, row) for _, row in rows.iterrows()]
+
+
+def page_row(model, row):
+    """A row as the page keeps it, by the rules of the encoder's documentation."""
+    cells = []
+    for column in model.encoder_.columns:
+        cell = row[column.name]
+        gap = cell is None or cell != cell
+        if column.kind != "category":
+            cells.append(None if gap else float(cell))
+        else:
+            places = list(column.levels)
+            known = None if gap else cell
+            other = places.index(OTHER) if OTHER in places else -1
+            cells.append(places.index(known) if known in places else other)
+    return cells

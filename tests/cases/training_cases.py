@@ -1,0 +1,77 @@
+"""Small tasks for the trainer, and trainers of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lambdak.losses import SquaredError
+from lambdak.pencil.initial import anchored, gapped
+from lambdak.table.encoder import TableEncoder
+from lambdak.training.coordinates import (
+    ConeCoordinates,
+    FreeCoordinates,
+    Whitening,
+    design_moments,
+    free_blocks,
+    rising,
+)
+from lambdak.training.parameters import Parameters
+from lambdak.training.trainer import Task, Trainer, evaluate
+
+DIM, INDEX, WIDTH = 5, 2, 15
+DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
+
+
+def table(rows=400, columns=2, seed=0):
+    return np.random.default_rng(seed).uniform(-2, 2, (rows, columns))
+
+
+def smooth(X):
+    return np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 0] + 10.0
+
+
+def regression(X, y, encoder, loss=None, weight=None, offset=None, indices=(INDEX,), neurons=1):
+    loss = SquaredError() if loss is None else loss
+    start, scale = loss.start(y, weight, offset), loss.scale(y, weight, offset)
+    return Task(encoder.transform(X), y, weight, offset, loss, start, scale, indices, neurons)
+
+
+def trainer_of(task, validation, encoder, signs=None, damping=DAMPING, decay=DECAY, seed=0, folds=None, anchors=None):
+    """A trainer of one model per damping and decay (and neuron), with columns by position → +1 or −1 in cones."""
+    signs, rng = signs or {}, np.random.default_rng(seed)
+    moments = design_moments(task.design, encoder.n_design, task.weight)
+    ladder = np.repeat([damping, decay], task.neurons, axis=1)
+    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), ladder[0].tolist())
+    columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
+    cones = [ConeCoordinates(column, sign, moments, DIM, rising(column)) for column, sign in columns]
+    start = Parameters(free, cones, DIM, ladder[1].tolist())
+    start.start_(np.stack([constant(task, anchors, rng) for _ in ladder[0]]), rng)
+    return Trainer(task, start, rng, folds, validation)
+
+
+def constant(task, anchors, rng):
+    if anchors is None:
+        return gapped(0, DIM, task.indices[0], random_state=rng)[0]
+    return anchored(DIM, task.indices, anchors, rng)
+
+
+def small_problem(rows=400, n_knots=8, linear=()):
+    """A trainer's task, its validation rows, and the encoder of both."""
+    X, held = table(rows), table(150, seed=1)
+    encoder = TableEncoder(n_knots=n_knots, linear=linear).fit(X)
+    task = regression(X, smooth(X), encoder)
+    return task, replace(task, design=encoder.transform(held), y=smooth(held)), encoder
+
+
+def noisy_problem():
+    """The same with few and noisy rows, so that models without decay get worse again."""
+    task, held, encoder = small_problem(rows=80)
+    rng = np.random.default_rng(3)
+    noisy = [replace(part, y=part.y + rng.standard_normal(len(part.y))) for part in (task, held)]
+    return *noisy, encoder
+
+
+def losses_of(task, coef):
+    return task.losses(evaluate(coef, DIM, task.indices, task.design))

@@ -1,0 +1,134 @@
+"""``lambdak reproduce``: quick studies from the command line, and what it says when something is missing."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+
+import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from typer.testing import CliRunner
+
+from lambdak import cli
+from lambdak.cli.reproduce import make_progress
+from lambdak.paper.synthetic.grid import BEYOND
+
+
+def reproduce(*arguments):
+    return CliRunner().invoke(cli.app, ["reproduce", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    done = reproduce("univariate", "--profile", "quick", "--out", out, "--workers", 1)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def test_a_study_is_run_and_says_where_it_is(results):
+    again = reproduce("univariate", "-p", "quick", "-o", results, "-w", 1)
+    assert again.exit_code == 0
+    assert "univariate: quick profile done" in again.output
+    assert (results / "univariate-quick" / "results.parquet").exists()
+
+
+@pytest.mark.parametrize(("command", "studies"), [
+    ("scaling", [name for name in BEYOND if name.endswith("scaling")]),
+    ("definite", ["definite"]),
+    ("tridiagonal", ["univariate-tridiagonal", "bivariate-tridiagonal"]),
+])  # fmt: skip
+def test_studies_beyond_the_paper_are_run_and_timed(command, studies, tmp_path, monkeypatch):
+    monkeypatch.setattr("lambdak.paper.synthetic.timing._LEAST", 0.0)  # one step each
+    done = reproduce(command, "-p", "quick", "-o", tmp_path, "-w", 1)
+    assert done.exit_code == 0, done.output
+    for name in studies:
+        assert f"{name}: quick profile done" in done.output
+        assert (tmp_path / f"{name}-quick" / "results.parquet").exists()
+        assert (tmp_path / f"{name}-quick" / "times.csv").read_text().startswith("fit,dim,seconds")
+
+
+def test_published_numbers_stand_beside_ours_or_beside_nothing(results):
+    found = reproduce("compare", "--profile", "quick", "--out", results)
+    assert found.exit_code == 0
+    assert "0.0045" in found.output
+    assert "not run" in found.output
+    assert "Ours: univariate-quick." in found.output
+
+
+def test_tables_of_what_is_there_are_written(results, tmp_path):
+    begun = tmp_path / "results" / "bivariate-full"
+    shutil.copytree(results, tmp_path / "results")
+    begun.mkdir()
+    (begun / "study.json").write_text("{}")
+    done = reproduce("summary", "-o", tmp_path / "results", "--to", tmp_path / "tables")
+    assert done.exit_code == 0, done.output
+    assert "2 files" in done.output
+    assert "bivariate-full has no table: it is not finished" in done.output
+    written = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert written == {"univariate-quick.csv", "univariate-quick.md"}
+
+
+def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path):
+    names = ("--only", "squareplus", "--only", "bivariate-general")
+    drawn = reproduce("figures", "-p", "quick", "-o", results, "--to", tmp_path / "pictures", *names)
+    assert drawn.exit_code == 0
+    assert "2 files" in drawn.output
+    assert "bivariate-general is not drawn" in drawn.output
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {"squareplus.png", "squareplus.svg"}
+
+
+def test_the_time_left_is_known_though_pieces_are_minutes_apart():
+    now = [0.0]
+    progress = make_progress("higgs", lambda: now[0])
+    bar = progress.add_task("higgs", total=None)
+    for done in range(11):
+        progress.update(bar, completed=done, total=100)
+        now[0] += 60.0
+    assert progress.tasks[bar].time_remaining == 90 * 60
+
+
+def test_missing_pytorch_is_noticed_before_anything_is_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    refused = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
+    assert refused.exit_code == 1
+    assert "pip install 'lambdak[torch]'" in refused.output
+    assert not (tmp_path / "higgs-quick").exists()
+
+
+def test_a_killed_worker_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.setattr("lambdak.paper.synthetic.results.run_cell", killed)
+    refused = reproduce("univariate", "-p", "quick", "-o", tmp_path, "-w", 1)
+    assert refused.exit_code == 1
+    assert "take fewer --workers; the same command goes on where it was" in refused.output
+
+
+def killed(*_):
+    raise TerminatedWorkerError("The process died")
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("influence",), "run `lambdak reproduce higgs --profile small` to its end"),
+    (("higgs", "--profile", "small"), "higgs needs its data: name the file by --data"),
+    (("criteo", "--profile", "small"), "criteo needs its data: name the file by --data"),
+    (("compare",), "holds no studies: run"),
+    (("summary",), "holds no studies: run"),
+    (("compare", "--profile", "full"), "holds no studies of the full profile: run"),
+])  # fmt: skip
+def test_what_is_missing_is_said(arguments, message, tmp_path):
+    refused = reproduce(*arguments, "--out", tmp_path)
+    assert refused.exit_code == 1
+    assert message in refused.output
+
+
+def test_a_study_of_real_data_tells_its_rows_and_their_checksum(tmp_path):
+    pytest.importorskip("torch")
+    done = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    checksum = hashlib.sha256((tmp_path / "cache" / "miniature-HIGGS.csv").read_bytes()).hexdigest()
+    assert f"data: 1,600 rows to train on, 200 to validate, 200 to test; SHA-256 {checksum}" in done.output
+
+
+def test_an_unknown_profile_is_a_usage_error(tmp_path):
+    assert reproduce("univariate", "--profile", "huge", "--out", tmp_path).exit_code == 2

@@ -1,0 +1,306 @@
+"""What each column does as a whole: bands, effects and slopes against brute force over rows and cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from fitted_models import (
+    HONEST,
+    SPARSE,
+    X,
+    by_hand,
+    cell_weights,
+    cells_of,
+    fitted,
+    frame_of,
+    matrices,
+    n_outputs,
+    random_cells,
+    rows_of,
+    score_by_hand,
+    symmetric,
+    tampered,
+)
+
+from lambdak.table.encoder import OTHER
+
+SHARED = ["regressor", "free", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal", "sparse"]
+
+
+def middle(model):
+    return 0 if model.neurons_ > 1 else n_outputs(model) // 2
+
+
+def points(model, i, effect):
+    """(place, cell) of some points of an effect."""
+    column = model.encoder_.columns[i]
+    if column.kind == "category":
+        cells = [level for level in column.levels if level is not OTHER]
+        return [(effect.x.index("missing" if cell is None else cell), cell) for cell in cells]
+    return [(p, effect.x[p]) for p in range(0, len(effect.x), 17)]
+
+
+def change(model, row, i, cell, output):
+    """From the reference to the cell: the median of a number, the average (unseen) level of a category."""
+    column = model.encoder_.columns[i]
+    if column.kind != "category":
+        ends = ([*row[:i], each, *row[i + 1 :]] for each in (column.median, cell))
+        low, high = (score_by_hand(model, own, output) for own in ends)
+        return high - low
+    total = 0.0
+    for weight, member in zip(
+        model.weights_, range(output % model.neurons_, len(model.coef_), model.neurons_), strict=True
+    ):
+        C = matrices(model, member)
+        A = C[0] + (C[model.encoder_.n_design + output] if model.levels_ else 0.0)
+        for j, (other, own) in enumerate(zip(model.encoder_.columns, row, strict=True)):
+            if j != i:
+                A = A + np.tensordot(cell_weights(other, own), C[other.start : other.stop], 1)
+        level = np.tensordot(cell_weights(column, cell), C[column.start : column.stop], 1)
+        k = model.indices_[output if len(model.indices_) > 1 else 0]
+        total += weight * (np.linalg.eigvalsh(A + level)[k] - np.linalg.eigvalsh(A)[k])
+    return model.scale_ * total
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_no_row_leaves_the_proven_band(kind):
+    model = fitted(kind)
+    found = model.explain_global(rows_of(kind)[:20])
+    for i, column in enumerate(model.encoder_.columns):
+        effect = found[column.name]
+        for row in random_cells(model, 4, seed=8):
+            for place, cell in points(model, i, effect):
+                moved = change(model, row, i, cell, middle(model))
+                assert effect.low[place] - 1e-9 <= moved <= effect.high[place] + 1e-9
+        assert (np.abs(effect.low) <= effect.norm + 1e-9).all()
+        assert (np.abs(effect.high) <= effect.norm + 1e-9).all()
+        assert (effect.norm <= effect.proven + 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_effects_are_means_and_quantiles_of_changes_of_the_rows(kind):
+    model, rows = fitted(kind), 9
+    found = model.explain_global(rows_of(kind)[:rows])
+    assert found.rows == rows
+    for i, column in enumerate(model.encoder_.columns):
+        effect = found[column.name]
+        for place, cell in points(model, i, effect)[:5]:
+            moved = [change(model, cells_of(kind, row), i, cell, middle(model)) for row in range(rows)]
+            assert effect.effect[place] == pytest.approx(np.mean(moved), abs=1e-9)
+            ends = [effect.observed_low[place], effect.observed_high[place]]
+            np.testing.assert_allclose(ends, np.quantile(moved, [0.05, 0.95]), atol=1e-9)
+
+
+def test_the_norm_of_the_band_is_that_of_the_difference_of_matrices():
+    model = fitted("free")
+    effect, column = model.explain_global(X)["income"], model.encoder_.columns[0]
+    for place in (0, 40, len(effect.x) - 1):
+        move = cell_weights(column, effect.x[place]) - cell_weights(column, column.median)
+        own = [np.tensordot(move, matrices(model, m)[column.start : column.stop], 1) for m in range(2)]
+        expected = model.scale_ * model.weights_ @ [np.linalg.norm(A, 2) for A in own]
+        assert effect.norm[place] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_what_is_observed_is_within_what_is_proven(kind):
+    model = fitted(kind)
+    found = model.explain_global(rows_of(kind))
+    assert [each.proven for each in found.effects] == sorted((each.proven for each in found.effects), reverse=True)
+    for each in found.effects:
+        assert 0 <= each.observed <= each.proven * (1 + 1e-9) + 1e-12
+        assert 0 <= each.tightness <= 1 + 1e-9
+        assert each.tightness == pytest.approx(each.observed / each.proven if each.proven else 0.0)
+        assert (each.ratios >= 0).all()
+        assert (each.ratios <= 1 + 1e-6).all()
+        if n_outputs(model) == 1:
+            i = model.encoder_.feature_names.index(each.column)
+            assert each.proven == model.feature_strengths_[i]
+
+
+def test_a_bound_that_ends_with_the_training_range_says_so():
+    limited = {each.column: each.within_range for each in fitted("convex").explain_global().effects}
+    assert limited == {"income": True, "age": True, "region": False, "kind": False}
+    assert not any(each.within_range for each in fitted("free").explain_global().effects)
+
+
+def test_observed_is_the_largest_change_between_two_points_of_a_row():
+    model, rows = fitted("free"), 4
+    found = model.explain_global(X[:rows])
+    for i, column in enumerate(model.encoder_.columns[:1]):
+        effect, spans = found[column.name], []
+        for row in range(rows):
+            own = cells_of("free", row)
+            scores = [score_by_hand(model, [*own[:i], x, *own[i + 1 :]]) for x in effect.x]
+            spans.append(np.ptp(scores))
+        assert effect.observed == pytest.approx(max(spans))
+
+
+def test_a_bound_that_is_attained_is_tight():
+    model = by_hand(np.zeros((2, 2)), [np.eye(2), np.diag([1.0, -1.0])])
+    found = model.explain_global(np.random.default_rng(0).uniform(-1, 1, (20, 2)))
+    assert found["x0"].tightness == pytest.approx(1.0)
+    assert found["x1"].tightness == pytest.approx(0.5)
+    np.testing.assert_allclose(found["x0"].ratios, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "linear", "poisson", "quantiles", "sparse"])
+def test_slopes_are_finite_differences_of_the_rows(kind):
+    model, rows, step = fitted(kind), 15, 1e-6
+    found = model.explain_global(rows_of(kind)[:rows])
+    for i, column in enumerate(model.encoder_.columns):
+        effect, slopes = found[column.name], []
+        if column.kind == "category":
+            assert np.isnan([effect.slope_min, effect.slope_median, effect.slope_max, effect.per_unit]).all()
+            continue
+        for row in range(rows):
+            own = cells_of(kind, row)
+            side = -step if own[i] == column.high else step
+            moved = [*own[:i], own[i] + side, *own[i + 1 :]]
+            ends = [score_by_hand(model, each, middle(model)) for each in (own, moved)]
+            slopes.append(0.0 if np.isnan(own[i]) else (ends[1] - ends[0]) / side)
+        expected = np.quantile(slopes, [0.0, 0.5, 1.0])
+        np.testing.assert_allclose(
+            [effect.slope_min, effect.slope_median, effect.slope_max], expected, rtol=1e-3, atol=1e-5
+        )
+        assert max(abs(effect.slope_min), abs(effect.slope_max)) <= effect.per_unit * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_a_sign_is_given_where_the_certificate_holds_one(kind):
+    model = fitted(kind)
+    found = model.explain_global()
+    flip = -1 if kind == "ordinal" else 1
+    for claim in model.certify().claims:
+        if claim.kind == "monotone":
+            assert found[claim.subject].sign == (flip * claim.details["sign"] if claim.held else 0)
+    for column in model.encoder_.columns:
+        if column.kind == "category":
+            assert found[column.name].sign == 0
+
+
+def test_a_step_that_is_nothing_but_rounding_does_not_take_the_sign():
+    model = tampered("regressor")
+    start = model.encoder_.columns[0].start
+    model.coef_[:, start] = np.nextafter(model.coef_[:, start + 1], np.random.default_rng(0).choice([-9, 9], 16))
+    assert next(claim for claim in model.certify().claims if claim.subject == "income").held
+    assert model.explain_global()["income"].sign == 1
+
+
+def test_monotone_columns_have_bands_on_one_side_of_zero():
+    effect = fitted("regressor").explain_global(X)["income"]
+    right = np.array(effect.x) >= effect.reference
+    assert (effect.low[right] >= -1e-9).all()
+    assert (effect.high[~right] <= 1e-9).all()
+    assert (np.diff(effect.effect) >= -1e-9).all()
+
+
+def test_changes_are_counted_from_the_median_and_the_average_level():
+    found = fitted("free").explain_global(X)
+    income = found["income"]
+    assert income.reference == fitted("free").encoder_.columns[0].median
+    assert income.effect[income.x.index(income.reference)] == 0.0
+    assert income.norm[income.x.index(income.reference)] == 0.0
+    assert set(fitted("free").encoder_.columns[0].knots) <= set(income.x)
+    assert found["region"].reference == "average level"
+    assert found["region"].x == ("north", "south", "missing", "other")
+
+
+def test_missing_cells_have_an_effect_of_their_own_where_training_had_some():
+    model, rows = fitted("free"), 9
+    found = model.explain_global(X[:rows])
+    moved = [change(model, cells_of("free", row), 1, np.nan, 0) for row in range(rows)]
+    assert found["age"].missing == pytest.approx(np.mean(moved))
+    assert np.isnan(found["income"].missing)
+    assert np.isnan(found["region"].missing)
+
+
+def test_without_rows_the_typical_row_is_looked_at():
+    model = fitted("free")
+    found = model.explain_global()
+    typical = [model.encoder_.columns[0].median, model.encoder_.columns[1].median, "never seen", "never seen"]
+    assert found.rows == 0
+    effect = found["age"]
+    assert OTHER in model.encoder_.columns[2].levels  # so "never seen" is pooled there, and the average is not
+    assert np.isnan(effect.slope_median)
+    np.testing.assert_array_equal(effect.observed_low, effect.effect)
+    column = model.encoder_.columns[3]
+    moved = change(model, [*typical[:2], "never seen", "a"], 3, "a", 0)
+    assert found["kind"].low[0] - 1e-9 <= moved <= found["kind"].high[0] + 1e-9
+    assert column.levels == ("a", "b")
+
+
+def test_at_most_three_hundred_rows_are_looked_at():
+    model = fitted("free")
+    many = pd.concat([X] * 3, ignore_index=True)
+    assert model.explain_global(many).rows == 300
+
+
+def test_a_column_that_does_nothing_is_last_and_flat():
+    rng = np.random.default_rng(0)
+    model = by_hand(symmetric(rng, 3), [symmetric(rng, 3), np.zeros((3, 3))])
+    found = model.explain_global(rng.uniform(-1, 1, (10, 2)))
+    assert found.effects[-1].column == "x1"
+    assert found["x1"].tightness == 0.0
+    assert not found["x1"].effect.any()
+    assert found["x1"].ratios.size == 0
+
+
+def test_slopes_leave_out_rows_with_a_repeated_eigenvalue():
+    model = by_hand(np.zeros((2, 2)), [np.diag([1.0, -1.0])])
+    found = model.explain_global([[0.0], [0.5]])["x0"]
+    assert (found.slope_min, found.slope_max) == pytest.approx((-1.0, -1.0))
+    assert np.isnan(model.explain_global([[0.0]])["x0"].slope_min)
+
+
+def test_another_output_can_be_asked_for():
+    model = fitted("multiclass")
+    assert model.explain_global(X).output == "class 0"
+    other = model.explain_global(X[:5], output=2)
+    assert other.output == "class 2"
+    moved = [change(model, cells_of("multiclass", row), 0, other["income"].x[0], 2) for row in range(5)]
+    assert other["income"].effect[0] == pytest.approx(np.mean(moved))
+    assert fitted("quantiles").explain_global().output == "quantile 0.5"
+    with pytest.raises(ValueError, match=r"output must be in \[0, 4\)"):
+        model.explain_global(X, output=4)
+
+
+def test_an_unknown_column_is_a_key_error_that_lists_the_others():
+    with pytest.raises(KeyError, match="income"):
+        fitted("free").explain_global()["incom"]
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(ValueError, match="X must have at least one row"):
+        fitted("free").explain_global(X[:0])
+
+
+@pytest.mark.parametrize("convert", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
+def test_frames_are_of_the_library_of_the_table(convert):
+    found = fitted("free").explain_global(convert(X))
+    frame, pairs = found.to_frame(), found.interactions_to_frame()
+    assert type(frame) is type(pairs) is type(convert(X))
+    frame, pairs = (each if isinstance(each, pd.DataFrame) else each.to_pandas() for each in (frame, pairs))
+    assert frame["column"].tolist() == [each.column for each in found.effects]
+    np.testing.assert_array_equal(frame["tightness"], [each.tightness for each in found.effects])
+    np.testing.assert_array_equal(pairs["coupling"], [each.coupling for each in found.interactions])
+    assert pairs.columns.tolist() == ["first", "second", "commutator", "coupling", "joint", "h_statistic"]
+
+
+def test_sparse_rows_are_looked_at_like_dense_ones():
+    model = fitted("sparse")
+    found, dense = model.explain_global(SPARSE), model.explain_global(SPARSE.toarray())
+    for ours, theirs in zip(found.effects, dense.effects, strict=True):
+        np.testing.assert_array_equal(ours.effect, theirs.effect)
+    assert len(found.to_frame()) == 4
+
+
+def test_columns_may_come_in_any_order_with_levels_that_were_never_seen():
+    model = fitted("free")
+    cells = random_cells(model, 20, seed=9)
+    rows = frame_of(model, cells)
+    np.testing.assert_array_equal(
+        model.explain_global(rows)["age"].effect, model.explain_global(rows[rows.columns[::-1]])["age"].effect
+    )

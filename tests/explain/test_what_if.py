@@ -1,0 +1,189 @@
+"""What-if intervals: against brute force over dense grids and all levels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fitted_models import (
+    X,
+    by_hand,
+    fitted,
+    frame_of,
+    n_outputs,
+    predicted_by_hand,
+    random_cells,
+    rows_of,
+    score_by_hand,
+    symmetric,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lambdak.explain.what_if import saw_tooth, teeth
+from lambdak.table.encoder import OTHER
+
+RANGES = {
+    "the training range": None,
+    "a part of a piece": (2.0, 2.1),
+    "several pieces": (1.0, 7.5),
+    "beyond the training range": (-30.0, 60.0),
+    "a point": (3.0, 3.0),
+}
+NUMERIC = ["free", "regressor", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal", "single"]
+
+
+def brute_force(model, row, i, candidates, output):
+    scores = []
+    for cell in candidates:
+        own = [*row[:i], cell, *row[i + 1 :]]
+        scores.append([score_by_hand(model, own, each) for each in range(n_outputs(model))])
+    scores = np.array(scores)
+    return scores[:, output], predicted_by_hand(model, scores, output)
+
+
+def chosen(local, model):
+    names = [output.name for output in local._source.outputs]
+    return [names.index(name) for name in local.output]
+
+
+def grid(column, between):
+    low, high = between or (column.low, column.high)
+    inside = [knot for knot in column.knots if low <= knot <= high]
+    return np.unique([*np.linspace(low, high, 60), *inside])
+
+
+@pytest.mark.parametrize("kind", NUMERIC)
+@pytest.mark.parametrize("what", RANGES)
+def test_nothing_leaves_the_interval_of_a_number(kind, what):
+    model, between = fitted(kind), RANGES[what]
+    cells = random_cells(model, 3, seed=1)
+    local = model.explain_local(frame_of(model, cells))
+    found = local.what_if("income", between)
+    column = model.encoder_.columns[0]
+    assert found.column == "income"
+    assert found.between == (between or (column.low, column.high))
+    for row, (own, output) in enumerate(zip(cells, chosen(local, model), strict=True)):
+        scores, predicted = brute_force(model, own, 0, grid(column, between), output)
+        assert found.score_lower[row] <= scores.min() + 1e-12
+        assert found.score_upper[row] >= scores.max() - 1e-12
+        assert found.lower[row] <= predicted.min() + 1e-12
+        assert found.upper[row] >= predicted.max() - 1e-12
+        width, room = np.ptp(scores), found.score_upper[row] - found.score_lower[row]
+        assert room <= 1.25 * width + 0.05 * model.feature_strengths_[0] + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["free", "poisson", "binary", "multiclass", "quantiles", "wide"])
+def test_nothing_leaves_the_interval_of_a_category_and_one_level_attains_it(kind):
+    model = fitted(kind)
+    i = {"wide": 0}.get(kind, 2)
+    column = model.encoder_.columns[i]
+    cells = random_cells(model, 3, seed=2)
+    local = model.explain_local(frame_of(model, cells))
+    found = local.what_if(column.name)
+    for row, (own, output) in enumerate(zip(cells, chosen(local, model), strict=True)):
+        levels = ["never seen", *(level for level in column.levels if level is not OTHER)]
+        scores, predicted = brute_force(model, own, i, levels, output)
+        assert found.score_lower[row] == pytest.approx(scores.min(), abs=1e-9)
+        assert found.score_upper[row] == pytest.approx(scores.max(), abs=1e-9)
+        assert found.score_lower[row] <= scores.min()
+        assert found.score_upper[row] >= scores.max()
+        assert found.lower[row] <= predicted.min() + 1e-12
+        assert found.upper[row] >= predicted.max() - 1e-12
+
+
+def test_levels_that_were_never_seen_are_among_all_levels():
+    model = fitted("free")
+    assert OTHER not in model.encoder_.columns[3].levels
+    local = model.explain_local(X[:1])
+    assert local.what_if("kind").between == ("a", "b", OTHER)
+    assert local.what_if("region").between == ("north", "south", None, OTHER)
+    found = local.what_if("kind", [OTHER])
+    unseen = model.explain_local(X[:1].assign(kind="never seen"))
+    assert found.score_lower[0] == pytest.approx(unseen.score[0], abs=1e-10)
+
+
+def test_some_levels_only_are_allowed_if_they_are_given():
+    model = fitted("free")
+    cells = random_cells(model, 1, seed=3)
+    found = model.explain_local(frame_of(model, cells)).what_if("region", ["north", None])
+    scores, _ = brute_force(model, cells[0], 2, ["north", None], 0)
+    assert found.between == ("north", None)
+    assert [found.score_lower[0], found.score_upper[0]] == pytest.approx([scores.min(), scores.max()])
+
+
+def test_a_missing_cell_is_replaced_like_any_other():
+    model = fitted("free")
+    cells = [[2.0, np.nan, "north", "a"]]
+    found = model.explain_local(frame_of(model, cells)).what_if("age", (30, 40))
+    scores, _ = brute_force(model, cells[0], 1, grid(model.encoder_.columns[1], (30, 40)), 0)
+    assert found.score_lower[0] <= scores.min()
+    assert found.score_upper[0] >= scores.max()
+
+
+def test_probabilities_stay_between_zero_and_one():
+    for kind in ("binary", "multiclass", "ordinal"):
+        found = fitted(kind).explain_local(X[:5]).what_if("income", (-1e6, 1e6))
+        assert (found.lower >= 0).all()
+        assert (found.upper <= 1).all()
+        assert (found.lower <= found.upper).all()
+
+
+def test_sparse_rows_have_intervals_too():
+    model = fitted("sparse")
+    local = model.explain_local(rows_of("sparse")[:4])
+    found = local.what_if("x1")
+    for row in range(4):
+        own = rows_of("sparse")[[row]].toarray()[0].tolist()
+        scores, _ = brute_force(model, own, 1, grid(model.encoder_.columns[1], None), 0)
+        assert found.score_lower[row] <= scores.min()
+        assert found.score_upper[row] >= scores.max()
+
+
+FAULTS = {
+    "an unknown column": ("incom", None, "column must be one of"),
+    "ends in the wrong order": ("income", (2, 1), "between must hold two numbers, the smaller first"),
+    "one end": ("income", (2,), "between must hold two numbers"),
+    "an infinite end": ("income", (0, np.inf), "between must hold two numbers"),
+    "NaN": ("income", (np.nan, 1), "between must hold two numbers"),
+    "an unknown level": ("region", ["north", "west"], r"between must hold levels of 'region', .*; got \['west'\]"),
+    "no level": ("region", [], "between must hold levels of 'region'"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_ranges_refuse(fault):
+    column, between, message = FAULTS[fault]
+    with pytest.raises(ValueError, match=message):
+        fitted("free").explain_local(X[:1]).what_if(column, between)
+
+
+def test_a_dip_between_two_nodes_is_inside_although_no_node_sees_it():
+    model = by_hand(np.zeros((2, 2)), [np.diag([1.0, -1.0])])  # λ_1 = −|x0|
+    found = model.explain_local(np.zeros((1, 1))).what_if("x0", (-0.317, 1.0))
+    assert found.score_lower[0] == pytest.approx(-1.0)
+    assert 0.0 <= found.score_upper[0] < 0.05
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.data())
+def test_no_value_between_two_nodes_leaves_the_saw_tooth(seed, dim, data):
+    rng = np.random.default_rng(seed)
+    index = data.draw(st.integers(0, dim - 1))
+    A, E = symmetric(rng, dim), symmetric(rng, dim, 2.0)
+    ends = np.linalg.eigvalsh(E)[[0, -1]]
+    values = np.array([np.linalg.eigvalsh(A + t * E)[index] for t in np.linspace(0, 1, 201)])
+    low, high = saw_tooth(values[None, [0, -1]], ends[:1], ends[1:])
+    assert low.item() <= values.min() + 1e-12
+    assert high.item() >= values.max() - 1e-12
+    assert low.item() >= min(values[0], values[-1]) - (ends[1] - ends[0])
+    if ends[0] >= 0 or ends[1] <= 0:
+        assert (low.item(), high.item()) == (min(values[[0, -1]]), max(values[[0, -1]]))
+
+
+def test_teeth_have_the_ends_and_the_knots():
+    column = fitted("free").encoder_.columns[0]
+    nodes = teeth(column, -5.0, 6.0)
+    assert (nodes[0], nodes[-1]) == (-5.0, 6.0)
+    assert {knot for knot in column.knots if -5 < knot < 6} <= set(nodes.tolist())
+    assert len(nodes) >= 25
+    assert (np.diff(nodes) > 0).all()

@@ -1,0 +1,77 @@
+"""One set of measures, for the report and for the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from report_cases import X, Y, fitted
+from sklearn import metrics
+
+from lambdak.cli.errors import InputError
+from lambdak.cli.rows import Rows
+from lambdak.cli.scores import scores
+from lambdak.model.measures import measures
+from lambdak.report.payload import payload
+
+LABELS = np.where(Y > 4, "good", "<bad>")
+TARGETS = {
+    "regressor": Y.to_numpy(),
+    "poisson": np.maximum(Y.to_numpy(), 0),
+    "binary": LABELS,
+    "multiclass": np.digitize(Y, [2.0, 4.0, 6.0]),
+    "quantiles": Y.to_numpy(),
+    "ordinal": np.digitize(Y, [2.0, 4.0, 6.0]),
+}
+WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_report_and_command_line_tell_the_same_numbers_by_the_same_names(kind):
+    model, y = fitted(kind), TARGETS[kind]
+    told = scores(model, Rows(pa.Table.from_pandas(X), y))
+    shown = {own["name"]: own["value"] for own in payload(model, X, y, None)["metrics"]}
+    assert told == shown
+    assert all(np.isfinite(value) for value in told.values())
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_measures_of_numbers_are_those_of_scikit_learn(weight):
+    model, y = fitted("poisson"), TARGETS["poisson"]
+    found = {own.name: own.value for own in measures(model, X, y, weight, offset=0.5)}
+    predicted, weighted = model.predict(X, offset=np.full(len(y), 0.5)), {"sample_weight": weight}
+    assert found == pytest.approx(
+        {
+            "R²": metrics.r2_score(y, predicted, **weighted),
+            "RMSE": metrics.root_mean_squared_error(y, predicted, **weighted),
+            "MAE": metrics.mean_absolute_error(y, predicted, **weighted),
+            "mean poisson deviance": metrics.mean_poisson_deviance(y, predicted, **weighted),
+        },
+        rel=1e-5,
+    )
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_measures_of_classes_are_those_of_scikit_learn(weight):
+    model, weighted = fitted("binary"), {"sample_weight": weight}
+    found = {own.name: own.value for own in measures(model, X, LABELS, weight)}
+    chance = model.predict_proba(X)
+    shares = [np.average(own == LABELS, weights=weight) for own in model.classes_]
+    assert found == pytest.approx(
+        {
+            "accuracy": metrics.accuracy_score(LABELS, model.predict(X), **weighted),
+            "share of the largest class": max(shares),
+            "log loss": metrics.log_loss(LABELS, chance, **weighted),
+            "ROC AUC": metrics.roc_auc_score(model.classes_[1] == LABELS, chance[:, 1], **weighted),
+        },
+        rel=1e-5,
+    )
+
+
+def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_by_the_command_line():
+    model, y = fitted("binary"), np.array([None, "never seen", *LABELS[2:]], object)
+    found = {own.name: own.value for own in measures(model, X, y)}
+    assert set(found) == {"accuracy", "share of the largest class"}
+    assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
+    with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):
+        scores(model, Rows(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))

@@ -1,0 +1,178 @@
+"""Published against ours, and summaries: the oracle is the table of raw rows, worked through with pandas."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import numpy as np
+import pytest
+
+from lambdak.paper.output import compare as module
+from lambdak.paper.output.compare import Comparison, compare, print_comparison
+from lambdak.paper.output.published import BUDGET, REAL, published
+from lambdak.paper.output.summary import Summary, as_csv, as_markdown, summarise, write_summary
+from lambdak.paper.synthetic.grid import STUDIES, Cell
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+results = pytest.importorskip("lambdak.paper.synthetic.results")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("studies")
+    for name in STUDIES:
+        for _ in results.run_study(name, "quick", out):
+            pass
+    return out
+
+
+def by_pandas(out, name, cell):
+    """(rate, low, median, high) at the last checkpoint, from the tidy table."""
+    rows = pq.read_table(out / f"{name}-quick" / "results.parquet").to_pandas()
+    keys = {"fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise, "dim": cell.dim}
+    own = rows[(rows[list(keys)] == list(keys.values())).all(axis=1)]
+    best = own.sort_values("validation").groupby(["target", "seed", "rate"], as_index=False).first()
+    rate = best.groupby("rate")["validation"].median().idxmin()
+    return rate, *best[best["rate"] == rate]["test"].quantile([0.25, 0.5, 0.75])
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_summary_is_what_the_rows_say(finished, name):
+    summaries = list(summarise(finished / f"{name}-quick"))
+    assert len(summaries) == 12
+    for each in summaries:
+        expected = by_pandas(finished, name, each.cell)
+        np.testing.assert_allclose([each.rate, each.low, each.median, each.high], expected)
+        assert each.samples == 60 * 32
+
+
+def test_every_published_number_is_compared_whether_it_was_run_or_not(finished, tmp_path):
+    numbers = sum(published(cell) is not None for grid in STUDIES.values() for cell in grid.cells())
+    assert numbers == 2 * (18 + 6)
+    assert len(compare(finished, "quick")) == len(compare(tmp_path)) == numbers + len(REAL)
+    assert {row.verdict for row in compare(tmp_path)} == {"not run"}
+    run = [row for row in compare(finished, "quick") if row.ours is not None]
+    assert [row.about for row in run] == ["general/free, c = 5, clean, d = 5", "general/free, c = 5, noisy, d = 5"] * 2
+
+
+def test_ours_stands_beside_the_published_number_of_the_same_cell(finished):
+    first = compare(finished, "quick")[0]
+    expected = by_pandas(finished, "univariate", Cell(1, "general", 5, 0.0, 5))
+    assert first.published == 0.0045
+    np.testing.assert_allclose([first.rate, *first.ours], expected)
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [((0.1, 0.19, 0.3), "better"), ((0.1, 0.25, 0.3), "within"), ((0.21, 0.25, 0.3), "worse"), (None, "not run")],
+)
+def test_the_verdict_says_whether_the_published_number_is_beaten_or_within_our_quartiles(ours, verdict):
+    assert Comparison("univariate", "a cell", 0.2, ours, samples=BUDGET).verdict == verdict
+
+
+def test_numbers_after_fewer_samples_are_not_judged():
+    assert Comparison("univariate", "a cell", 0.2, (0.1, 0.1, 0.1), samples=BUDGET - 32).verdict == "fewer samples"
+    assert Comparison("higgs", "spectral, d = 3", 0.2, (0.1, 0.1, 0.1), samples=BUDGET).verdict == "fewer samples"
+
+
+def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(finished):
+    text = print_comparison(compare(finished, "quick"))
+    assert text.count("│ general/free") == 36
+    assert "2 fewer samples, 22 not run" in text
+    assert text.count("RMSE after 1,920 samples") == 2
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
+    row = Comparison("higgs", "spectral, d = 3", 0.571, (0.56, 0.57, 0.58), 0.01, 2**26)
+    monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile: iter([row]))
+    assert compare(tmp_path)[-1] is row
+    text = print_comparison([row])
+    assert "│ 67,108,864 │" in text
+    assert "read off" not in text
+
+
+SUMMARIES = [
+    Summary(Cell(1, "monotone", 5, 0.1, 5), 320, 0.1, 0.1, 0.2, 0.3),
+    Summary(Cell(1, "general", 5, 0.0, 15), 320, 0.01, 0.001, 0.00212345, 0.003),
+    Summary(Cell(1, "general", 5, 0.0, 5), 320, 0.1, 0.01, 0.02, float("inf")),
+]
+
+
+def test_the_csv_has_one_line_per_cell():
+    lines = list(csv.DictReader(StringIO(as_csv(SUMMARIES))))
+    assert [(line["fit"], int(line["dim"]), float(line["median"])) for line in lines] == [
+        ("monotone", 5, 0.2), ("general", 15, 0.00212345), ("general", 5, 0.02),
+    ]  # fmt: skip
+
+
+def test_the_markdown_table_has_cells_in_rows_and_dims_in_columns():
+    lines = as_markdown("One input", SUMMARIES, {"time": "3 minutes"}).splitlines()
+    assert lines[:3] == ["# One input", "", "- time: 3 minutes"]
+    assert lines[-4:] == [
+        "| target/model | d = 5 | d = 15 |",
+        "|---|---|---|",
+        "| general/free, c = 5, clean | 0.02 [0.01, inf] | 0.00212 [0.001, 0.003] |",
+        "| monotone/monotone, c = 5, noisy | 0.2 [0.1, 0.3] |  |",
+    ]
+
+
+def test_a_summary_is_written_beside_others(finished, tmp_path):
+    paths = [path for name in STUDIES for path in write_summary(finished / f"{name}-quick", tmp_path / "docs", name)]
+    assert [path.name for path in paths] == [f"{n}-quick.{end}" for n in STUDIES for end in ("csv", "md")]
+    assert all(path.stat().st_size > 300 for path in paths)
+
+
+def test_an_unfinished_study_has_no_summary(tmp_path):
+    with pytest.raises(FileNotFoundError, match="lambdak reproduce"):
+        write_summary(tmp_path / "univariate-full", tmp_path, "One input")
+
+
+def write_real(folder, last):
+    """Runs of one model, of which the higher rate is worse in everything, and their losses after 2^last samples."""
+    (folder / "parts").mkdir(parents=True)
+    (folder / "study.json").write_text('{"data": {"splits": {"train": [0, 800], "test": [900, 1000]}}}')
+    runs = [
+        {"model": "spectral", "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": test}
+        for rate, more in ((0.01, 0.0), (0.1, 0.1))
+        for seed in range(3)
+        for k, loss, test in ((last - 1, 0.5 + more, 0.58 + more), (last, 0.51 + more, 0.56 + more))
+    ]
+    pq.write_table(pa.Table.from_pylist(runs), folder / "results.parquet")
+
+
+def of_higgs(results, profile=None):
+    return [row for row in compare(results, profile) if row.study == "higgs" and row.ours]
+
+
+def test_real_data_are_compared_after_the_papers_samples(tmp_path):
+    write_real(tmp_path / "higgs-full", 26)
+    (row,) = of_higgs(tmp_path)
+    assert (row.about, row.published, row.samples, row.rate) == ("spectral, d = 3", 0.571, 2**26, 0.01)
+    assert row.ours == pytest.approx((0.56, 0.56, 0.56))
+    assert row.verdict == "better"
+
+
+def test_a_smaller_study_of_real_data_is_compared_after_the_samples_that_validation_chose(tmp_path):
+    write_real(tmp_path / "higgs-small", 19)
+    (row,) = of_higgs(tmp_path)
+    assert (row.samples, row.rows, row.verdict) == (2**18, 800, "fewer samples")
+    assert row.ours == pytest.approx((0.58, 0.58, 0.58))
+    text = print_comparison([row])
+    for words in ("262,144", "800 rows to train on", "10,000,000 rows to train on", "chosen by validation"):
+        assert words in text
+
+
+def test_the_largest_profile_that_was_run_is_compared_and_made_up_rows_never(tmp_path):
+    write_real(tmp_path / "higgs-quick", 12)
+    assert not of_higgs(tmp_path)
+    assert not of_higgs(tmp_path, "quick")
+    write_real(tmp_path / "higgs-small", 19)
+    assert [row.samples for row in of_higgs(tmp_path)] == [2**18]
+    assert not of_higgs(tmp_path, "full")
+
+
+def test_losses_have_the_digits_of_the_published_ones(tmp_path):
+    assert "0.45785" in print_comparison(compare(tmp_path))

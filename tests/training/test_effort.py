@@ -1,0 +1,93 @@
+"""Recipes: how long, in which steps, where on the ladder, and with how many knots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from lambdak.training.effort import LADDER, MIDDLE, RECIPES, Recipe, scout_turns
+
+TABLES = [1, 10, 40, 300, 3_000, 30_000, 300_000, 3_000_000]
+RECIPE = Recipe(dim=9, members=5, row_steps=100_000, scout_dim=5, scout_steps=20_000, knots=30)
+
+
+@pytest.mark.parametrize("effort", RECIPES)
+def test_large_tables_get_few_epochs_but_every_table_gets_its_rows_or_eighty_epochs(effort):
+    recipe = RECIPES[effort]
+    epochs = [recipe.schedule(rows, None).epochs for rows in TABLES]
+    assert all(isinstance(count, int) for count in epochs)
+    assert all(more >= fewer for more, fewer in pairwise(epochs))
+    assert epochs[0] == 80
+    assert 1 < epochs[-1] < 10
+    assert all(count == 80 or count * rows >= recipe.row_steps for count, rows in zip(epochs, TABLES, strict=True))
+
+
+@pytest.mark.parametrize("effort", RECIPES)
+def test_scouts_see_no_more_rows_than_they_are_given_beyond_two_epochs(effort):
+    recipe = RECIPES[effort]
+    for rows in TABLES:
+        scouts = recipe.scout_schedule(rows, None)
+        assert 1 <= scouts.epochs <= 30
+        assert scouts.epochs <= 2 or scouts.epochs * rows <= recipe.scout_steps
+        assert scouts.epochs <= recipe.schedule(rows, None).epochs
+
+
+@pytest.mark.parametrize("max_iter", [1, 7, 1000])
+def test_max_iter_sets_the_epochs_and_the_most_of_scouts_and_nothing_else(max_iter):
+    for rows in TABLES:
+        schedule, scouts = RECIPE.schedule(rows, None), RECIPE.scout_schedule(rows, None)
+        assert RECIPE.schedule(rows, max_iter) == replace(schedule, epochs=max_iter)
+        assert RECIPE.scout_schedule(rows, max_iter) == replace(scouts, epochs=min(scouts.epochs, max_iter))
+
+
+def test_small_tables_get_small_batches_and_large_ones_at_least_eight_steps_an_epoch():
+    batches = [RECIPE.schedule(rows, None).batch for rows in TABLES]
+    assert batches == sorted(batches)
+    assert (batches[0], batches[-1]) == (32, 2048)
+    assert all(rows // batch >= 8 for rows, batch in zip(TABLES, batches, strict=True) if rows >= 256)
+    assert all(RECIPE.scout_schedule(rows, None).batch <= batch for rows, batch in zip(TABLES, batches, strict=True))
+
+
+@pytest.mark.parametrize("rung", range(len(LADDER)))
+def test_members_take_the_places_of_a_rung_in_turns(rung):
+    first, second = LADDER[rung]
+    assert RECIPE.places(rung) == [first, second, first, second, first]
+
+
+def test_rungs_are_pairs_of_positive_places_and_shaped_models_decay_less():
+    places = [place for rung in RECIPE.ladder for place in rung]
+    assert len(places) == 2 * len(LADDER) == len(set(places))
+    assert min(number for place in places for number in place) > 0
+    assert MIDDLE in range(len(LADDER))
+    shaped = [place for rung in RECIPE.shaped().ladder for place in rung]
+    assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, places, strict=True))
+
+
+def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
+    widths = [RECIPE.n_knots(10_000, columns) for columns in (0, 1, 10, 50, 100, 1_000, 100_000)]
+    lengths = [RECIPE.n_knots(rows, 1) for rows in reversed(TABLES)]
+    for knots in (widths, lengths):
+        assert all(isinstance(count, int) for count in knots)
+        assert knots == sorted(knots, reverse=True)
+        assert (knots[0], knots[1], knots[-1]) == (30, 30, 5)
+
+
+def test_more_effort_is_never_less_of_anything():
+    fields = ("dim", "members", "row_steps", "scout_dim", "scout_steps", "knots")
+    for name in fields:
+        values = [getattr(RECIPES[effort], name) for effort in ("fast", "balanced", "best")]
+        assert values == sorted(values)
+    assert all(recipe.scout_dim <= recipe.dim for recipe in RECIPES.values())
+
+
+def test_short_tables_compare_scouts_over_several_folds_unless_there_are_many_classes():
+    assert scout_turns(200, 5, 1) == 3
+    assert scout_turns(200, 5, 10) == 1
+    assert scout_turns(100_000, 5, 1) == 1
+
+
+def test_large_batches_take_larger_steps():
+    small, large = RECIPE.schedule(10_000, None), RECIPE.schedule(1_000_000, None)
+    assert large.rate == pytest.approx(small.rate * 2**0.5)
