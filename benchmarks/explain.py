@@ -44,7 +44,9 @@ def main() -> None:
     rows = X.head(arguments.rows)
     seconds, local = timed(lambda: model.explain_local(rows))
     off = np.abs(local.attribution.sum(axis=1) - (local.score - local.baseline_score)).max()
-    print(f"\n{len(model.weights_)} members of dim {model.dim_}, {X.shape[1]} columns, {len(rows):,} rows\n")
+    print(
+        f"\n{len(model.model_.weights)} members of dim {model.model_.dim}, {X.shape[1]} columns, {len(rows):,} rows\n"
+    )
     print("| | seconds | rows per second |\n|---|---|---|")
     print(f"| explain_local | {seconds:.2f} | {len(rows) / seconds:,.0f} |")
     seconds, _ = timed(lambda: local.what_if("x0"))

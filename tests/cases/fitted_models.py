@@ -76,8 +76,28 @@ def rows_of(kind):
     return TABLES.get(kind, X)
 
 
-def tampered(kind):
-    return deepcopy(fitted(kind))
+def changed(estimator, **attributes):
+    """A copy of an estimator whose frozen model differs in these attributes."""
+    copy = deepcopy(estimator)
+    copy.model_ = copy.model_.replace(**attributes)
+    return copy
+
+
+def with_columns(estimator, columns, **attributes):
+    """A copy whose encoder has other columns."""
+    encoder = replace(estimator.model_.encoder, columns=tuple(columns))
+    return changed(estimator, encoder=encoder, **attributes)
+
+
+def at_indices(estimator, *indices):
+    """A copy that reads other eigenvalues."""
+    return changed(estimator, outputs=replace(estimator.model_.outputs, indices=indices))
+
+
+def own_coef(kind):
+    """A shared model, and a copy of its coefficients to change."""
+    model = fitted(kind)
+    return model, model.model_.coef.copy()
 
 
 # ---- scores, from the coefficients and the columns alone
@@ -100,7 +120,7 @@ def packed_from(matrix):
 
 def matrices(model, member=0):
     """All matrices of one member, (P, d, d)."""
-    return unpacked(model.coef_[member][:, : model.dim_ * (model.dim_ + 1) // 2])
+    return unpacked(model.model_.coef[member][:, : model.model_.dim * (model.model_.dim + 1) // 2])
 
 
 def gap_in(cell):
@@ -136,46 +156,48 @@ def cell_weights(column, cell):
 def row_matrices(model, cells, output=0):
     """A(row) of each member of one output, (members, d, d); ``cells`` are in the order of the columns."""
     stack = []
-    for member in range(output if model.neurons_ > 1 else 0, len(model.coef_), model.neurons_):
+    for member in range(
+        output if model.model_.outputs.pencils > 1 else 0, len(model.model_.coef), model.model_.outputs.pencils
+    ):
         C = matrices(model, member)
-        A = C[0] + (C[model.encoder_.n_design + output] if model.levels_ else 0.0)
-        for column, cell in zip(model.encoder_.columns, cells, strict=True):
+        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.levels else 0.0)
+        for column, cell in zip(model.model_.encoder.columns, cells, strict=True):
             A = A + np.tensordot(cell_weights(column, cell), C[column.start : column.stop], 1)
         stack.append(A)
     return np.array(stack)
 
 
 def score_by_hand(model, cells, output=0):
-    index = model.indices_[output if len(model.indices_) > 1 else 0]
-    start = model.start_[output if len(model.start_) > output else 0]
+    index = model.model_.outputs.indices[output if len(model.model_.outputs.indices) > 1 else 0]
+    start = model.model_.start[output if len(model.model_.start) > output else 0]
     values = [np.linalg.eigvalsh(A)[index] for A in row_matrices(model, cells, output)]
-    return start + model.scale_ * np.dot(model.weights_, values)
+    return start + model.model_.scale * np.dot(model.model_.weights, values)
 
 
 def n_outputs(model):
-    return len(model.levels_) or max(model.neurons_, len(model.indices_))
+    return len(model.model_.outputs.levels) or max(model.model_.outputs.pencils, len(model.model_.outputs.indices))
 
 
 def predictions_of(model, rows, output):
     """What ``predict`` and its like say about one output, in the precision of the model."""
-    if model.levels_:
+    if model.model_.outputs.levels:
         return model.predict_quantiles(rows)[:, output]
     if not hasattr(model, "classes_"):
         return model.predict(rows)
     shares = model.predict_proba(rows)
-    if len(model.indices_) > 1:
+    if len(model.model_.outputs.indices) > 1:
         return shares.cumsum(axis=1)[:, output]
-    return shares[:, output if model.neurons_ > 1 else 1]
+    return shares[:, output if model.model_.outputs.pencils > 1 else 1]
 
 
 def predicted_by_hand(model, scores, output):
     """Predictions of one output from the scores (..., outputs) of all."""
-    if model.neurons_ > 1:
+    if model.model_.outputs.pencils > 1:
         return softmax(scores, axis=-1)[..., output]
     own = scores[..., output]
     if hasattr(model, "classes_"):
         return expit(own)
-    return np.exp(own) if model.loss_.__class__.__name__ == "Poisson" else own
+    return np.exp(own) if model.model_.loss.__class__.__name__ == "Poisson" else own
 
 
 def cells_of(kind, row):
@@ -189,7 +211,7 @@ def random_cells(model, count, seed=0):
     found = []
     for _ in range(count):
         row = []
-        for column in model.encoder_.columns:
+        for column in model.model_.encoder.columns:
             if column.kind == "category":
                 levels = ["never seen", *(level for level in column.levels if level is not OTHER)]
                 row.append(levels[rng.integers(len(levels))])
@@ -204,7 +226,7 @@ def frame_of(model, cells):
     return pd.DataFrame(
         {
             column.name: pd.Series([row[i] for row in cells], dtype=object if column.kind == "category" else float)
-            for i, column in enumerate(model.encoder_.columns)
+            for i, column in enumerate(model.model_.encoder.columns)
         }
     )
 
@@ -222,16 +244,15 @@ def _blank(columns, dim):
 
 def by_hand(constant, slopes, index=0, low=-1.0, high=1.0):
     """The model λ_index(constant + Σ_i x_i slopes_i), for numbers x_i that are clamped to [low, high]."""
-    model = deepcopy(_blank(len(slopes), len(constant)))
-    coef = np.zeros((1, 1 + len(slopes), model.coef_.shape[2]))
+    model = _blank(len(slopes), len(constant))
+    coef = np.zeros((1, 1 + len(slopes), model.model_.coef.shape[2]))
     for row, matrix in zip(coef[0], [constant, *slopes], strict=True):
         row[: len(packed_from(matrix))] = packed_from(matrix)
-    model.coef_, model.start_, model.scale_ = coef, np.zeros(1), 1.0
-    model.indices_ = (index,)
-    model.encoder_.columns = tuple(
-        replace(column, center=0.0, scale=1.0, low=low, high=high, median=0.0) for column in model.encoder_.columns
-    )
-    return model
+    columns = [
+        replace(column, center=0.0, scale=1.0, low=low, high=high, median=0.0)
+        for column in model.model_.encoder.columns
+    ]
+    return at_indices(with_columns(model, columns, coef=coef, start=np.zeros(1), scale=1.0), index)
 
 
 def symmetric(rng, dim, size=1.0):
@@ -243,47 +264,42 @@ def symmetric(rng, dim, size=1.0):
 
 
 def _broken_slope():
-    model = tampered("regressor")
-    column = model.encoder_.columns[0]
-    model.coef_[0, column.start + 1 : column.stop, :15] -= packed_from(3 * np.eye(5))
-    return model
+    model, coef = own_coef("regressor")
+    column = model.model_.encoder.columns[0]
+    coef[0, column.start + 1 : column.stop, :15] -= packed_from(3 * np.eye(5))
+    return changed(model, coef=coef)
 
 
 def _broken_bend():
-    model = tampered("convex")
-    column = model.encoder_.columns[1]
-    model.coef_[0, column.start + 1, :15] += packed_from(3 * np.eye(5))
-    return model
+    model, coef = own_coef("convex")
+    column = model.model_.encoder.columns[1]
+    coef[0, column.start + 1, :15] += packed_from(3 * np.eye(5))
+    return changed(model, coef=coef)
 
 
 def _broken_index():
-    model = tampered("concave")
-    model.indices_ = (3,)
-    return model
+    return at_indices(fitted("concave"), 3)
 
 
 def _broken_order():
-    model = tampered("quantiles")
-    model.coef_[1, -1, :15] -= packed_from(9 * np.eye(5))
-    return model
+    model, coef = own_coef("quantiles")
+    coef[1, -1, :15] -= packed_from(9 * np.eye(5))
+    return changed(model, coef=coef)
 
 
 def _broken_cuts():
-    model = tampered("ordinal")
-    model.indices_ = (3, 2, 5)
-    return model
+    return at_indices(fitted("ordinal"), 3, 2, 5)
 
 
 def _broken_starts():
-    model = tampered("ordinal")
-    model.start_ = np.array([0.0, -9.0, 1.0])
-    return model
+    return changed(fitted("ordinal"), start=np.array([0.0, -9.0, 1.0]))
 
 
 def _broken_cap():
-    model = tampered("capped")
-    model.coef_[:, model.encoder_.columns[2].start : model.encoder_.columns[2].stop] *= 50
-    return model
+    model, coef = own_coef("capped")
+    column = model.model_.encoder.columns[2]
+    coef[:, column.start : column.stop] *= 50
+    return changed(model, coef=coef)
 
 
 BROKEN = {

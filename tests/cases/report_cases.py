@@ -61,8 +61,8 @@ KINDS = ["regressor", "linear", "convex", "poisson", "binary", "multiclass", "qu
 
 def python(model, rows):
     """Scores and predictions in float64, (rows, outputs) each."""
-    design = model.encoder_.transform(rows, np.float64)
-    outputs = readouts(model)
+    design = model.model_.encoder.transform(rows, np.float64)
+    outputs = readouts(model.model_)
     scores = np.stack([output.score(output.packed(design)) for output in outputs], axis=-1)
     return scores, predictions(outputs[0].link, scores)
 
@@ -82,7 +82,7 @@ def some_rows(model, count=25, seed=1):
 def page_row(model, row):
     """A row as the page keeps it, by the rules of the encoder's documentation."""
     cells = []
-    for column in model.encoder_.columns:
+    for column in model.model_.encoder.columns:
         cell = row[column.name]
         gap = cell is None or cell != cell
         if column.kind != "category":

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from lambdak.losses import SquaredError
+from lambdak.model.evaluate import evaluate
+from lambdak.model.outputs import outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import (
@@ -18,7 +20,8 @@ from lambdak.training.coordinates import (
     rising,
 )
 from lambdak.training.parameters import Parameters
-from lambdak.training.trainer import Task, Trainer, evaluate
+from lambdak.training.problem import Problem
+from lambdak.training.trainer import Trainer
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
@@ -32,46 +35,49 @@ def smooth(X):
     return np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 0] + 10.0
 
 
-def regression(X, y, encoder, loss=None, weight=None, offset=None, indices=(INDEX,), neurons=1):
+def regression(X, y, encoder, loss=None, weight=None, offset=None, outputs=None):
     loss = SquaredError() if loss is None else loss
     start, scale = loss.start(y, weight, offset), loss.scale(y, weight, offset)
-    return Task(encoder.transform(X), y, weight, offset, loss, start, scale, indices, neurons)
+    outputs = outputs_of(loss, (INDEX,)) if outputs is None else outputs
+    return Problem(encoder.transform(X), y, weight, offset, loss, start, scale, outputs)
 
 
-def trainer_of(task, validation, encoder, signs=None, damping=DAMPING, decay=DECAY, seed=0, folds=None, anchors=None):
+def trainer_of(
+    problem, validation, encoder, signs=None, damping=DAMPING, decay=DECAY, seed=0, folds=None, anchors=None
+):
     """A trainer of one model per damping and decay (and neuron), with columns by position → +1 or −1 in cones."""
     signs, rng = signs or {}, np.random.default_rng(seed)
-    moments = design_moments(task.design, encoder.n_design, task.weight)
-    ladder = np.repeat([damping, decay], task.neurons, axis=1)
-    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), ladder[0].tolist())
+    moments = design_moments(problem.design, encoder.n_design, problem.weight)
+    pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
+    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
     columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
     cones = [ConeCoordinates(column, sign, moments, DIM, rising(column)) for column, sign in columns]
-    start = Parameters(free, cones, DIM, ladder[1].tolist())
-    start.start_(np.stack([constant(task, anchors, rng) for _ in ladder[0]]), rng)
-    return Trainer(task, start, rng, folds, validation)
+    start = Parameters(free, cones, DIM, pairs[1].tolist())
+    start.start_(np.stack([constant(problem, anchors, rng) for _ in pairs[0]]), rng)
+    return Trainer(problem, start, rng, folds, validation)
 
 
-def constant(task, anchors, rng):
+def constant(problem, anchors, rng):
     if anchors is None:
-        return gapped(0, DIM, task.indices[0], random_state=rng)[0]
-    return anchored(DIM, task.indices, anchors, rng)
+        return gapped(0, DIM, problem.outputs.indices[0], random_state=rng)[0]
+    return anchored(DIM, problem.outputs.indices, anchors, rng)
 
 
 def small_problem(rows=400, n_knots=8, linear=()):
-    """A trainer's task, its validation rows, and the encoder of both."""
+    """A trainer's problem, its validation rows, and the encoder of both."""
     X, held = table(rows), table(150, seed=1)
     encoder = TableEncoder(n_knots=n_knots, linear=linear).fit(X)
-    task = regression(X, smooth(X), encoder)
-    return task, replace(task, design=encoder.transform(held), y=smooth(held)), encoder
+    problem = regression(X, smooth(X), encoder)
+    return problem, replace(problem, design=encoder.transform(held), y=smooth(held)), encoder
 
 
 def noisy_problem():
     """The same with few and noisy rows, so that models without decay get worse again."""
-    task, held, encoder = small_problem(rows=80)
+    problem, held, encoder = small_problem(rows=80)
     rng = np.random.default_rng(3)
-    noisy = [replace(part, y=part.y + rng.standard_normal(len(part.y))) for part in (task, held)]
+    noisy = [replace(part, y=part.y + rng.standard_normal(len(part.y))) for part in (problem, held)]
     return *noisy, encoder
 
 
-def losses_of(task, coef):
-    return task.losses(evaluate(coef, DIM, task.indices, task.design))
+def losses_of(problem, coef):
+    return problem.losses(evaluate(coef, DIM, problem.outputs.indices, problem.design))

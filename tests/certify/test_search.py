@@ -46,11 +46,11 @@ def test_honest_models_have_no_counterexample(kind):
     model = fitted(kind)
     found = model.verify(rows_of(kind), n=400)
     assert found.violations == 0
-    held = [(each.kind, each.subject) for each in model.certify().claims if each.held]
+    held = [(each.kind, each.subject) for each in model.certify().claims if each.proven]
     assert [(each.kind, each.subject) for each in found.checks] == held
     for each in found.checks:
         assert each.tried >= 400
-        rounding = 1e-9 if model.coef_.dtype == np.float64 else 1e-5  # predictions are as exact as the coefficients
+        rounding = 1e-9 if model.model_.coef.dtype == np.float64 else 1e-5  # as the coefficients
         assert -rounding <= each.margin < np.inf
         assert each.violations == 0
 
@@ -112,26 +112,26 @@ def test_the_search_is_reproducible():
 
 
 def search_of(model):
-    design = model.encoder_.transform(X, model.coef_.dtype)
-    return module._Search(model, module.readouts(model), design, 10, np.random.default_rng(0))
+    design = model.model_.encoder.transform(X, model.model_.coef.dtype)
+    return module._Search(model, module.readouts(model.model_), design, 10, np.random.default_rng(0))
 
 
 def test_random_rows_mix_the_cells_of_different_rows():
     model = fitted("linear")
     search = search_of(model)
-    width = model.encoder_.n_design
+    width = model.model_.encoder.n_design
     Z, rows = (design.to_sparse(width).toarray() for design in (search.design, search.rows(40)))
     whole = {tuple(row) for row in Z}
     assert all(tuple(row) in whole for row in rows[1::2])
     assert not all(tuple(row) in whole for row in rows[::2])
-    for column in model.encoder_.columns:
+    for column in model.model_.encoder.columns:
         own = slice(column.start, column.stop)
         assert {tuple(row) for row in rows[:, own]} <= {tuple(row) for row in Z[:, own]}
 
 
 def test_other_cells_are_put_in_their_place():
     search = search_of(fitted("regressor"))
-    rows, width = search.rows(5), fitted("regressor").encoder_.n_design
+    rows, width = search.rows(5), fitted("regressor").model_.encoder.n_design
     for i, column in enumerate(search.outputs[0].columns):
         cells = np.vstack([all_cells(column)[0][:4], np.zeros(column.stop - column.start)])[:5]
         cells = np.resize(cells, (5, cells.shape[1]))

@@ -439,7 +439,7 @@ def test_pyarrow_alone_suffices(shelf):
 # ---- interrupts and half-written files -----------------------------------------------------------------------------
 
 EPOCH = """
-from lambdak.estimators import fitting
+from lambdak.training import session as fitting
 class Interrupted(fitting.Trainer):
     def run(self, schedule):
         for epoch, event in enumerate(super().run(schedule)):

@@ -87,8 +87,8 @@ def test_monotone_columns_hold_on_random_pairs(table, sign):
 def test_monotone_pencils_are_semidefinite_from_knot_to_knot(table):
     X, y = table
     model = SpectralRegressor(monotonic_cst={"income": 1}, effort="fast", random_state=0).fit(X, y)
-    column = model.encoder_.columns[0]
-    for pencil in model.pencils_:
+    column = model.model_.encoder.columns[0]
+    for pencil in model.model_.pencils:
         steps = np.diff(pencil.matrices[column.start : column.start + len(column.knots)].astype(np.float64), axis=0)
         assert np.linalg.eigvalsh(steps).min() > -1e-5
 
@@ -138,10 +138,10 @@ def test_going_on_with_other_settings_is_refused(table):
 def test_warm_start_goes_on_and_gets_better(table):
     X, y = table
     model = SpectralRegressor(effort="fast", warm_start=True, max_iter=2, random_state=0).fit(X[:2000], y[:2000])
-    before, knots = model.score(X[2000:], y[2000:]), model.encoder_
+    before, knots = model.score(X[2000:], y[2000:]), model.model_.encoder
     model.set_params(max_iter=8).fit(X[:2000], y[:2000])
     assert model.score(X[2000:], y[2000:]) > before
-    assert model.encoder_ is knots
+    assert model.model_.encoder is knots
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -203,7 +203,7 @@ def test_n_jobs_leaves_the_model_and_the_thread_count_as_they_were(table):
     X, y = table
     before = lambdak.get_num_threads()
     one, two = (SpectralRegressor(effort="fast", max_iter=3, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.model_.coef, two.model_.coef)
     assert lambdak.get_num_threads() == before
 
 
@@ -226,7 +226,7 @@ def test_quantiles_never_cross_and_cover_what_they_should():
 def test_steps_from_quantile_to_quantile_are_semidefinite(table):
     X, y = table
     model = SpectralQuantileRegressor((0.1, 0.3, 0.5, 0.9), effort="fast", n_estimators=3, random_state=0).fit(X, y)
-    for pencil in model.pencils_:
+    for pencil in model.model_.pencils:
         for step in np.diff(pencil.packed[-4:], axis=0):
             assert np.linalg.eigvalsh(sym(step)).min() > -1e-12
 
@@ -273,8 +273,8 @@ def test_every_loss_beats_the_constant(loss):
     X = rng.uniform(-1, 1, (1500, 2))
     y = rng.poisson(np.exp(1 + X[:, 0])) + (1.0 if loss == "gamma" else 0.0)
     model = SpectralRegressor(loss, effort="fast", random_state=0).fit(X, y)
-    constant = model.loss_.value(np.full((1, len(y)), model.start_[0]), y.astype(float))[0]
-    fitted = model.loss_.value(model._raw(X)[None], y.astype(float))[0]
+    constant = model.model_.loss.value(np.full((1, len(y)), model.model_.start[0]), y.astype(float))[0]
+    fitted = model.model_.loss.value(model._raw(X)[None], y.astype(float))[0]
     assert fitted < 0.97 * constant
 
 
@@ -315,19 +315,19 @@ def test_same_seed_gives_the_same_model_whatever_the_threads(table):
 def test_a_single_pencil_predicts_what_the_model_predicts():
     X, y = load_diabetes(return_X_y=True)
     model = SpectralRegressor(n_estimators=1, effort="fast", random_state=0).fit(X, y)
-    (pencil,) = model.pencils_
-    assert model.weights_.tolist() == [1.0]
-    rows = model.encoder_.transform(X).to_sparse(model.encoder_.n_design).toarray()[:, 1:]
-    np.testing.assert_allclose(model.start_[0] + model.scale_ * pencil(rows), model.predict(X), rtol=1e-4)
+    (pencil,) = model.model_.pencils
+    assert model.model_.weights.tolist() == [1.0]
+    rows = model.model_.encoder.transform(X).to_sparse(model.model_.encoder.n_design).toarray()[:, 1:]
+    np.testing.assert_allclose(model.model_.start[0] + model.model_.scale * pencil(rows), model.predict(X), rtol=1e-4)
 
 
 def test_members_are_a_convex_combination(table):
     X, y = table
     model = SpectralRegressor(effort="fast", n_estimators=4, max_iter=3, random_state=0).fit(X, y)
-    assert 1 <= len(model.weights_) <= 4
-    assert len(model.pencils_) == len(model.weights_)
-    assert (model.weights_ > 0).all()
-    assert model.weights_.sum() == pytest.approx(1)
+    assert 1 <= len(model.model_.weights) <= 4
+    assert len(model.model_.pencils) == len(model.model_.weights)
+    assert (model.model_.weights > 0).all()
+    assert model.model_.weights.sum() == pytest.approx(1)
     assert model.loss_curve_.shape == model.validation_curve_.shape == (3, 4)
 
 
@@ -457,7 +457,7 @@ def test_names_of_a_transformer_with_set_output_reach_the_model(table):
     pipeline.set_output(transform="pandas").fit(X, y)
     names = ["numbers__income", "numbers__age", "remainder__noise", "remainder__region"]
     assert pipeline[-1].feature_names_in_.tolist() == names
-    assert pipeline[-1].encoder_.columns[3].kind == "category"
+    assert pipeline[-1].model_.encoder.columns[3].kind == "category"
 
 
 def test_intervals_of_mapie_cover_what_they_should(table):
@@ -544,7 +544,7 @@ def test_convex_models_of_straight_columns_predict_in_double_precision(table):
     model = SpectralRegressor(shape="convex", n_knots=0, dim=5, effort="fast", max_iter=2).fit(
         X[["income", "noise"]], y
     )
-    assert model.coef_.dtype == np.float64
+    assert model.model_.coef.dtype == np.float64
 
 
 @pytest.mark.parametrize("shape", ["convex", "concave"])
@@ -560,8 +560,8 @@ def test_a_shape_is_refused_where_several_eigenvalues_cannot_hold_it(table, shap
         SpectralOrdinalClassifier(**settings).partial_fit(X, cuts)
     for model, target in ((SpectralOrdinalClassifier, cuts > 0), (SpectralQuantileRegressor, y)):
         held = [each for each in model(**settings).fit(X, target).certify().claims if each.kind == shape]
-        assert held[0].held
-        assert held[0].asked
+        assert held[0].proven
+        assert held[0].requested
 
 
 @pytest.mark.parametrize(
@@ -586,7 +586,7 @@ def test_columns_without_names_are_named_by_position():
     y = X[:, 0] - X[:, 1] ** 2
     settings = {"effort": "fast", "max_iter": 2, "random_state": 0}
     model = SpectralRegressor(monotonic_cst={0: 1}, max_influence={1: 0.5}, **settings).fit(X, y)
-    assert model.plan_.signs == {0: 1}
+    assert model.model_.promises.signs == (1, 0)
     assert model.feature_strengths_[1] <= 0.5 * (1 + 1e-6)
     same = SpectralRegressor(monotonic_cst={0: 1}, max_influence={1: 0.5}, **settings).fit(pd.DataFrame(X), y)
     assert (same.predict(X) == model.predict(X)).all()

@@ -19,7 +19,7 @@ def three_columns(dim=4, size=1.0, index=1):
     constant = np.diag(np.arange(dim) * 3.0)
     rows = rng.uniform(-1, 1, (12, 3))
     model = by_hand(constant, slopes, index)
-    return readouts(model)[0], model.encoder_.transform(rows, np.float64), constant, slopes, rows
+    return readouts(model.model_)[0], model.model_.encoder.transform(rows, np.float64), constant, slopes, rows
 
 
 def commutator_by_force(first, second):
@@ -40,34 +40,34 @@ def test_commutators_are_means_over_all_pairs_of_cells():
 
 def test_commutators_without_rows_are_over_the_extreme_cells():
     model = fitted("free")
-    found = commutators(readouts(model)[0], None)
+    found = commutators(readouts(model.model_)[0], None)
     parts = []
-    for member, weight in enumerate(model.weights_):
-        C = [matrices(model, member)[column.start : column.stop] for column in model.encoder_.columns]
+    for member, weight in enumerate(model.model_.weights):
+        C = [matrices(model, member)[column.start : column.stop] for column in model.model_.encoder.columns]
         parts.append(weight * commutator_by_force(C[0], C[2]) ** 4)
-    assert found[0, 2] == pytest.approx(model.scale_ * sum(parts) ** 0.25)
+    assert found[0, 2] == pytest.approx(model.model_.scale * sum(parts) ** 0.25)
 
 
 def test_commutators_of_members_and_curves_are_averaged():
     model = fitted("free")
-    found = commutators(readouts(model)[0], model.encoder_.transform(X[:15], np.float64))
-    income, region = model.encoder_.columns[0], model.encoder_.columns[2]
+    found = commutators(readouts(model.model_)[0], model.model_.encoder.transform(X[:15], np.float64))
+    income, region = model.model_.encoder.columns[0], model.model_.encoder.columns[2]
     total = 0.0
-    for member, weight in enumerate(model.weights_):
+    for member, weight in enumerate(model.model_.weights):
         C = matrices(model, member)
         parts = []
         for i, column in ((0, income), (2, region)):
             own = [cell_weights(column, cells_of("free", row)[i]) for row in range(15)]
             parts.append(np.array([np.tensordot(w, C[column.start : column.stop], 1) for w in own]))
         total += weight * commutator_by_force(*parts) ** 4
-    assert found[0, 2] == pytest.approx(model.scale_ * total**0.25)
+    assert found[0, 2] == pytest.approx(model.model_.scale * total**0.25)
 
 
 def test_matrices_that_commute_have_no_commutator_and_no_coupling():
     rng = np.random.default_rng(0)
     model = by_hand(np.diag([0.0, 3.0, 9.0]), [np.diag(rng.normal(size=3)) for _ in range(3)], 1)
     rows = rng.uniform(-1, 1, (10, 3))
-    for pair in interactions(readouts(model)[0], model.encoder_.transform(rows, np.float64)):
+    for pair in interactions(readouts(model.model_)[0], model.model_.encoder.transform(rows, np.float64)):
         assert pair.commutator == pytest.approx(0.0, abs=1e-4)  # the fourth root of rounding
         assert pair.coupling == pytest.approx(0.0, abs=1e-12)
 
@@ -90,7 +90,9 @@ def test_couplings_stay_finite_where_the_eigenvalue_is_repeated():
     rng = np.random.default_rng(0)
     slopes = [symmetric(rng, 3), symmetric(rng, 3)]
     model = by_hand(np.zeros((3, 3)), slopes)
-    found = couplings(readouts(model)[0], model.encoder_.transform(np.array([[0.0, 0.0], [1.0, 1.0]]), np.float64))
+    found = couplings(
+        readouts(model.model_)[0], model.model_.encoder.transform(np.array([[0.0, 0.0], [1.0, 1.0]]), np.float64)
+    )
     assert np.isfinite(found).all()
     assert found[0, 1] <= np.linalg.norm(slopes[0], 2) + np.linalg.norm(slopes[1], 2)
 
@@ -119,7 +121,10 @@ def test_h_statistics_are_those_of_friedman_and_popescu():
 def test_large_matrices_of_many_columns_take_little_memory():
     rng = np.random.default_rng(0)
     model = by_hand(symmetric(rng, 31), [symmetric(rng, 31) for _ in range(15)])
-    readout, design = readouts(model)[0], model.encoder_.transform(rng.uniform(-1, 1, (20, 15)), np.float64)
+    readout, design = (
+        readouts(model.model_)[0],
+        model.model_.encoder.transform(rng.uniform(-1, 1, (20, 15)), np.float64),
+    )
     tracemalloc.start()
     commutators(readout, design)
     _, peak = tracemalloc.get_traced_memory()

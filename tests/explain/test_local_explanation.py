@@ -16,6 +16,7 @@ from fitted_models import (
     by_hand,
     cell_weights,
     cells_of,
+    changed,
     fitted,
     frame_of,
     matrices,
@@ -77,18 +78,18 @@ def test_attributions_add_up_to_the_change_from_the_baseline(kind):
 
 def test_the_default_baseline_is_medians_and_average_levels():
     model = fitted("free")
-    income, age = (column.median for column in model.encoder_.columns[:2])
+    income, age = (column.median for column in model.model_.encoder.columns[:2])
     assert income == pytest.approx(X["income"].median(), rel=0.02)
     C = [matrices(model, member) for member in range(2)]
-    columns = model.encoder_.columns
+    columns = model.model_.encoder.columns
     total = 0.0
-    for weight, own in zip(model.weights_, C, strict=True):
+    for weight, own in zip(model.model_.weights, C, strict=True):
         A = own[0]
         for column, median in zip(columns[:2], (income, age), strict=True):
             A = A + np.tensordot(cell_weights(column, median), own[column.start : column.stop], 1)
-        total += weight * np.linalg.eigvalsh(A)[model.indices_[0]]
+        total += weight * np.linalg.eigvalsh(A)[model.model_.outputs.indices[0]]
     local = model.explain_local(X[:3])
-    np.testing.assert_allclose(local.baseline_score, model.start_[0] + model.scale_ * total)
+    np.testing.assert_allclose(local.baseline_score, model.model_.start[0] + model.model_.scale * total)
 
 
 def test_a_column_that_does_nothing_gets_nothing():
@@ -199,17 +200,17 @@ def test_influences_are_slopes_of_the_score(kind):
     cells = random_cells(model, ROWS, seed=6)
     local = model.explain_local(frame_of(model, cells).to_numpy(object) if kind == "sparse" else frame_of(model, cells))
     for row, own in enumerate(cells):
-        for i, column in enumerate(model.encoder_.columns):
+        for i, column in enumerate(model.model_.encoder.columns):
             if column.kind != "category":
                 sides = [slope(model, own, i, position(local, row), side * STEP) for side in (1, -1)]
                 expected = 0.0 if np.isnan(own[i]) else np.mean(sides)
-                assert local.influence[row, i] == pytest.approx(expected, rel=1e-4, abs=1e-5 * model.scale_)
+                assert local.influence[row, i] == pytest.approx(expected, rel=1e-4, abs=1e-5 * model.model_.scale)
                 assert local.influence_bound[row, i] >= abs(local.influence[row, i]) - 1e-12
 
 
 def test_at_a_knot_the_influence_is_the_slope_to_the_right_and_at_the_last_to_the_left():
     model = fitted("free")
-    knots = model.encoder_.columns[0].knots
+    knots = model.model_.encoder.columns[0].knots
     cells = [[knot, 40.0, "north", "a"] for knot in knots]
     local = model.explain_local(frame_of(model, cells))
     for row, own in enumerate(cells):
@@ -221,7 +222,7 @@ def test_at_a_knot_the_influence_is_the_slope_to_the_right_and_at_the_last_to_th
 
 def test_at_a_knot_no_slope_to_either_side_exceeds_the_bound():
     model = fitted("regressor")
-    i, column = next((i, column) for i, column in enumerate(model.encoder_.columns) if column.n_ramps > 2)
+    i, column = next((i, column) for i, column in enumerate(model.model_.encoder.columns) if column.n_ramps > 2)
     rows = X.head(len(column.knots)).copy()
     rows[column.name] = column.knots[: len(rows)]
     local, step = model.explain_local(rows), 1e-7 * (column.high - column.low)
@@ -241,13 +242,13 @@ def test_words_tell_the_units_of_the_score():
 @pytest.mark.parametrize("between", [("a", "b"), 5, (1.0,), (2.0, 1.0), (0.0, np.inf), "age"])
 def test_what_is_not_a_range_is_refused(between):
     model = fitted("regressor")
-    name = next(column.name for column in model.encoder_.columns if column.n_ramps)
+    name = next(column.name for column in model.model_.encoder.columns if column.n_ramps)
     with pytest.raises(ValueError, match="between must hold two numbers"):
         model.explain_local(X.head(1)).what_if(name, between)
 
 
 def test_outside_of_a_clamped_range_nothing_moves():
-    column = fitted("free").encoder_.columns[0]
+    column = fitted("free").model_.encoder.columns[0]
     for kind, moves in (("free", False), ("convex", True)):
         rows = X[:2].assign(income=[column.low - 1, column.high + 1])
         assert fitted(kind).explain_local(rows).influence[:, 0].any() == moves
@@ -257,13 +258,13 @@ def test_the_influence_of_a_level_is_its_first_order_effect():
     model = fitted("free")
     cells = [2.0, 40.0, "north", "b"]
     local = model.explain_local(frame_of(model, [cells]))
-    column = model.encoder_.columns[2]
+    column = model.model_.encoder.columns[2]
     total = 0.0
     for member, A in enumerate(row_matrices(model, cells)):
         own = matrices(model, member)[column.start + column.levels.index("north")]
-        ends = [np.linalg.eigvalsh(A + side * STEP * own)[model.indices_[0]] for side in (1, -1)]
-        total += model.weights_[member] * (ends[0] - ends[1]) / (2 * STEP)
-    assert local.influence[0, 2] == pytest.approx(model.scale_ * total, rel=1e-4)
+        ends = [np.linalg.eigvalsh(A + side * STEP * own)[model.model_.outputs.indices[0]] for side in (1, -1)]
+        total += model.model_.weights[member] * (ends[0] - ends[1]) / (2 * STEP)
+    assert local.influence[0, 2] == pytest.approx(model.model_.scale * total, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["single", "free", "ordinal"])
@@ -272,12 +273,12 @@ def test_the_gap_is_the_distance_to_the_nearest_eigenvalue(kind):
     local = model.explain_local(X[:ROWS])
     for row in range(ROWS):
         output = position(local, row)
-        index = model.indices_[output if len(model.indices_) > 1 else 0]
+        index = model.model_.outputs.indices[output if len(model.model_.outputs.indices) > 1 else 0]
         gaps = []
         for A in row_matrices(model, cells_of(kind, row), output):
             values = np.linalg.eigvalsh(A)
             gaps.append(np.abs(np.delete(values, index) - values[index]).min())
-        assert local.gap[row] == pytest.approx(model.scale_ * min(gaps), rel=1e-8)
+        assert local.gap[row] == pytest.approx(model.model_.scale * min(gaps), rel=1e-8)
     assert not local.repeated.any()
 
 
@@ -317,10 +318,10 @@ def test_words_say_where_the_eigenvalue_is_repeated():
 
 def test_one_repeated_member_is_enough_and_the_bounds_of_members_add_up():
     model = repeated_at_zero()
-    second = np.zeros_like(model.coef_)
+    second = np.zeros_like(model.model_.coef)
     second[0, 0, :6] = packed_from(np.diag([1.0, 2.0, 3.0]))
     second[0, 1, :6] = packed_from(np.diag([-4.0, 0.0, 0.0]))
-    model.coef_, model.weights_ = np.concatenate([model.coef_, second]), np.array([0.25, 0.75])
+    model = changed(model, coef=np.concatenate([model.model_.coef, second]), weights=np.array([0.25, 0.75]))
     local = model.explain_local([[0.0, 0.0]])
     assert local.repeated.all()
     np.testing.assert_allclose(local.influence_bound, [[0.25 * np.sqrt(1.25) + 0.75 * 4.0, 0.25 * 2.0]])
@@ -344,7 +345,7 @@ def test_the_game_is_won_by_the_eigenvectors(member):
     game = local.game(1, member)
     A = row_matrices(model, cells_of("free", 1))[member]
     values, vectors = np.linalg.eigh(A)
-    k = model.indices_[0]
+    k = model.model_.outputs.indices[0]
     assert game.value == pytest.approx(values[k])
     assert abs(game.u @ vectors[:, k]) == pytest.approx(1.0)
     np.testing.assert_allclose(game.C.T @ game.C, vectors[:, :k] @ vectors[:, :k].T, atol=1e-9)
@@ -449,7 +450,7 @@ def test_cells_are_told_as_they_came():
     local = fitted("free").explain_local(rows)
     assert local.cells == (("1.25", "missing", "missing", "never seen"),)
     assert local.kinds == ("number", "number", "category", "category")
-    assert OTHER in fitted("free").encoder_.columns[2].levels
+    assert OTHER in fitted("free").model_.encoder.columns[2].levels
 
 
 def test_no_rows_are_no_trouble():

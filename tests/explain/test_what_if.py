@@ -59,7 +59,7 @@ def test_nothing_leaves_the_interval_of_a_number(kind, what):
     cells = random_cells(model, 3, seed=1)
     local = model.explain_local(frame_of(model, cells))
     found = local.what_if("income", between)
-    column = model.encoder_.columns[0]
+    column = model.model_.encoder.columns[0]
     assert found.column == "income"
     assert found.between == (between or (column.low, column.high))
     for row, (own, output) in enumerate(zip(cells, chosen(local, model), strict=True)):
@@ -76,7 +76,7 @@ def test_nothing_leaves_the_interval_of_a_number(kind, what):
 def test_nothing_leaves_the_interval_of_a_category_and_one_level_attains_it(kind):
     model = fitted(kind)
     i = {"wide": 0}.get(kind, 2)
-    column = model.encoder_.columns[i]
+    column = model.model_.encoder.columns[i]
     cells = random_cells(model, 3, seed=2)
     local = model.explain_local(frame_of(model, cells))
     found = local.what_if(column.name)
@@ -93,7 +93,7 @@ def test_nothing_leaves_the_interval_of_a_category_and_one_level_attains_it(kind
 
 def test_levels_that_were_never_seen_are_among_all_levels():
     model = fitted("free")
-    assert OTHER not in model.encoder_.columns[3].levels
+    assert OTHER not in model.model_.encoder.columns[3].levels
     local = model.explain_local(X[:1])
     assert local.what_if("kind").between == ("a", "b", OTHER)
     assert local.what_if("region").between == ("north", "south", None, OTHER)
@@ -115,7 +115,7 @@ def test_a_missing_cell_is_replaced_like_any_other():
     model = fitted("free")
     cells = [[2.0, np.nan, "north", "a"]]
     found = model.explain_local(frame_of(model, cells)).what_if("age", (30, 40))
-    scores, _ = brute_force(model, cells[0], 1, grid(model.encoder_.columns[1], (30, 40)), 0)
+    scores, _ = brute_force(model, cells[0], 1, grid(model.model_.encoder.columns[1], (30, 40)), 0)
     assert found.score_lower[0] <= scores.min()
     assert found.score_upper[0] >= scores.max()
 
@@ -134,7 +134,7 @@ def test_sparse_rows_have_intervals_too():
     found = local.what_if("x1")
     for row in range(4):
         own = rows_of("sparse")[[row]].toarray()[0].tolist()
-        scores, _ = brute_force(model, own, 1, grid(model.encoder_.columns[1], None), 0)
+        scores, _ = brute_force(model, own, 1, grid(model.model_.encoder.columns[1], None), 0)
         assert found.score_lower[row] <= scores.min()
         assert found.score_upper[row] >= scores.max()
 
@@ -181,7 +181,7 @@ def test_no_value_between_two_nodes_leaves_the_saw_tooth(seed, dim, data):
 
 
 def test_teeth_have_the_ends_and_the_knots():
-    column = fitted("free").encoder_.columns[0]
+    column = fitted("free").model_.encoder.columns[0]
     nodes = teeth(column, -5.0, 6.0)
     assert (nodes[0], nodes[-1]) == (-5.0, 6.0)
     assert {knot for knot in column.knots if -5 < knot < 6} <= set(nodes.tolist())

@@ -14,6 +14,7 @@ from fitted_models import (
     KINDS,
     by_hand,
     cell_weights,
+    changed,
     fitted,
     matrices,
     n_outputs,
@@ -36,11 +37,13 @@ CURVE = Column("c", "curve", 1, 6, knots=np.array([0.0, 1.0, 1.5, 4.0]), low=0.0
 
 def norm_of(model, i, move, output=0):
     """Σ_m w_m ‖move · C_m‖₂ of one output."""
-    column, total = model.encoder_.columns[i], 0.0
-    for weight, member in zip(model.weights_, range(output, len(model.coef_), model.neurons_), strict=True):
+    column, total = model.model_.encoder.columns[i], 0.0
+    for weight, member in zip(
+        model.model_.weights, range(output, len(model.model_.coef), model.model_.outputs.pencils), strict=True
+    ):
         own = matrices(model, member)[column.start : column.stop]
         total += weight * np.linalg.norm(np.tensordot(move, own, 1), 2)
-    return model.scale_ * total
+    return model.model_.scale * total
 
 
 def cells(column):
@@ -56,8 +59,8 @@ def cells(column):
 @pytest.mark.parametrize("kind", HONEST)
 def test_any_change_is_the_largest_norm_between_two_cells(kind):
     model = fitted(kind)
-    for which, output in enumerate(readouts(model)[: model.neurons_]):
-        for i, column in enumerate(model.encoder_.columns):
+    for which, output in enumerate(readouts(model.model_)[: model.model_.outputs.pencils]):
+        for i, column in enumerate(model.model_.encoder.columns):
             pairs = combinations(cells(column), 2)
             expected = max((norm_of(model, i, b - a, which) for a, b in pairs), default=0.0)
             assert any_change(output, i).bound == pytest.approx(expected, rel=1e-10, abs=1e-12)
@@ -69,52 +72,57 @@ def test_feature_strengths_are_the_largest_bounds_and_no_row_exceeds_them(kind):
     rng = np.random.default_rng(3)
     for row in random_cells(model, 25, seed=4):
         i = int(rng.integers(len(row)))
-        if not model.encoder_.columns[i].clamp and model.encoder_.columns[i].kind != "category":
-            row[i] = model.encoder_.columns[i].low
-        changed = row.copy()
-        changed[i] = random_cells(model, 1, seed=int(rng.integers(1 << 30)))[0][i]
-        if model.encoder_.columns[i].kind != "category" and not model.encoder_.columns[i].clamp:
-            changed[i] = model.encoder_.columns[i].high
+        if not model.model_.encoder.columns[i].clamp and model.model_.encoder.columns[i].kind != "category":
+            row[i] = model.model_.encoder.columns[i].low
+        moved_row = row.copy()
+        moved_row[i] = random_cells(model, 1, seed=int(rng.integers(1 << 30)))[0][i]
+        if model.model_.encoder.columns[i].kind != "category" and not model.model_.encoder.columns[i].clamp:
+            moved_row[i] = model.model_.encoder.columns[i].high
         for output in range(n_outputs(model)):
-            moved = abs(score_by_hand(model, changed, output) - score_by_hand(model, row, output))
+            moved = abs(score_by_hand(model, moved_row, output) - score_by_hand(model, row, output))
             assert moved <= model.feature_strengths_[i] * (1 + 1e-9) + 1e-9
-    bounds = [[any_change(output, i).bound for i in range(len(model.encoder_.columns))] for output in readouts(model)]
+    bounds = [
+        [any_change(output, i).bound for i in range(len(model.model_.encoder.columns))]
+        for output in readouts(model.model_)
+    ]
     np.testing.assert_array_equal(model.feature_strengths_, np.max(bounds, axis=0))
 
 
 def test_the_cells_between_which_a_bound_is_attained_are_named():
     model = fitted("free")
-    output = readouts(model)[0]
-    for i, column in enumerate(model.encoder_.columns):
+    output = readouts(model.model_)[0]
+    for i, column in enumerate(model.model_.encoder.columns):
         found = any_change(output, i)
         names = dict(zip(cell_names(column), extreme_cells(column), strict=True))
         first, second = (names[name] for name in found.cells)
         assert norm_of(model, i, second - first) == pytest.approx(found.bound)
-    assert cell_names(model.encoder_.columns[2]) == ["north", "south", "missing", "other"]
+    assert cell_names(model.model_.encoder.columns[2]) == ["north", "south", "missing", "other"]
 
 
 def test_a_level_that_was_never_seen_counts_even_if_levels_are_not_centred():
     rows = pd.DataFrame({"colour": ["red", "blue"] * 30, "x": np.linspace(0, 1, 60)})
     model = SpectralRegressor(effort="fast", max_iter=1, random_state=0).fit(rows, rows["x"])
-    model.coef_[:, model.encoder_.columns[0].start : model.encoder_.columns[0].stop, 0] += 100.0
+    column, coef = model.model_.encoder.columns[0], model.model_.coef.copy()
+    coef[:, column.start : column.stop, 0] += 100.0
+    model = changed(model, coef=coef)
     known, unseen = (model.explain_local(rows.head(1).assign(colour=colour)).score for colour in ("red", "green"))
     assert 0.1 < abs(unseen - known) <= model.feature_strengths_[0]
-    assert any_change(readouts(model)[0], 0).cells[1] == "an unseen level"
+    assert any_change(readouts(model.model_)[0], 0).cells[1] == "an unseen level"
 
 
 def test_changes_to_missing_can_be_left_out():
     model = fitted("free")
-    knots = model.encoder_.columns[1].knots
-    own = [cell_weights(model.encoder_.columns[1], knot) for knot in knots]
+    knots = model.model_.encoder.columns[1].knots
+    own = [cell_weights(model.model_.encoder.columns[1], knot) for knot in knots]
     expected = max(norm_of(model, 1, b - a) for a, b in combinations(own, 2))
-    found = any_change(readouts(model)[0], 1, present_only=True)
+    found = any_change(readouts(model.model_)[0], 1, present_only=True)
     assert found.bound == pytest.approx(expected)
     assert "missing" not in found.cells
-    assert found.bound <= any_change(readouts(model)[0], 1).bound
+    assert found.bound <= any_change(readouts(model.model_)[0], 1).bound
 
 
 def test_many_levels_are_bounded_by_way_of_their_mean(monkeypatch):
-    output = readouts(fitted("wide"))[0]
+    output = readouts(fitted("wide").model_)[0]
     found = any_change(output, 0)
     assert found.cells is None
     monkeypatch.setattr(reach, "_MOST_CELLS", 10_000)
@@ -125,7 +133,7 @@ def test_many_levels_are_bounded_by_way_of_their_mean(monkeypatch):
 
 def test_a_column_with_one_cell_moves_nothing():
     column = Column("c", "curve", 1, 2, knots=np.array([7.0]), low=7.0, high=7.0, median=7.0)
-    output = readouts(by_hand(np.eye(2), [np.eye(2)]))[0]
+    output = readouts(by_hand(np.eye(2), [np.eye(2)]).model_)[0]
     object.__setattr__(output, "columns", (column,))
     assert any_change(output, 0) == (0.0, None)
     assert per_unit(output, 0) == (0.0, None)
@@ -136,9 +144,9 @@ def test_a_column_with_one_cell_moves_nothing():
 @pytest.mark.parametrize("kind", ["free", "linear", "convex"])
 def test_per_unit_is_the_steepest_that_secants_get(kind):
     model = fitted(kind)
-    output = readouts(model)[0]
+    output = readouts(model.model_)[0]
     for i in (0, 1):
-        column = model.encoder_.columns[i]
+        column = model.model_.encoder.columns[i]
         grid = np.unique([*np.linspace(column.low, column.high, 2000), *column.knots])
         rows = np.array([cell_weights(column, x) for x in grid])
         secants = [norm_of(model, i, b - a) / h for a, b, h in zip(rows, rows[1:], np.diff(grid), strict=False)]
@@ -147,7 +155,7 @@ def test_per_unit_is_the_steepest_that_secants_get(kind):
 
 def test_weyl_is_between_the_extreme_eigenvalues_of_the_move():
     model = fitted("free")
-    output = readouts(model)[0]
+    output = readouts(model.model_)[0]
     moves = np.random.default_rng(0).normal(size=(4, 5))[:, : output.columns[2].stop - output.columns[2].start]
     low, high = weyl(output, moves, 2)
     for move, a, b in zip(moves, low, high, strict=True):
@@ -156,7 +164,7 @@ def test_weyl_is_between_the_extreme_eigenvalues_of_the_move():
             np.linalg.eigvalsh(np.tensordot(move, matrices(model, m)[column.start : column.stop], 1))[[0, -1]]
             for m in range(2)
         ]
-        np.testing.assert_allclose([a, b], model.scale_ * model.weights_ @ ends, rtol=1e-10)
+        np.testing.assert_allclose([a, b], model.model_.scale * model.model_.weights @ ends, rtol=1e-10)
 
 
 def test_increments_and_bends_are_differences_of_knots():
@@ -188,7 +196,7 @@ def test_differences_within_a_tolerance_are_in_the_hull_of_those_listed(toleranc
 def test_the_box_of_linear_columns_is_brute_force_over_its_corners():
     rng = np.random.default_rng(0)
     slopes = [symmetric(rng, 3) for _ in range(3)]
-    output = readouts(by_hand(symmetric(rng, 3), slopes, 1))[0]
+    output = readouts(by_hand(symmetric(rng, 3), slopes, 1).model_)[0]
     sizes = {0: 0.3, 2: 0.7, 1: 5.0}  # the last is more than the range of 2 allows
     tolerances = [0.3, 2.0, 0.7]
     expected = max(
@@ -201,7 +209,7 @@ def test_the_box_of_linear_columns_is_brute_force_over_its_corners():
 
 
 def test_too_many_corners_are_added_up_and_it_is_said(monkeypatch):
-    output = readouts(fitted("free"))[0]
+    output = readouts(fitted("free").model_)[0]
     sizes = {0: 0.5, 1: 5.0, 3: None}
     exact, how = box(output, sizes)
     assert "relaxation" not in how
@@ -214,4 +222,4 @@ def test_too_many_corners_are_added_up_and_it_is_said(monkeypatch):
 
 
 def test_caps_are_kept_by_the_bounds():
-    assert any_change(readouts(fitted("capped"))[0], 0).bound <= CAP
+    assert any_change(readouts(fitted("capped").model_)[0], 0).bound <= CAP

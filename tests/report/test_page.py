@@ -94,7 +94,7 @@ def visit(pages):
 def test_the_page_predicts_what_python_predicts(visit, kind):
     opened = visit(kind)
     rows, cells = some_rows(fitted(kind))
-    assert OTHER in fitted(kind).encoder_.columns[2].levels
+    assert OTHER in fitted(kind).model_.encoder.columns[2].levels
     found = opened.page.evaluate("rows => rows.map((row) => { lambdak.set(row); return lambdak.predict(); })", cells)
     scores, seen = python(fitted(kind), rows)
     np.testing.assert_allclose([own["scores"] for own in found], scores, rtol=1e-9, atol=1e-9)
@@ -151,7 +151,9 @@ def test_what_if_intervals_hold_all_values_and_are_not_wide(visit, kind):
     for (_, row), own in zip(rows.iterrows(), cells, strict=True):
         opened.set(own)
         for i, (low, high) in {0: (-1.0, 9.5), 1: (-1.2, 0.7)}.items():
-            many = pd.DataFrame([row] * 400).assign(**{model.encoder_.columns[i].name: np.linspace(low, high, 400)})
+            many = pd.DataFrame([row] * 400).assign(
+                **{model.model_.encoder.columns[i].name: np.linspace(low, high, 400)}
+            )
             scores = python(model, many.reset_index(drop=True))[0]
             for output, score in enumerate(scores.T):
                 bottom, top = opened.page.evaluate(f"lambdak.whatIf({output}, {i}, {low}, {high})")
@@ -196,10 +198,10 @@ def test_influences_are_changes_of_the_score_and_pointing_at_them_tells_slopes(v
     opened = visit("regressor")
     opened.set([*start, 0, 1])
     found = influences(opened)
-    level = model.encoder_.columns[2].levels[0]
+    level = model.model_.encoder.columns[2].levels[0]
     row = pd.DataFrame({"whole": [start[0]], SCRIPT: [start[1]], "level": [level], "kind": ["b"]})
     here = python(model, row)[0][0, 0]
-    for name, column in zip(X.columns[:2], model.encoder_.columns[:2], strict=True):
+    for name, column in zip(X.columns[:2], model.model_.encoder.columns[:2], strict=True):
         step = (column.high - column.low) / 10 * (1 if row[name][0] <= column.high * 0.9 + column.low * 0.1 else -1)
         change = python(model, row.assign(**{name: row[name] + step}))[0][0, 0] - here
         length, text = found[page_name(name)]
@@ -215,12 +217,12 @@ def test_influences_are_changes_of_the_score_and_pointing_at_them_tells_slopes(v
 def test_an_influence_is_within_the_bound_of_its_column_where_a_short_piece_is_steep(visit):
     x = np.exp(2 * np.random.default_rng(0).normal(size=300))
     model = SpectralRegressor(**SMALL).fit(pd.DataFrame({"long tail": x}), np.log(x))
-    (column,) = model.encoder_.columns
+    (column,) = model.model_.encoder.columns
     wide = (column.high - column.low) / 10
     width = column.knots[2] - column.knots[1]
     assert width < wide / 20
     lifted = slice(column.start + 2, column.start + len(column.knots))  # all scores rise within the second piece
-    model.coef_[:, lifted, : packed_size(model.dim_)] += 3 * unsym(np.eye(model.dim_))
+    model.model_.coef[:, lifted, : packed_size(model.model_.dim)] += 3 * unsym(np.eye(model.model_.dim))
     bound = model.feature_strengths_[0]
     opened = visit("steep", model)
     for at in (column.knots[1], column.knots[1] + width / 2):
@@ -247,7 +249,7 @@ def test_changes_and_slopes_are_there_as_a_table_too(visit):
 def test_bounds_of_columns_that_are_not_clamped_are_said_to_be_those_within_the_range(visit):
     for kind, numbers in (("convex", True), ("regressor", False)):
         notes = visit(kind).page.locator(".effect")
-        for i, column in enumerate(fitted(kind).encoder_.columns):
+        for i, column in enumerate(fitted(kind).model_.encoder.columns):
             text = notes.and_(visit(kind).page.locator(f'[data-column="{i}"]')).locator(".note").inner_text()
             assert "by at most" in text
             assert text.endswith("within the training range") == (numbers and column.kind != "category")
@@ -292,16 +294,16 @@ def test_a_band_holds_the_change_that_any_row_shows(visit):
 
 def test_a_repeated_eigenvalue_tells_bounds_on_the_slope_and_says_so(visit):
     model = deepcopy(fitted("linear"))
-    first = model.encoder_.columns[0]
-    kept = model.coef_[:, first.start].copy()
-    model.coef_[:] = 0.0
-    model.coef_[:, first.start] = kept
+    first = model.model_.encoder.columns[0]
+    kept = model.model_.coef[:, first.start].copy()
+    model.model_.coef[:] = 0.0
+    model.model_.coef[:, first.start] = kept
     opened = visit("repeated", model)
     opened.set([first.center, 0.0, -1, -1])
     opened.page.locator("#influence-note", has_text="(nearly) repeated").wait_for()
     length, text = influences(opened)["whole"]
-    ends = np.linalg.eigvalsh(sym(kept[:, : packed_size(model.dim_)].astype(float)))[:, [0, -1]]
-    bounds = model.scale_ * model.weights_ @ ends / first.scale
+    ends = np.linalg.eigvalsh(sym(kept[:, : packed_size(model.model_.dim)].astype(float)))[:, [0, -1]]
+    bounds = model.model_.scale * model.model_.weights @ ends / first.scale
     told = re.search(r"slope here between \+?(\S+) and \+?(\S+) per unit", text)
     np.testing.assert_allclose([float(told[1]), float(told[2])], bounds, rtol=1e-3)
     rows = pd.DataFrame({"whole": [first.center, first.center + (first.high - first.low) / 10]})

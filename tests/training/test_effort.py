@@ -1,4 +1,4 @@
-"""Recipes: how long, in which steps, where on the ladder, and with how many knots."""
+"""Recipes: how long, in which steps, where on the grid, and with how many knots."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from lambdak.training.effort import LADDER, MIDDLE, RECIPES, Recipe, scout_turns
+from lambdak.training.effort import GRID, MIDDLE, RECIPES, Recipe, pilot_folds
 
 TABLES = [1, 10, 40, 300, 3_000, 30_000, 300_000, 3_000_000]
-RECIPE = Recipe(dim=9, members=5, row_steps=100_000, scout_dim=5, scout_steps=20_000, knots=30)
+RECIPE = Recipe(dim=9, members=5, row_steps=100_000, pilot_dim=5, pilot_steps=20_000, knots=30)
 
 
 @pytest.mark.parametrize("effort", RECIPES)
@@ -25,21 +25,21 @@ def test_large_tables_get_few_epochs_but_every_table_gets_its_rows_or_eighty_epo
 
 
 @pytest.mark.parametrize("effort", RECIPES)
-def test_scouts_see_no_more_rows_than_they_are_given_beyond_two_epochs(effort):
+def test_pilots_see_no_more_rows_than_they_are_given_beyond_two_epochs(effort):
     recipe = RECIPES[effort]
     for rows in TABLES:
-        scouts = recipe.scout_schedule(rows, None)
-        assert 1 <= scouts.epochs <= 30
-        assert scouts.epochs <= 2 or scouts.epochs * rows <= recipe.scout_steps
-        assert scouts.epochs <= recipe.schedule(rows, None).epochs
+        pilots = recipe.pilot_schedule(rows, None)
+        assert 1 <= pilots.epochs <= 30
+        assert pilots.epochs <= 2 or pilots.epochs * rows <= recipe.pilot_steps
+        assert pilots.epochs <= recipe.schedule(rows, None).epochs
 
 
 @pytest.mark.parametrize("max_iter", [1, 7, 1000])
-def test_max_iter_sets_the_epochs_and_the_most_of_scouts_and_nothing_else(max_iter):
+def test_max_iter_sets_the_epochs_and_the_most_of_pilots_and_nothing_else(max_iter):
     for rows in TABLES:
-        schedule, scouts = RECIPE.schedule(rows, None), RECIPE.scout_schedule(rows, None)
+        schedule, pilots = RECIPE.schedule(rows, None), RECIPE.pilot_schedule(rows, None)
         assert RECIPE.schedule(rows, max_iter) == replace(schedule, epochs=max_iter)
-        assert RECIPE.scout_schedule(rows, max_iter) == replace(scouts, epochs=min(scouts.epochs, max_iter))
+        assert RECIPE.pilot_schedule(rows, max_iter) == replace(pilots, epochs=min(pilots.epochs, max_iter))
 
 
 def test_small_tables_get_small_batches_and_large_ones_at_least_eight_steps_an_epoch():
@@ -47,22 +47,22 @@ def test_small_tables_get_small_batches_and_large_ones_at_least_eight_steps_an_e
     assert batches == sorted(batches)
     assert (batches[0], batches[-1]) == (32, 2048)
     assert all(rows // batch >= 8 for rows, batch in zip(TABLES, batches, strict=True) if rows >= 256)
-    assert all(RECIPE.scout_schedule(rows, None).batch <= batch for rows, batch in zip(TABLES, batches, strict=True))
+    assert all(RECIPE.pilot_schedule(rows, None).batch <= batch for rows, batch in zip(TABLES, batches, strict=True))
 
 
-@pytest.mark.parametrize("rung", range(len(LADDER)))
-def test_members_take_the_places_of_a_rung_in_turns(rung):
-    first, second = LADDER[rung]
-    assert RECIPE.places(rung) == [first, second, first, second, first]
+@pytest.mark.parametrize("strength", range(len(GRID)))
+def test_members_take_the_regularisations_of_a_strength_in_turns(strength):
+    first, second = GRID[strength]
+    assert RECIPE.regularisations(strength) == [first, second, first, second, first]
 
 
-def test_rungs_are_pairs_of_positive_places_and_shaped_models_decay_less():
-    places = [place for rung in RECIPE.ladder for place in rung]
-    assert len(places) == 2 * len(LADDER) == len(set(places))
-    assert min(number for place in places for number in place) > 0
-    assert MIDDLE in range(len(LADDER))
-    shaped = [place for rung in RECIPE.shaped().ladder for place in rung]
-    assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, places, strict=True))
+def test_strengths_are_pairs_of_positive_regularisations_and_shaped_models_decay_less():
+    regularisations = [regularisation for pair in RECIPE.grid for regularisation in pair]
+    assert len(regularisations) == 2 * len(GRID) == len(set(regularisations))
+    assert min(number for place in regularisations for number in place) > 0
+    assert MIDDLE in range(len(GRID))
+    shaped = [regularisation for pair in RECIPE.shaped().grid for regularisation in pair]
+    assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, regularisations, strict=True))
 
 
 def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
@@ -75,17 +75,17 @@ def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
 
 
 def test_more_effort_is_never_less_of_anything():
-    fields = ("dim", "members", "row_steps", "scout_dim", "scout_steps", "knots")
+    fields = ("dim", "members", "row_steps", "pilot_dim", "pilot_steps", "knots")
     for name in fields:
         values = [getattr(RECIPES[effort], name) for effort in ("fast", "balanced", "best")]
         assert values == sorted(values)
-    assert all(recipe.scout_dim <= recipe.dim for recipe in RECIPES.values())
+    assert all(recipe.pilot_dim <= recipe.dim for recipe in RECIPES.values())
 
 
-def test_short_tables_compare_scouts_over_several_folds_unless_there_are_many_classes():
-    assert scout_turns(200, 5, 1) == 3
-    assert scout_turns(200, 5, 10) == 1
-    assert scout_turns(100_000, 5, 1) == 1
+def test_short_tables_compare_pilots_over_several_folds_unless_there_are_many_classes():
+    assert pilot_folds(200, 5, 1) == 3
+    assert pilot_folds(200, 5, 10) == 1
+    assert pilot_folds(100_000, 5, 1) == 1
 
 
 def test_large_batches_take_larger_steps():

@@ -96,10 +96,10 @@ def test_coefficients_are_those_of_free_columns_and_cones_with_caps_put_on_last(
     parts = Parts()
     parameters = parts.parameters()
     theta = random_theta(parameters, size=size)
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     np.testing.assert_array_equal(parameters.coef, parts.written(theta))
     uncapped = Parts(caps=()).parameters()
-    uncapped.go_on_(theta)
+    uncapped.continue_(theta)
     for i, column in enumerate(ENCODER.columns):
         own = slice(column.start, column.stop)
         same = np.array_equal(uncapped.coef[:, own], parameters.coef[:, own])
@@ -109,7 +109,7 @@ def test_coefficients_are_those_of_free_columns_and_cones_with_caps_put_on_last(
 def test_exact_coefficients_are_those_of_the_same_parameters_in_double_precision():
     parameters = Parts().parameters()
     theta = random_theta(parameters, size=3.0)
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     exact = parameters.exact(theta)
     np.testing.assert_allclose(parameters.coef, exact, atol=2e-5 * np.abs(exact).max())
     column = ENCODER.columns[MONOTONE]
@@ -121,7 +121,7 @@ def test_looking_at_the_exact_coefficients_of_other_parameters_does_not_change_t
     moved = []
     for look in (False, True):
         parameters = Parts().parameters()
-        parameters.go_on_(random_theta(parameters, size=3.0))
+        parameters.continue_(random_theta(parameters, size=3.0))
         if look:
             parameters.exact(random_theta(parameters, seed=1, size=3.0))
         parameters.step_(random_gradient(), RATE)
@@ -156,7 +156,7 @@ def test_going_on_gives_the_same_coefficients_and_shares_no_memory():
     first.start_(np.ones((MODELS, WIDTH)), np.random.default_rng(0))
     for seed in range(4):
         first.step_(random_gradient(seed), RATE)
-    second.go_on_(first.theta)
+    second.continue_(first.theta)
     np.testing.assert_array_equal(second.coef, first.coef)
     kept = [part.copy() for part in second.theta]
     first.step_(random_gradient(), RATE)
@@ -169,7 +169,7 @@ def test_going_on_with_the_parameters_of_other_columns_is_refused():
     theta = random_theta(parameters)
     for wrong in (theta[:-1], [*theta, theta[-1]], [theta[0][:, 1:], *theta[1:]]):
         with pytest.raises(ValueError, match=r"zip|broadcast"):
-            parameters.go_on_(wrong)
+            parameters.continue_(wrong)
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_a_step_pulls_back_moves_decays_shrinks_and_writes(alpha):
     parts = Parts(alpha=alpha)
     parameters, grad_coef = parts.parameters(), random_gradient()
     theta = random_theta(parameters)
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     parameters.step_(grad_coef.copy(), RATE)
     parameters.shrink_()
 
@@ -220,7 +220,7 @@ def test_moments_and_their_corrections_build_up_over_the_steps():
         pulled.append(np.zeros_like(parameters.theta[0]))
         parts.free.pull_back_(grad_coef, pulled[-1])
     theta = random_theta(parameters)
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     for grad_coef in grads:
         parameters.step_(grad_coef, RATE)
     np.testing.assert_allclose(parameters.theta[0], adam_by_hand(theta[0], pulled, DECAY, 1), atol=1e-5)
@@ -229,7 +229,7 @@ def test_moments_and_their_corrections_build_up_over_the_steps():
 def test_without_a_gradient_everything_decays_but_the_constant():
     parameters = Parts(caps=()).parameters()
     theta = random_theta(parameters)
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     parameters.step_(np.zeros_like(parameters.coef), RATE)
     free, *cones = parameters.theta
     np.testing.assert_array_equal(free[:, 0], theta[0][:, 0])

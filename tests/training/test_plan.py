@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdak.eigen.packing import packed_size, sym
+from lambdak.model.evaluate import evaluate
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.plan import Plan
-from lambdak.training.trainer import evaluate
 
 CURVE, GAPPY_CURVE, PAIR, CONSTANT, LINEAR, GAPPY_LINEAR, CATEGORY = range(7)
 CURVES, NUMBERS = (CURVE, GAPPY_CURVE, PAIR), (CURVE, GAPPY_CURVE, PAIR, LINEAR, GAPPY_LINEAR)
 DIM, WIDTH = 4, 10
-PLACES = [(0.1, 0.0), (10.0, 2.0)]
+REGULARISATIONS = [(0.1, 0.0), (10.0, 2.0)]
 BENDS = {"convex": 1, "concave": -1}
 
 
@@ -36,13 +36,13 @@ MOMENTS = design_moments(ENCODER.transform(table()), ENCODER.n_design)
 FREE_PLAN = Plan(ENCODER.columns, MOMENTS, {}, None, {}, 0.0)
 
 
-def with_random_theta(plan, seed=0, size=1.0, dim=DIM, neurons=1):
+def with_random_theta(plan, seed=0, size=1.0, dim=DIM, pencils=1):
     """Parameters that came from nowhere."""
-    parameters, rng = plan.parameters(PLACES, dim, neurons), np.random.default_rng(seed)
+    parameters, rng = plan.parameters(REGULARISATIONS, dim, pencils), np.random.default_rng(seed)
     theta = [size * rng.standard_normal(part.shape) for part in parameters.theta]
     for part in theta:
         part[..., packed_size(dim) :] = 0
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     return parameters
 
 
@@ -139,7 +139,7 @@ def test_a_table_of_monotone_columns_has_no_free_parameter_but_the_constant():
     encoder = TableEncoder(n_knots=4).fit(X)
     moments = design_moments(encoder.transform(X), encoder.n_design)
     for alpha in (0.0, 1.0):
-        parameters = Plan(encoder.columns, moments, {0: 1, 1: -1}, None, {}, alpha).parameters(PLACES, DIM, 1)
+        parameters = Plan(encoder.columns, moments, {0: 1, 1: -1}, None, {}, alpha).parameters(REGULARISATIONS, DIM, 1)
         assert [part.shape[1] for part in parameters.theta] == [1, 3, 3]
 
 
@@ -177,14 +177,14 @@ def test_the_last_eigenvalue_is_convex_and_the_first_concave_even_beyond_the_tra
 # ---- stacks ----------------------------------------------------------------------------------------------------
 
 
-def test_every_place_gives_its_damping_and_decay_to_its_neurons():
-    parameters = FREE_PLAN.parameters(PLACES, DIM, 3)
+def test_every_regularisation_gives_its_damping_and_decay_to_its_pencils():
+    parameters = FREE_PLAN.parameters(REGULARISATIONS, DIM, 3)
     assert len(parameters.coef) == 6
     theta = [np.broadcast_to(part[:1], (6, *part.shape[1:])) for part in with_random_theta(FREE_PLAN).theta]
-    parameters.go_on_(theta)
+    parameters.continue_(theta)
     for place in range(2):
-        alone = FREE_PLAN.parameters([PLACES[place]], DIM, 1)
-        alone.go_on_([part[:1] for part in theta])
+        alone = FREE_PLAN.parameters([REGULARISATIONS[place]], DIM, 1)
+        alone.continue_([part[:1] for part in theta])
         for neuron in range(3):
             np.testing.assert_allclose(parameters.coef[3 * place + neuron], alone.coef[0], rtol=1e-5, atol=1e-6)
     parameters.step_(np.zeros_like(parameters.coef), 0.1)  # without a gradient only the decay of a place acts

@@ -12,7 +12,7 @@ from training_cases import small_problem, trainer_of
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.estimators import fitting
+from lambdak.training import fit as fitting
 from lambdak.training import polish as module
 from lambdak.training.polish import descend, polish
 from lambdak.training.trainer import Folds, Schedule
@@ -138,9 +138,9 @@ def test_the_kept_coefficients_belong_to_the_kept_parameters_and_losses():
     trainer = trained()
     for _ in polish(trainer):
         pass
-    trainer.parameters.go_on_(trainer.theta)
+    trainer.parameters.continue_(trainer.theta)
     np.testing.assert_array_equal(trainer.parameters.coef, trainer.coef)
-    np.testing.assert_array_equal(trainer.judge(), trainer.best)
+    np.testing.assert_array_equal(trainer.validation_losses(), trainer.best)
 
 
 def test_models_of_noise_stay_as_they_were_and_the_polish_ends_soon():
@@ -169,8 +169,8 @@ def test_a_polish_that_is_left_in_the_middle_leaves_the_best_models_so_far():
     before = trainer.best.mean()
     list(islice(polish(trainer), 5))
     assert trainer.best.mean() < before
-    trainer.parameters.go_on_(trainer.theta)
-    np.testing.assert_array_equal(trainer.judge(), trainer.best)
+    trainer.parameters.continue_(trainer.theta)
+    np.testing.assert_array_equal(trainer.validation_losses(), trainer.best)
 
 
 # ---- in the estimators -----------------------------------------------------------------------------------------------

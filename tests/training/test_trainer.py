@@ -27,10 +27,13 @@ import lambdak
 from lambdak import Pencil
 from lambdak.eigen import steps as _steps
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
+from lambdak.model.evaluate import evaluate
+from lambdak.model.outputs import ClassOutputs, OrderedOutputs
 from lambdak.table.encoder import TableEncoder
 from lambdak.training import parameters
 from lambdak.training import trainer as train
-from lambdak.training.trainer import Folds, Schedule, Task, Trainer, evaluate
+from lambdak.training.problem import Problem
+from lambdak.training.trainer import Folds, Schedule, Trainer
 
 
 @pytest.fixture
@@ -76,32 +79,32 @@ def recorder(monkeypatch):
 
 ROWS = 12
 OUTPUTS = {
-    "one output": (SquaredError(), (2,), 1),
-    "several indices": (Pinball((0.1, 0.5, 0.9)), (1, 2, 4), 1),
-    "several neurons": (SoftmaxLog(3), (2,), 3),
+    "one output": (SquaredError(), SingleOutput((2,))),
+    "several indices": (Pinball((0.1, 0.5, 0.9)), OrderedOutputs((1, 2, 4))),
+    "several pencils": (SoftmaxLog(3), ClassOutputs((2,), 3)),
 }
 
 
 def task_of(kind, with_offset):
-    loss, indices, neurons = OUTPUTS[kind]
+    loss, outputs = OUTPUTS[kind]
     rng = np.random.default_rng(0)
     encoder = TableEncoder(n_knots=3).fit(table(ROWS))
     y = rng.integers(0, 3, ROWS)
     offset = rng.standard_normal(ROWS) if with_offset else None
     start = rng.standard_normal(loss.n_outputs)
-    return Task(encoder.transform(table(ROWS)), y, None, offset, loss, start, 1.7, indices, neurons)
+    return Problem(encoder.transform(table(ROWS)), y, None, offset, loss, start, 1.7, outputs)
 
 
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_the_eigenvalue_gradient_is_the_transpose_of_raw(kind, with_offset):
-    task, rng = task_of(kind, with_offset), np.random.default_rng(1)
+    problem, rng = task_of(kind, with_offset), np.random.default_rng(1)
     models, rows = 4, np.array([3, 1, 1, 7, 11], np.int32)
-    values = rng.standard_normal((models * task.neurons, len(rows), len(task.indices)))
-    linear = task.raw(values, rows) - task.raw(np.zeros_like(values), rows)
+    values = rng.standard_normal((models * problem.outputs.pencils, len(rows), len(problem.outputs.indices)))
+    linear = problem.raw(values, rows) - problem.raw(np.zeros_like(values), rows)
     grad_raw = rng.standard_normal(linear.shape)
-    pulled = task.eigenvalue_gradient(grad_raw)
-    assert pulled.shape == (models * task.neurons * len(rows), len(task.indices))
+    pulled = problem.eigenvalue_gradient(grad_raw)
+    assert pulled.shape == (models * problem.outputs.pencils * len(rows), len(problem.outputs.indices))
     assert pulled.flags.c_contiguous
     assert np.vdot(grad_raw, linear) == pytest.approx(np.vdot(pulled.reshape(values.shape), values), rel=1e-12)
 
@@ -109,29 +112,29 @@ def test_the_eigenvalue_gradient_is_the_transpose_of_raw(kind, with_offset):
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_a_raw_score_is_start_plus_scaled_eigenvalue_plus_the_offset_of_its_row(kind, with_offset):
-    task, rng = task_of(kind, with_offset), np.random.default_rng(1)
+    problem, rng = task_of(kind, with_offset), np.random.default_rng(1)
     models, rows = 2, np.array([3, 1, 1, 7, 11], np.int32)
-    values = rng.standard_normal((models * task.neurons, len(rows), len(task.indices)))
-    raw = task.raw(values, rows)
-    outputs = task.loss.n_outputs
+    values = rng.standard_normal((models * problem.outputs.pencils, len(rows), len(problem.outputs.indices)))
+    raw = problem.raw(values, rows)
+    outputs = problem.loss.n_outputs
     assert raw.shape == ((models, len(rows), outputs) if outputs > 1 else (models, len(rows)))
     for model in range(models):
         for b, row in enumerate(rows):
             for k in range(outputs):
-                eigenvalue = values[model * 3 + k, b, 0] if task.neurons > 1 else values[model, b, k]
-                shift = task.offset[row] if with_offset else 0.0
+                eigenvalue = values[model * 3 + k, b, 0] if problem.outputs.pencils > 1 else values[model, b, k]
+                shift = problem.offset[row] if with_offset else 0.0
                 got = raw[model, b, k] if outputs > 1 else raw[model, b]
-                assert got == pytest.approx(task.start[k] + 1.7 * eigenvalue + shift, rel=1e-12)
+                assert got == pytest.approx(problem.start[k] + 1.7 * eigenvalue + shift, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_losses_are_those_of_every_row_for_each_model(kind):
-    task, rng = task_of(kind, with_offset=True), np.random.default_rng(1)
-    values = rng.standard_normal((2 * task.neurons, ROWS, len(task.indices)))
+    problem, rng = task_of(kind, with_offset=True), np.random.default_rng(1)
+    values = rng.standard_normal((2 * problem.outputs.pencils, ROWS, len(problem.outputs.indices)))
     every = np.arange(ROWS, dtype=np.int32)
-    expected = task.loss.value(task.raw(values, every), task.y)
+    expected = problem.loss.value(problem.raw(values, every), problem.y)
     assert expected.shape == (2,)
-    np.testing.assert_array_equal(task.losses(values), expected)
+    np.testing.assert_array_equal(problem.losses(values), expected)
 
 
 OWN_ROWS = np.array([[3, 1, 1, 7, 11], [0, 2, 11, 5, 4]], np.int32)
@@ -140,13 +143,13 @@ OWN_ROWS = np.array([[3, 1, 1, 7, 11], [0, 2, 11, 5, 4]], np.int32)
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_where_every_model_has_its_own_rows_raw_and_losses_are_those_of_each_model_alone(kind):
     rng = np.random.default_rng(1)
-    task = replace(task_of(kind, with_offset=True), weight=rng.exponential(size=ROWS))
-    values = rng.standard_normal((2 * task.neurons, 5, len(task.indices)))
-    raw, losses = task.raw(values, OWN_ROWS), task.losses(values, OWN_ROWS)
+    problem = replace(task_of(kind, with_offset=True), weight=rng.exponential(size=ROWS))
+    values = rng.standard_normal((2 * problem.outputs.pencils, 5, len(problem.outputs.indices)))
+    raw, losses = problem.raw(values, OWN_ROWS), problem.losses(values, OWN_ROWS)
     assert losses.shape == (2,)
     for model, (own, rows) in enumerate(zip(np.split(values, 2), OWN_ROWS, strict=True)):
-        np.testing.assert_array_equal(raw[[model]], task.raw(own, rows))
-        assert losses[model] == pytest.approx(task.losses(own, rows)[0], rel=1e-12)
+        np.testing.assert_array_equal(raw[[model]], problem.raw(own, rows))
+        assert losses[model] == pytest.approx(problem.losses(own, rows)[0], rel=1e-12)
 
 
 # ---- evaluation ------------------------------------------------------------------------------------------------
@@ -201,8 +204,8 @@ def test_evaluate_of_no_rows_is_empty():
 
 
 def test_training_lowers_the_validation_loss_of_every_model_far_below_its_start():
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     start = losses_of(held, trainer.coef)
     events = list(trainer.run(Schedule(epochs=25, batch=25)))
     assert (trainer.best < 0.1 * start).all()
@@ -213,8 +216,8 @@ def test_training_lowers_the_validation_loss_of_every_model_far_below_its_start(
 
 
 def test_the_kept_state_of_each_model_has_exactly_its_best_validation_loss():
-    task, held, encoder = noisy_problem()
-    trainer = trainer_of(task, held, encoder, decay=(0.0, 3.0, 9.0))
+    problem, held, encoder = noisy_problem()
+    trainer = trainer_of(problem, held, encoder, decay=(0.0, 3.0, 9.0))
     seen = np.array([event.validation for event in trainer.run(Schedule(epochs=12, batch=25, rate=0.2))])
     np.testing.assert_array_equal(trainer.best, seen.min(axis=0))
     np.testing.assert_array_equal(losses_of(held, trainer.coef), trainer.best)
@@ -222,53 +225,53 @@ def test_the_kept_state_of_each_model_has_exactly_its_best_validation_loss():
 
 
 def test_without_validation_rows_the_training_rows_choose_the_state():
-    task, _, encoder = small_problem()
-    trainer = trainer_of(task, None, encoder)
+    problem, _, encoder = small_problem()
+    trainer = trainer_of(problem, None, encoder)
     list(trainer.run(Schedule(epochs=3, batch=50)))
-    np.testing.assert_array_equal(losses_of(task, trainer.coef), trainer.best)
+    np.testing.assert_array_equal(losses_of(problem, trainer.coef), trainer.best)
 
 
-def in_one_place(task):
+def in_one_place(problem):
     """The same outputs from one common start, and the anchors of the eigenvalues, to which their differences go."""
-    middle = task.start[1]
-    return replace(task, start=np.full_like(task.start, middle)), (task.start - middle) / task.scale
+    middle = problem.start[1]
+    return replace(problem, start=np.full_like(problem.start, middle)), (problem.start - middle) / problem.scale
 
 
 def test_several_indices_start_at_their_anchors():
     X = table()
     encoder = TableEncoder(n_knots=8).fit(X)
-    loss, indices, _ = OUTPUTS["several indices"]
-    task, anchors = in_one_place(regression(X, smooth(X), encoder, loss, indices=indices))
-    trainer = trainer_of(task, None, encoder, anchors=anchors)
-    spectrum = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer, task, encoder)))
-    np.testing.assert_allclose(spectrum[:, indices], np.tile(anchors, (3, 1)), atol=1e-4)
+    loss, outputs = OUTPUTS["several indices"]
+    problem, anchors = in_one_place(regression(X, smooth(X), encoder, loss, outputs=outputs))
+    trainer = trainer_of(problem, None, encoder, anchors=anchors)
+    spectrum = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer, problem, encoder)))
+    np.testing.assert_allclose(spectrum[:, outputs.indices], np.tile(anchors, (3, 1)), atol=1e-4)
     assert (np.diff(spectrum, axis=1) > 0.01).all()
 
 
-@pytest.mark.parametrize("kind", ["several indices", "several neurons"])
+@pytest.mark.parametrize("kind", ["several indices", "several pencils"])
 def test_several_outputs_learn_and_keep_the_best_state_of_each_model(kind):
-    loss, indices, neurons = OUTPUTS[kind]
+    loss, outputs = OUTPUTS[kind]
     X = table(300)
-    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    y = smooth(X) if outputs.pencils == 1 else np.digitize(smooth(X), [9.5, 10.5])
     encoder = TableEncoder(n_knots=8).fit(X)
-    task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
-    task, anchors = in_one_place(task) if neurons == 1 else (task, None)
-    trainer = trainer_of(task, None, encoder, damping=(1.0, 10.0), decay=(1.0, 1.0), anchors=anchors)
-    assert len(trainer.coef) == 2 * neurons
-    start = losses_of(task, trainer.coef)
+    problem = regression(X, y, encoder, loss, outputs=outputs)
+    problem, anchors = in_one_place(problem) if outputs.pencils == 1 else (problem, None)
+    trainer = trainer_of(problem, None, encoder, damping=(1.0, 10.0), decay=(1.0, 1.0), anchors=anchors)
+    assert len(trainer.coef) == 2 * outputs.pencils
+    start = losses_of(problem, trainer.coef)
     list(trainer.run(Schedule(epochs=15, batch=30)))
     assert trainer.best.shape == (2,)
     assert (trainer.best < 0.5 * start).all()
-    np.testing.assert_array_equal(losses_of(task, trainer.coef), trainer.best)
+    np.testing.assert_array_equal(losses_of(problem, trainer.coef), trainer.best)
 
 
 def test_an_offset_carries_what_the_model_then_need_not_learn():
     X = table()
     encoder = TableEncoder(n_knots=8).fit(X)
     jumps = 100.0 * np.random.default_rng(5).standard_normal(len(X)).astype(np.float32)
-    task = regression(X, smooth(X) + jumps, encoder, offset=jumps)
-    assert task.scale < 5
-    trainer = trainer_of(task, None, encoder)
+    problem = regression(X, smooth(X) + jumps, encoder, offset=jumps)
+    assert problem.scale < 5
+    trainer = trainer_of(problem, None, encoder)
     list(trainer.run(Schedule(epochs=15, batch=25)))
     assert (trainer.best < 0.2 * np.var(smooth(X)) / 2).all()
 
@@ -277,8 +280,8 @@ def test_the_same_seed_gives_the_same_bits_for_one_and_two_threads(threads):
     results = []
     for count in (1, 2, 1):
         threads(count)
-        task, held, encoder = small_problem()
-        trainer = trainer_of(task, held, encoder, signs={0: 1})
+        problem, held, encoder = small_problem()
+        trainer = trainer_of(problem, held, encoder, signs={0: 1})
         curves = [event.validation for event in trainer.run(Schedule(epochs=3, batch=150))]
         results.append((trainer.coef, trainer.best, np.array(curves)))
     for other in results[1:]:
@@ -287,22 +290,22 @@ def test_the_same_seed_gives_the_same_bits_for_one_and_two_threads(threads):
 
 
 def test_another_seed_gives_other_models():
-    task, held, encoder = small_problem()
-    first, second = (trainer_of(task, held, encoder, seed=seed) for seed in (0, 1))
+    problem, held, encoder = small_problem()
+    first, second = (trainer_of(problem, held, encoder, seed=seed) for seed in (0, 1))
     assert (first.coef[:, 0] != second.coef[:, 0]).any()
     assert (first.coef[0] != first.coef[1]).any(), "models of one stack start apart"
 
 
 def test_the_reference_engine_trains_like_the_kernel(monkeypatch):
-    task, held, encoder = small_problem()
+    problem, held, encoder = small_problem()
     trained = []
     for engine in (_steps.step_engine(), _steps):
         for module in ("trainer", "parameters", "coordinates"):
             monkeypatch.setattr(f"lambdak.training.{module}.step_engine", lambda engine=engine: engine)
-        trainer = trainer_of(task, held, encoder, signs={1: 1})
+        trainer = trainer_of(problem, held, encoder, signs={1: 1})
         list(trainer.run(Schedule(epochs=2, batch=100)))
         trained.append(trainer)
-    start = trainer_of(task, held, encoder, signs={1: 1}).coef
+    start = trainer_of(problem, held, encoder, signs={1: 1}).coef
     moved = np.abs(trained[0].coef - start).max()
     assert moved > 0.05
     np.testing.assert_allclose(trained[1].coef, trained[0].coef, atol=1e-3 * moved)
@@ -317,24 +320,24 @@ def test_rows_of_weight_zero_do_not_move_the_models():
     trained = []
     for nonsense in (0.0, 1e3):
         y = smooth(X) + nonsense * (weight == 0)
-        task = replace(regression(X, smooth(X), encoder, weight=weight), y=y)
-        trainer = trainer_of(task, None, encoder)
+        problem = replace(regression(X, smooth(X), encoder, weight=weight), y=y)
+        trainer = trainer_of(problem, None, encoder)
         list(trainer.run(Schedule(epochs=3, batch=50)))
         trained.append(trainer)
     np.testing.assert_array_equal(trained[0].coef, trained[1].coef)
     np.testing.assert_array_equal(trained[0].best, trained[1].best)
 
 
-@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+@pytest.mark.parametrize("kind", ["one output", "several pencils"])
 def test_in_a_step_a_row_counts_by_its_weight_relative_to_the_whole_table(kind, recorder):
-    loss, indices, neurons = OUTPUTS[kind]
+    loss, outputs = OUTPUTS[kind]
     X = table(100)
     encoder = TableEncoder(n_knots=8).fit(X)
-    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
-    task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
+    y = smooth(X) if outputs.pencils == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    problem = regression(X, y, encoder, loss, outputs=outputs)
     weight = np.random.default_rng(2).exponential(size=100).astype(np.float32)
-    for some in (task, replace(task, weight=weight)):
-        start = trainer_of(task, None, encoder).parameters
+    for some in (problem, replace(problem, weight=weight)):
+        start = trainer_of(problem, None, encoder).parameters
         list(Trainer(some, start, np.random.default_rng(3)).run(Schedule(epochs=1, batch=20, rate=0.0)))
     assert len(recorder.rows) == 10
     for i in range(5):
@@ -344,8 +347,8 @@ def test_in_a_step_a_row_counts_by_its_weight_relative_to_the_whole_table(kind, 
 
 
 def test_decay_shrinks_everything_but_the_constant():
-    task, _, encoder = small_problem(linear=("x1",))
-    shifted = replace(task, start=task.start + 3.0)  # the constant has something to learn
+    problem, _, encoder = small_problem(linear=("x1",))
+    shifted = replace(problem, start=problem.start + 3.0)  # the constant has something to learn
     trainer = trainer_of(shifted, None, encoder, signs={1: 1}, decay=(1e9, 1e9, 0.0))
     before = trainer.coef.copy()
     list(trainer.run(Schedule(epochs=20, batch=50)))
@@ -353,30 +356,30 @@ def test_decay_shrinks_everything_but_the_constant():
     np.testing.assert_allclose(after[:2, 1:], 0, atol=1e-4)
     assert (np.abs(after[2, 1:]).max(axis=0)[:WIDTH] > 0.01).all()
     assert (np.abs(after[:, 0] - before[:, 0]).max(axis=1) > 0.1).all()
-    assert losses_of(shifted, after)[:2] == pytest.approx(np.var(task.y) / 2, rel=0.05)
+    assert losses_of(shifted, after)[:2] == pytest.approx(np.var(problem.y) / 2, rel=0.05)
 
 
 def test_a_table_of_constants_learns_the_best_constant():
     X, y = np.full((64, 2), 3.0), np.random.default_rng(0).normal(5.0, 1.0, 64)
     encoder = TableEncoder(n_knots=4).fit(X)
-    task = regression(X, y, encoder)
-    trainer = trainer_of(replace(task, start=task.start + 1.0), None, encoder)
+    problem = regression(X, y, encoder)
+    trainer = trainer_of(replace(problem, start=problem.start + 1.0), None, encoder)
     list(trainer.run(Schedule(epochs=40, batch=16)))
     assert trainer.best == pytest.approx(np.var(y) / 2, rel=0.02)
 
 
 def test_the_training_loss_of_an_epoch_is_the_mean_over_its_steps():
-    task, held, encoder = small_problem()
-    (event,) = trainer_of(task, held, encoder).run(Schedule(epochs=1, batch=100, rate=0.0))
-    np.testing.assert_allclose(event.train, losses_of(task, trainer_of(task, held, encoder).coef), rtol=1e-5)
+    problem, held, encoder = small_problem()
+    (event,) = trainer_of(problem, held, encoder).run(Schedule(epochs=1, batch=100, rate=0.0))
+    np.testing.assert_allclose(event.train, losses_of(problem, trainer_of(problem, held, encoder).coef), rtol=1e-5)
 
 
 def test_a_batch_larger_than_the_table_takes_all_rows():
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     (first, *_) = trainer.run(Schedule(epochs=2, batch=10**6))
-    fresh = trainer_of(task, held, encoder)
-    np.testing.assert_allclose(first.train, losses_of(task, fresh.coef), rtol=1e-5)
+    fresh = trainer_of(problem, held, encoder)
+    np.testing.assert_allclose(first.train, losses_of(problem, fresh.coef), rtol=1e-5)
 
 
 # ---- stopping --------------------------------------------------------------------------------------------------
@@ -384,23 +387,23 @@ def test_a_batch_larger_than_the_table_takes_all_rows():
 
 @pytest.mark.parametrize("patience", [1, 3])
 def test_training_stops_when_patience_is_over(patience):
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     events = list(trainer.run(Schedule(epochs=50, batch=100, rate=0.0, patience=patience)))
     assert len(events) == 1 + patience  # the first epoch is better than none, and nothing moves afterwards
 
 
 def test_an_improvement_of_less_than_tol_counts_as_none():
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     assert len(list(trainer.run(Schedule(epochs=50, batch=100, patience=2, tol=1e6)))) == 3
 
 
 class Scripted:
     """Validation rows whose losses are written down beforehand, one line per epoch."""
 
-    def __init__(self, task, script):
-        self.design, self.indices, self.neurons = task.design, task.indices, task.neurons
+    def __init__(self, problem, script):
+        self.design, self.outputs = problem.design, problem.outputs
         self.script, self.seen = iter(np.array(script, float)), []
 
     def losses(self, eigenvalues, rows):
@@ -410,27 +413,27 @@ class Scripted:
 
 
 def test_patience_waits_as_long_as_any_model_improves():
-    task, held, encoder = small_problem()
+    problem, held, encoder = small_problem()
     script = [[9, 9, 9], [9, 8, 9], [9, 9, 7], [9, 9, 9], [5, 9, 9], [5, 8, 7], [6, 9, 9], [0, 0, 0]]
-    trainer = trainer_of(task, Scripted(held, script), encoder)
+    trainer = trainer_of(problem, Scripted(held, script), encoder)
     assert len(list(trainer.run(Schedule(epochs=8, batch=100, patience=2)))) == 7
     assert trainer.best.tolist() == [5, 8, 7]
 
 
 def test_every_model_keeps_the_state_of_its_own_best_epoch():
-    task, held, encoder = small_problem()
+    problem, held, encoder = small_problem()
     validation = Scripted(held, [[9, 3, 9], [8, 4, 9], [9, 3, np.nan], [np.inf, 5, 8]])
-    trainer = trainer_of(task, validation, encoder)
+    trainer = trainer_of(problem, validation, encoder)
     list(trainer.run(Schedule(epochs=4, batch=100)))
-    kept = evaluate(trainer.coef, DIM, task.indices, held.design)
+    kept = evaluate(trainer.coef, DIM, problem.outputs.indices, held.design)
     for model, epoch in enumerate([1, 0, 3]):
         np.testing.assert_array_equal(kept[model], validation.seen[epoch][model])
         assert all((kept[model] != validation.seen[other][model]).any() for other in range(4) if other != epoch)
 
 
 def test_a_run_that_is_left_in_the_middle_leaves_the_best_models_so_far():
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     start = losses_of(held, trainer.coef)
     run = trainer.run(Schedule(epochs=20, batch=25))
     seen = np.array([next(run).validation for _ in range(4)])
@@ -444,18 +447,18 @@ def test_a_run_that_is_left_in_the_middle_leaves_the_best_models_so_far():
 
 
 def test_before_training_the_coefficients_are_a_usable_start():
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     assert np.isinf(trainer.best).all()
     assert np.isfinite(losses_of(held, trainer.coef)).all()
     np.testing.assert_array_equal(trainer.coef[..., WIDTH:], 0)
-    gaps = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer, task, encoder)))
+    gaps = np.linalg.eigvalsh(lambdak.sym(mean_matrices(trainer, problem, encoder)))
     np.testing.assert_allclose(gaps, np.broadcast_to([-1, -1, 0, 1, 1], gaps.shape), atol=1e-4)
 
 
-def mean_matrices(trainer, task, encoder):
+def mean_matrices(trainer, problem, encoder):
     """The mean of A(row) over the training rows, packed, in float64."""
-    return np.einsum("p,mpd->md", task.design.to_sparse(encoder.n_design).mean(axis=0), trainer.coef[..., :WIDTH])
+    return np.einsum("p,mpd->md", problem.design.to_sparse(encoder.n_design).mean(axis=0), trainer.coef[..., :WIDTH])
 
 
 # ---- folds -----------------------------------------------------------------------------------------------------
@@ -480,38 +483,40 @@ def test_without_and_within_cut_every_order_into_the_rows_of_a_fold_and_the_othe
         assert all(np.array_equal(some, rows[: got.shape[1]]) for some, rows in zip(got, wanted, strict=True))
 
 
-@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+@pytest.mark.parametrize("kind", ["one output", "several pencils"])
 def test_no_member_ever_trains_on_a_row_of_its_fold_and_each_sees_all_others(kind, recorder):
-    loss, indices, neurons = OUTPUTS[kind]
+    loss, outputs = OUTPUTS[kind]
     X, folds = table(), folds_of()
     encoder = TableEncoder(n_knots=8).fit(X)
-    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
-    task = regression(X, y, encoder, loss, indices=indices, neurons=neurons)
-    list(trainer_of(task, None, encoder, folds=folds).run(Schedule(epochs=3, batch=50)))
-    seen = np.concatenate(recorder.rows, axis=1).reshape(3, neurons, -1)
-    for member, fold in zip(seen, folds.held, strict=True):
+    y = smooth(X) if outputs.pencils == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    problem = regression(X, y, encoder, loss, outputs=outputs)
+    list(trainer_of(problem, None, encoder, folds=folds).run(Schedule(epochs=3, batch=50)))
+    seen = np.concatenate(recorder.rows, axis=1).reshape(3, outputs.pencils, -1)
+    for member, fold in zip(seen, folds.left_out, strict=True):
         assert (member == member[0]).all(), "the pencils of one member see the same rows"
         for epoch in np.split(member[0], 3):
             assert np.array_equal(np.sort(epoch), np.flatnonzero(folds.fold != fold))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["one output", "several neurons"])
+@pytest.mark.parametrize("kind", ["one output", "several pencils"])
 def test_every_member_is_measured_on_its_fold_and_keeps_its_best_state_there(kind, weighted):
-    loss, indices, neurons = OUTPUTS[kind]
+    loss, outputs = OUTPUTS[kind]
     X, folds = table(), folds_of()
     encoder = TableEncoder(n_knots=8).fit(X)
-    y = smooth(X) if neurons == 1 else np.digitize(smooth(X), [9.5, 10.5])
+    y = smooth(X) if outputs.pencils == 1 else np.digitize(smooth(X), [9.5, 10.5])
     weight = np.random.default_rng(2).exponential(size=400).astype(np.float32) if weighted else None
-    task = regression(X, y, encoder, loss, weight, indices=indices, neurons=neurons)
-    trainer = trainer_of(task, None, encoder, folds=folds)
+    problem = regression(X, y, encoder, loss, weight, outputs=outputs)
+    trainer = trainer_of(problem, None, encoder, folds=folds)
 
     def on_own_fold(coef):
         losses = []
-        for member, fold in enumerate(folds.held):
+        for member, fold in enumerate(folds.left_out):
             rows = np.flatnonzero(folds.fold == fold)
-            part = replace(task, design=task.design.take(rows), y=y[rows], weight=weight[rows] if weighted else None)
-            losses.append(losses_of(part, coef[member * neurons : (member + 1) * neurons])[0])
+            part = replace(
+                problem, design=problem.design.take(rows), y=y[rows], weight=weight[rows] if weighted else None
+            )
+            losses.append(losses_of(part, coef[member * outputs.pencils : (member + 1) * outputs.pencils])[0])
         return losses
 
     seen = []
@@ -523,36 +528,36 @@ def test_every_member_is_measured_on_its_fold_and_keeps_its_best_state_there(kin
 
 
 def test_validation_rows_measure_instead_of_the_folds_which_are_left_out_of_training_all_the_same(recorder):
-    task, held, encoder = small_problem()
+    problem, held, encoder = small_problem()
     folds = folds_of()
-    trainer = trainer_of(task, held, encoder, folds=folds)
+    trainer = trainer_of(problem, held, encoder, folds=folds)
     list(trainer.run(Schedule(epochs=2, batch=50)))
     np.testing.assert_array_equal(losses_of(held, trainer.coef), trainer.best)
     for member, rows in enumerate(np.concatenate(recorder.rows, axis=1)):
-        assert (folds.fold[rows] != folds.held[member]).all()
+        assert (folds.fold[rows] != folds.left_out[member]).all()
 
 
 def test_the_kept_parameters_belong_to_the_kept_coefficients():
-    task, held, encoder = noisy_problem()
-    trainer = trainer_of(task, held, encoder, signs={0: 1}, decay=(0.0, 3.0, 9.0))
+    problem, held, encoder = noisy_problem()
+    trainer = trainer_of(problem, held, encoder, signs={0: 1}, decay=(0.0, 3.0, 9.0))
     list(trainer.run(Schedule(epochs=12, batch=25, rate=0.2)))
     assert (trainer.coef != trainer.parameters.coef).any(), "the test needs a model whose last epoch is not its best"
-    trainer.parameters.go_on_(trainer.theta)
+    trainer.parameters.continue_(trainer.theta)
     np.testing.assert_array_equal(trainer.parameters.coef, trainer.coef)
 
 
 # ---- constraints -----------------------------------------------------------------------------------------------
 
 
-def predictions_along(column, trainer, task, encoder, grid):
+def predictions_along(column, trainer, problem, encoder, grid):
     """Raw predictions (models, other rows, grid) as one column moves along the grid."""
     others = table(20, seed=9)
     curves = []
     for row in others:
         X = np.repeat(row[None], len(grid), axis=0)
         X[:, column] = grid
-        curves.append(evaluate(trainer.coef, DIM, task.indices, encoder.transform(X))[..., 0])
-    return np.stack(curves, axis=1) * task.scale
+        curves.append(evaluate(trainer.coef, DIM, problem.outputs.indices, encoder.transform(X))[..., 0])
+    return np.stack(curves, axis=1) * problem.scale
 
 
 @pytest.mark.parametrize("linear", [(), ("x0",)], ids=["curve", "linear"])
@@ -561,25 +566,25 @@ def test_a_monotone_column_never_goes_the_other_way_after_training(sign, linear)
     X = table()
     y = -sign * X[:, 0] + np.sin(3 * X[:, 0]) + X[:, 1]  # the data pull the other way, with bumps
     encoder = TableEncoder(n_knots=8, linear=linear).fit(X)
-    task, grid = regression(X, y, encoder), np.linspace(-2.5, 2.5, 101)
-    constrained = trainer_of(task, None, encoder, signs={0: sign})
+    problem, grid = regression(X, y, encoder), np.linspace(-2.5, 2.5, 101)
+    constrained = trainer_of(problem, None, encoder, signs={0: sign})
     list(constrained.run(Schedule(epochs=8, batch=40)))
-    steps = sign * np.diff(predictions_along(0, constrained, task, encoder, grid), axis=-1)
-    assert steps.min() > -1e-5 * task.scale
-    free = trainer_of(task, None, encoder)
+    steps = sign * np.diff(predictions_along(0, constrained, problem, encoder, grid), axis=-1)
+    assert steps.min() > -1e-5 * problem.scale
+    free = trainer_of(problem, None, encoder)
     list(free.run(Schedule(epochs=8, batch=40)))
-    assert (sign * np.diff(predictions_along(0, free, task, encoder, grid), axis=-1)).min() < -0.01 * task.scale
+    assert (sign * np.diff(predictions_along(0, free, problem, encoder, grid), axis=-1)).min() < -0.01 * problem.scale
 
 
 def test_a_monotone_column_follows_data_that_rise():
     X = table()
     y = np.tanh(3 * X[:, 0]) + np.sin(2 * X[:, 1])
     encoder = TableEncoder(n_knots=8).fit(X)
-    task = regression(X, y, encoder)
-    trainer = trainer_of(task, None, encoder, signs={0: 1})
+    problem = regression(X, y, encoder)
+    trainer = trainer_of(problem, None, encoder, signs={0: 1})
     list(trainer.run(Schedule(epochs=25, batch=25)))
     assert (trainer.best < 0.1 * np.var(y) / 2).all()
-    rise = np.diff(predictions_along(0, trainer, task, encoder, np.array([-2.0, 2.0])), axis=-1)
+    rise = np.diff(predictions_along(0, trainer, problem, encoder, np.array([-2.0, 2.0])), axis=-1)
     assert rise.min() > 1.0
 
 
@@ -587,8 +592,8 @@ def test_a_monotone_column_follows_data_that_rise():
 
 
 def test_the_rate_warms_up_and_falls_to_zero_along_half_a_cosine(recorder):
-    task, held, encoder = small_problem()
-    trainer = trainer_of(task, held, encoder)
+    problem, held, encoder = small_problem()
+    trainer = trainer_of(problem, held, encoder)
     list(trainer.run(Schedule(epochs=20, batch=40, rate=0.03)))
     total = 20 * 10
     step = np.arange(1, total + 1)
@@ -606,8 +611,8 @@ def test_the_rate_warms_up_and_falls_to_zero_along_half_a_cosine(recorder):
 
 
 def test_every_row_is_seen_exactly_once_in_an_epoch(recorder):
-    task, held, encoder = small_problem()
-    list(trainer_of(task, held, encoder).run(Schedule(epochs=2, batch=64)))
+    problem, held, encoder = small_problem()
+    list(trainer_of(problem, held, encoder).run(Schedule(epochs=2, batch=64)))
     steps = recorder.rows  # six batches of nearly the same size
     assert [rows.shape for rows in steps] == [(3, 67)] * 4 + [(3, 66)] * 2 + [(3, 67)] * 4 + [(3, 66)] * 2
     for epoch in (steps[:6], steps[6:]):
@@ -617,8 +622,8 @@ def test_every_row_is_seen_exactly_once_in_an_epoch(recorder):
 
 
 def test_even_a_single_step_moves_the_models():
-    task, _, encoder = small_problem()
-    trainer = trainer_of(task, None, encoder)
+    problem, _, encoder = small_problem()
+    trainer = trainer_of(problem, None, encoder)
     before = trainer.coef.copy()
-    list(trainer.run(Schedule(epochs=1, batch=len(task.design))))
+    list(trainer.run(Schedule(epochs=1, batch=len(problem.design))))
     assert (trainer.coef != before).any()

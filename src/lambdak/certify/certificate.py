@@ -17,15 +17,15 @@ _SUBJECT_WIDTH = 22
 _SHAPES = ("convex", "concave")
 _METHODS = {
     "monotone": "value is the smallest eigenvalue of all increment matrices, from knot to knot; it must not be "
-    "negative by more than rounding; missing cells are left aside",
-    "convex": "the score must be the last eigenvalue, its columns must go on straight beyond the training range, and "
-    "value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding",
-    "concave": "the score must be the first eigenvalue, its columns must go on straight beyond the training range, and "
-    "value, minus the largest eigenvalue of all changes of slope, must not be negative by more than rounding",
+    "negative by more than rounding; missing cells are ignored",
+    "convex": "the raw score must be the last eigenvalue, its columns must continue straight beyond the training "
+    "range, and value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding",
+    "concave": "the raw score must be the first eigenvalue, its columns must continue straight beyond the training "
+    "range, and value, minus the largest eigenvalue of all changes of slope, not negative by more than rounding",
     "influence": "value is the largest weighted sum of ‖A(b) − A(a)‖₂ over any two cells of the column, or a bound on "
     "it if they are many",
     "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it",
-    "quantiles": "value is the smallest eigenvalue of the steps from level to level",
+    "quantiles": "value is the smallest eigenvalue of the steps from quantile to quantile",
     "cut-points": "the eigenvalues of one matrix are in order",
 }
 
@@ -42,12 +42,12 @@ class Claim:
         The column, or the columns, it is about.
     statement : str
         The claim in words.
-    held, asked : bool
-        Whether it holds, and whether the model was told to keep it. What is not held is not proven by the matrices;
-        there need not be a counterexample.
+    proven, requested : bool
+        Whether the matrices prove it, and whether the model was fitted to keep it. What is not proven may still be
+        true: there need not be a counterexample.
     value : float or None
-        The number that decides: a smallest eigenvalue, or a bound, in units of the score. That of "convex" and
-        "concave" is a change of slope: score per unit of the column.
+        The number that decides: a smallest eigenvalue, or a bound, in units of the raw score. That of "convex" and
+        "concave" is a change of slope: raw score per unit of the column.
     margin : float or None
         What rounding in float64 can do to the value.
     how : str
@@ -59,8 +59,8 @@ class Claim:
     kind: str
     subject: str
     statement: str
-    held: bool
-    asked: bool
+    proven: bool
+    requested: bool
     value: float | None
     margin: float | None
     how: str
@@ -77,8 +77,8 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was asked of the model holds."""
-        return all(claim.held for claim in self.claims if claim.asked)
+        """Whether everything that was requested of the model is proven."""
+        return all(claim.proven for claim in self.claims if claim.requested)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
@@ -90,31 +90,31 @@ class Certificate:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
-        ordered = sorted(self.claims, key=lambda claim: (not claim.asked, not claim.held))
+        ordered = sorted(self.claims, key=lambda claim: (not claim.requested, not claim.proven))
         names = ("", "about", "claim", "value", "rounding")
         return printed(f"{self.model}: what is guaranteed", names, [*map(_row, ordered)], [*self._notes()])
 
     def _notes(self) -> Iterator[str]:
         kinds = dict.fromkeys(claim.kind for claim in self.claims)
         slopes = " and ".join(f'"{kind}"' for kind in _SHAPES if kind in kinds)
-        yield f"Scores are in units of {self.score}, and so are values" + (
-            f", but that of {slopes} is a change of slope: score per unit of the column." if slopes else "."
+        yield f"Raw scores are in units of {self.score}, and so are values" + (
+            f", but that of {slopes} is a change of slope: raw score per unit of the column." if slopes else "."
         )
         limited = any(IN_RANGE in claim.statement for claim in self.claims)
-        yield "What is held holds for every row, seen or unseen" + (
+        yield "What is proven holds for every row, seen or unseen" + (
             f'; where a claim says "{IN_RANGE}", for changes in that range.' if limited else "."
         )
-        if not all(claim.held for claim in self.claims):
-            yield "NOT HELD means that the matrices do not prove it, not that a counterexample exists."
+        if not all(claim.proven for claim in self.claims):
+            yield "Not proven means that the matrices do not prove it, not that a counterexample exists."
         yield "How it was checked, in float64; rounding is what that can do to a value:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
         yield from (f"{kind}: {_METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
 
 
 def _row(claim: Claim) -> tuple[str, ...]:
-    held = ("held" if claim.held else "NOT HELD") + (", asked" if claim.asked else "")
+    status = ("proven" if claim.proven else "not proven") + (", requested" if claim.requested else "")
     value = "" if claim.value is None else f"{claim.value:.4g}"
-    return held, claim.subject, claim.statement, value, "" if claim.margin is None else f"{claim.margin:.1e}"
+    return status, claim.subject, claim.statement, value, "" if claim.margin is None else f"{claim.margin:.1e}"
 
 
 def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

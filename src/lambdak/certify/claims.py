@@ -4,69 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
-from lambdak.certify.certificate import IN_RANGE, Certificate, Claim, printed
-from lambdak.eigen.packing import packed_size
-from lambdak.losses import Ordinal
-from lambdak.model.fitted import FittedModel
+from lambdak.certify.certificate import IN_RANGE, Certificate, Claim
+from lambdak.losses import Arrangement
+from lambdak.model import Model
 from lambdak.model.influence import Reach, any_change, bends, box, increments, per_unit
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array, extremes, rounding_tol, spectral_norm
 from lambdak.table.columns import Column
-from lambdak.table.constraints import influence_caps, monotone_signs
 from lambdak.training.caps import extreme_cells
 
-__all__ = ["Certificate", "Claim", "certify", "fit_setting", "printed", "rounding_margin"]
 
-
-def certify(model: FittedModel, within: Mapping[str, float | str] | None = None) -> Certificate:
-    """Check everything that can be read off the matrices of a fitted model.
+def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Certificate:
+    """Check everything that can be read off the matrices of a model.
 
     Parameters
     ----------
     model
-        A fitted estimator.
+        The ``model_`` of a fitted estimator.
     within
         Tolerances: column → largest change of its number, or "any" for a category. The certificate then bounds the
-        change of the score for any row when all of these columns change at once.
+        change of the raw score for any row when all of these columns change together.
     """
     outputs = readouts(model)
     claims = [*_monotone(model, outputs), *_shapes(model, outputs), *_influences(model, outputs)]
     if within is not None:
         claims.append(_response(outputs, within))
     claims += _orders(model, outputs)
-    return Certificate(type(model).__name__, _score_words(outputs), tuple(claims))
-
-
-def _score_words(outputs: tuple[Readout, ...]) -> str:
-    first = outputs[0]
-    words = {
-        "identity": "the target",
-        "log": "the logarithm of the prediction",
-        "logit": "log-odds",
-        "softmax": "the logarithm of a class's share before it is normalised",
-    }
-    return words[first.link]
+    return Certificate(model.estimator, model.loss.link.units, tuple(claims))
 
 
 # ---- monotone columns ----------------------------------------------------------------------------------------------
 
 
-def _monotone(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """One claim for each column of numbers, in the direction that was asked for or else is nearest to hold."""
-    if outputs[0].link == "softmax":
-        return  # a class's score may rise while its probability falls
-    readout, flip = outputs[0], -1 if isinstance(model.loss_, Ordinal) else 1
-    asked = monotone_signs(fit_setting(model, "monotonic_cst"), readout.columns)
+def _monotone(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """One claim for each column of numbers, in the direction that was requested or else is nearest to hold."""
+    if model.loss.link.joint:
+        return
+    readout, requested = outputs[0], model.promises.signs
     for i, column in enumerate(readout.columns):
         if column.kind != "category":
-            yield _monotone_claim(readout, i, asked.get(i, 0), flip)
+            yield _monotone_claim(readout, i, requested[i], model.loss.sign)
 
 
-def _monotone_claim(readout: Readout, i: int, asked: int, flip: int) -> Claim:
+def _monotone_claim(readout: Readout, i: int, requested: int, flip: int) -> Claim:
     column = readout.columns[i]
     steps = increments(column)
     low, high = extremes(steps @ readout.column(i))
@@ -74,11 +57,11 @@ def _monotone_claim(readout: Readout, i: int, asked: int, flip: int) -> Claim:
     if flip < 0:
         least, most = -most, -least
     margin = rounding_margin(readout, i)
-    sign = asked or (1 if least >= -most else -1)
+    sign = requested or (1 if least >= -most else -1)
     value = float(least if sign > 0 else -most)
     return Claim(
         "monotone", column.name, _monotone_words(readout, column, sign, flip),
-        value >= -margin, bool(asked), value, margin,
+        value >= -margin, bool(requested), value, margin,
         f"smallest eigenvalue of {'' if sign > 0 else 'minus '}{_count(steps, readout, 'increment matrix')}; "
         f"rounding margin {margin:.1e}{_missing_words(column)}",
         {"sign": float(sign)},
@@ -106,22 +89,22 @@ def _count(moves: Float64Array, readout: Readout, noun: str) -> str:
 
 
 def _missing_words(column: Column) -> str:
-    return "; a missing cell is left aside" if column.missing >= 0 else ""
+    return "; missing cells are ignored" if column.missing >= 0 else ""
 
 
 # ---- convex and concave --------------------------------------------------------------------------------------------
 
 
-def _shapes(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """Convex and concave, each only if it holds, was asked for, or neither is."""
-    asked = fit_setting(model, "shape")
-    claims = [_shape_claim(outputs, bend, asked) for bend in (1, -1)]
+def _shapes(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """Convex and concave, each only if it is proven, was requested, or neither is."""
+    requested = model.promises.shape
+    claims = [_shape_claim(outputs, bend, requested) for bend in (1, -1)]
     for claim in claims:
-        if claim.asked or claim.held or (asked is None and claim.kind == "convex" and not claims[1].held):
+        if claim.requested or claim.proven or (requested is None and claim.kind == "convex" and not claims[1].proven):
             yield claim
 
 
-def _shape_claim(outputs: tuple[Readout, ...], bend: int, asked: str | None) -> Claim:
+def _shape_claim(outputs: tuple[Readout, ...], bend: int, requested: str | None) -> Claim:
     kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
     least, margin = np.inf, 0.0
     for output in outputs:
@@ -137,8 +120,8 @@ def _shape_claim(outputs: tuple[Readout, ...], bend: int, asked: str | None) -> 
     curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
     bent = f"; smallest eigenvalue of {side}all changes of slope at knots, rounding margin {margin:.1e}"
     return Claim(
-        kind, "all columns of numbers together", f"the score is {kind} for any fixed categories",
-        extreme and straight and least >= -margin, asked == kind, least if curved else None,
+        kind, "all columns of numbers together", f"the raw score is {kind} for any fixed categories",
+        extreme and straight and least >= -margin, requested == kind, least if curved else None,
         margin if curved else None, how + (bent if curved else "; columns are linear"),
     )  # fmt: skip
 
@@ -159,16 +142,16 @@ def _steepness(column: Column) -> float:
 # ---- influence -----------------------------------------------------------------------------------------------------
 
 
-def _influences(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """The proven bound of each column; held if it is within the cap that was asked for."""
-    caps = influence_caps(fit_setting(model, "max_influence"), outputs[0].columns)
+def _influences(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+    """The bound of each column; proven, unless it is beyond the cap that was requested."""
+    caps = model.promises.capped
     for i, column in enumerate(outputs[0].columns):
         cap, whole = caps.get(i), max((any_change(output, i) for output in outputs), key=lambda reach: reach.bound)
         details = _influence_details(outputs, i, whole)
         words = _influence_words(column, whole.bound, details) + ("" if cap is None else f"; cap {cap:.4g}")
-        held, margin = cap is None or whole.bound <= cap, _bound_margin(outputs, i)
+        within_cap, margin = cap is None or whole.bound <= cap, _bound_margin(outputs, i)
         how = f"{_influence_method(column, whole)}; rounding margin {margin:.1e}"
-        yield Claim("influence", column.name, words, held, cap is not None, whole.bound, margin, how, details)
+        yield Claim("influence", column.name, words, within_cap, cap is not None, whole.bound, margin, how, details)
 
 
 def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
@@ -186,8 +169,8 @@ def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> di
 
 def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
     if column.kind == "category":
-        return "no swap of levels moves a score by more"
-    words = "no change moves a score by more" + ("" if column.clamp else f" {IN_RANGE}")
+        return "no swap of levels moves a raw score by more"
+    words = "no change moves a raw score by more" + ("" if column.clamp else f" {IN_RANGE}")
     across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
     if across != f"{bound:.4g}":
         words += f"; across the range {across}, if no cell is missing"
@@ -216,7 +199,7 @@ def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -
     shown = ", ".join(
         f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
     )
-    words = f"no score moves by more when at once change at most: {shown}"
+    words = f"no raw score moves by more if all of these change together by at most: {shown}"
     if any(size is not None for size in tolerances.values()):
         words += "; numbers that are missing stay missing"
     margin = sum(_bound_margin(outputs, i) for i in tolerances) + rounding_tol(outputs[0].dim, np.float64) * bound
@@ -244,7 +227,7 @@ def _tolerance(column: Column, size: object) -> float | None:
             raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
         return None
     if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
-        out = f"give the largest change of {column.name}, or leave it out to keep it as it is"
+        out = f"give the largest change of {column.name}, or omit it to keep it as it is"
         raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
     return float(size)
 
@@ -252,20 +235,20 @@ def _tolerance(column: Column, size: object) -> float | None:
 # ---- order of several outputs --------------------------------------------------------------------------------------
 
 
-def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+def _orders(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
     if len(outputs) == 1:
         return
-    if model.levels_:
-        rows = model.coef_[:, model.encoder_.n_design :, : packed_size(model.dim_)].astype(np.float64)
-        margin = float(model.scale_ * rounding_tol(model.dim_, np.float64) * spectral_norm(rows).max(initial=0.0))
+    if model.loss.arrangement is Arrangement.QUANTILES:
+        rows = model.matrices[:, model.encoder.n_design :].astype(np.float64)
+        margin = float(model.scale * rounding_tol(model.dim, np.float64) * spectral_norm(rows).max(initial=0.0))
         steps = extremes(np.diff(rows, axis=1))[0]
-        value = float(model.scale_ * steps.min())
+        value = float(model.scale * steps.min())
         yield Claim(
-            "quantiles", f"{len(model.levels_)} quantiles", "a higher quantile is never below a lower one",
+            "quantiles", f"{len(outputs)} quantiles", "a higher quantile is never below a lower one",
             value >= -margin, True, value, margin,
             f"smallest eigenvalue of the steps from level to level; rounding margin {margin:.1e}",
         )  # fmt: skip
-    elif isinstance(model.loss_, Ordinal):
+    elif model.loss.arrangement is Arrangement.ORDERED:
         indices = [output.index for output in outputs]
         same = len({output.start for output in outputs}) == 1
         ordered = same and bool((np.diff(indices) > 0).all())
@@ -274,8 +257,3 @@ def _orders(model: FittedModel, outputs: tuple[Readout, ...]) -> Iterator[Claim]
             ordered, True, None, None,
             f"eigenvalues number {', '.join(str(i + 1) for i in indices)} of one matrix are always in this order",
         )  # fmt: skip
-
-
-def fit_setting(model: Any, name: str) -> Any:
-    """A setting as it was at the time of the fit, whatever has been set since."""
-    return getattr(model, "settings_", {}).get(name, getattr(model, name))

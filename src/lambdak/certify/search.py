@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from lambdak._checks import check_int
-from lambdak.certify.claims import Claim, certify, printed
+from lambdak.certify.certificate import Claim, printed
+from lambdak.certify.claims import certify
 from lambdak.eigen import eigenvalue
-from lambdak.losses import Ordinal
-from lambdak.model.fitted import FittedModel
+from lambdak.model import Model
 from lambdak.model.influence import all_cells, cell_rows
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
 from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
@@ -27,7 +27,7 @@ from lambdak.table.encoder import Design
 _STARTS = 8  # rows that the adversarial search begins from
 _SWEEPS = 2  # over all other columns
 _CANDIDATES = 12  # cells that are tried of each
-_BEYOND = 0.2  # of its range, by which a column that goes on straight leaves it on either side
+_BEYOND = 0.2  # of its range, by which a column that continues straight leaves it on either side
 _NARROW = 1e-3  # of its range: over less, a slope is rounding
 _MOST_CELLS = 64  # of a column between which the guided search looks for the largest change
 _SIZED = 100  # rows that tell the size of the matrices
@@ -47,8 +47,8 @@ class Check:
     violations : int
         How many of them broke the claim by more than rounding.
     margin : float
-        How near the search came, in units of the score: a claim is broken below zero. For a monotone column it is the
-        least slope, times the range of the column.
+        How near the search came, in units of the raw score: a claim is broken below zero. For a monotone column it is
+        the least slope, times the range of the column.
     adversarial : bool
         Whether the search from row to row, beyond random ones, came nearest.
     """
@@ -94,17 +94,17 @@ class Verification:
             for c in self.checks
         ]
         names = ("about", "claim", "tried", "violations", "tightest\nmargin", "met by the\nguided search")
-        total = f"{self.violations:,} violations. A margin is in units of the score; below zero a claim is broken."
+        total = f"{self.violations:,} violations. A margin is in units of the raw score; below zero a claim is broken."
         return printed("The search for a counterexample", names, rows, [total])
 
 
-def verify(model: FittedModel, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
-    """Search for a counterexample to every claim that is held, around the rows of X.
+def verify(model: Model, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
+    """Search for a counterexample to every claim that is proven, around the rows of X.
 
     Parameters
     ----------
     model
-        A fitted estimator.
+        The ``model_`` of a fitted estimator.
     X
         Rows to begin from: half of the random rows are theirs, the other half mix the cells of different rows.
     n
@@ -113,17 +113,17 @@ def verify(model: FittedModel, X: Any, n: int = 10_000, random_state: int = 0) -
         Seed of the random rows.
     """
     check_int(n, "n", 1, 10**9)
-    design = model.encoder_.transform(dense_rows(X), model.coef_.dtype)
+    design = model.encoder.transform(dense_rows(X), model.coef.dtype)
     if not len(design):
         raise ValueError("X must have at least one row to begin from; got none")
     search = _Search(model, readouts(model), design, n, np.random.default_rng(random_state))
-    held = (claim for claim in certify(model).claims if claim.held and claim.kind in _SEARCHES)
-    return Verification(tuple(_SEARCHES[claim.kind](search, claim) for claim in held))
+    proven = (claim for claim in certify(model).claims if claim.proven and claim.kind in _SEARCHES)
+    return Verification(tuple(_SEARCHES[claim.kind](search, claim) for claim in proven))
 
 
 @dataclass(frozen=True)
 class _Search:
-    model: FittedModel
+    model: Model
     outputs: tuple[Readout, ...]
     design: Design  # rows of X
     n: int
@@ -134,7 +134,7 @@ class _Search:
         """What rounding can do to a difference of two scores of the model, at the size of its matrices."""
         some = self.design.take(slice(_SIZED))
         size = max(float(spectral_norm(output.packed(some)).max()) for output in self.outputs)
-        return 8.0 * self.model.scale_ * rounding_tol(self.model.dim_, self.model.coef_.dtype) * size
+        return 8.0 * self.model.scale * rounding_tol(self.model.dim, self.model.coef.dtype) * size
 
     def rows(self, count: int) -> Design:
         """Random rows: those of X, and in every other one each column from another row."""
@@ -158,7 +158,7 @@ class _Search:
 
     def scores(self, rows: Design) -> Float64Array:
         """What predictions are made of, (rows, outputs)."""
-        return np.asarray(self.model._scores(rows), np.float64).reshape(len(rows), -1)
+        return np.asarray(self.model.scores(rows), np.float64).reshape(len(rows), -1)
 
     def blocks(self) -> Iterator[int]:
         """Sizes of blocks of random rows, n together."""
@@ -182,7 +182,7 @@ class _Tally:
         self._margin, self._guided = np.inf, False
 
     def add(self, margins: Float64Array, slack: float, guided: bool = False, shown: Float64Array | None = None) -> None:
-        """Count margins that are negative by more than ``slack``; ``shown`` are the same in units to be told."""
+        """Count margins that are negative by more than ``slack``; ``shown`` are the same in units to be shown."""
         self._tried += margins.size
         self._broken += int(np.count_nonzero(~(margins >= -slack)))
         least = float((margins if shown is None else shown).min(initial=np.inf))
@@ -196,9 +196,7 @@ class _Tally:
 
 def _monotone(search: _Search, claim: Claim) -> Check:
     readout, i, tally = search.outputs[0], search.column(claim.subject), _Tally(claim)
-    column, sign = readout.columns[i], float(claim.details["sign"])
-    if isinstance(search.model.loss_, Ordinal):  # a larger score means a smaller class
-        sign = -sign
+    column, sign = readout.columns[i], search.model.loss.sign * float(claim.details["sign"])
     span = column.high - column.low
     for count in search.blocks():
         rows = search.rows(count)

@@ -161,9 +161,9 @@ def _print_promises(model: Any) -> None:
     """The claims of the certificate that were asked for."""
     console.print("[bold]Certificate[/]")
     for claim in model.certify(TOLERANCES).claims:
-        if claim.asked or claim.kind == "response":
+        if claim.requested or claim.kind == "response":
             value = f": {claim.value:.3g}" if claim.kind == "response" else ""
-            words = f"{'held' if claim.held else 'NOT HELD'}  {claim.statement}{value}"
+            words = f"{'proven' if claim.proven else 'not proven'}  {claim.statement}{value}"
             console.print(words, markup=False, soft_wrap=True)
 
 

@@ -23,7 +23,7 @@ def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
     """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
     table = tables.read(path, given, text=_text_columns(model))
     known = table.column_names
-    missing = [name for name in model.encoder_.feature_names if name not in known]
+    missing = [name for name in model.model_.encoder.feature_names if name not in known]
     if missing:
         raise InputError(
             f"{path} lacks {len(missing)} of the {model.n_features_in_} columns that the model was fitted with: "
@@ -34,10 +34,10 @@ def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
 
 def columns_of(model: Any, table: Any) -> Any:
     """The model's own columns of a table."""
-    return table.select(list(model.encoder_.feature_names))
+    return table.select(list(model.model_.encoder.feature_names))
 
 
 def _text_columns(model: Any) -> list[str]:
     """Categories whose levels are text: 007 must not be read as the number 7."""
-    columns = model.encoder_.columns
+    columns = model.model_.encoder.columns
     return [column.name for column in columns if any(isinstance(level, str) for level in column.levels)]

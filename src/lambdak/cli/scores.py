@@ -15,4 +15,4 @@ def scores(model: Any, rows: Rows) -> dict[str, float]:
         unknown = rows.y[class_codes(model.classes_, rows.y) < 0]
         if len(unknown):
             raise InputError(f"the rows to score have a class that the model does not know: {unknown[0].item()!r}")
-    return {own.name: own.value for own in measures(model, rows.X, rows.y, rows.weight, rows.offset)}
+    return {own.name: own.value for own in measures(model.model_, rows.X, rows.y, rows.weight, rows.offset)}

@@ -10,7 +10,7 @@ import typer
 
 def described(model: Any, path: Path) -> dict[str, Any]:
     """A fitted model and its file as plain data."""
-    columns = model.encoder_.columns
+    columns = model.model_.encoder.columns
     answer: dict[str, Any] = {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -18,9 +18,9 @@ def described(model: Any, path: Path) -> dict[str, Any]:
         "categories": {column.name: len(column.levels) for column in columns if column.kind == "category"},
         "epochs": model.n_iter_,
         "guarantees": [
-            {"column": claim.subject, "statement": claim.statement, "held": claim.held}
+            {"column": claim.subject, "statement": claim.statement, "proven": claim.proven}
             for claim in model.certify().claims
-            if claim.asked
+            if claim.requested
         ],
     }
     return answer | ({"classes": model.classes_.tolist()} if hasattr(model, "classes_") else {})

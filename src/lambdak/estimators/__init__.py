@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import get_args
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
 from lambdak.estimators.regressors import SpectralQuantileRegressor, SpectralRegressor
-from lambdak.store import load_model, model_from_json
+from lambdak.store import SavedModel, load_model, model_from_json
 
 __all__ = [
     "SpectralClassifier",
@@ -20,18 +21,23 @@ __all__ = [
 
 Estimator = SpectralClassifier | SpectralOrdinalClassifier | SpectralQuantileRegressor | SpectralRegressor
 
-_CLASSES = {kind.__name__: kind for kind in get_args(Estimator)}
+_ESTIMATORS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in get_args(Estimator)}
+_KNOWN = {name: frozenset(inspect.signature(kind).parameters) for name, kind in _ESTIMATORS.items()}
 
 
 def load(path: str | os.PathLike[str]) -> Estimator:
     """The model that ``model.save(path)`` wrote: it predicts the same, bit for bit.
 
     Nothing in a file can run, and everything is checked before use, within memory that the length of the file bounds.
-    One that is cut, changed, of a later format or made up raises :class:`lambdak.store.ModelFileError`, a ValueError.
+    One that is cut, changed, of a later format or invalid raises :class:`lambdak.store.ModelFileError`, a ValueError.
     """
-    return load_model(path, _CLASSES)
+    return _estimator(load_model(path, _KNOWN))
 
 
 def from_json(text: str) -> Estimator:
-    """The model that ``model.to_json()`` told: it predicts the same, and is checked as strictly as a file."""
-    return model_from_json(text, _CLASSES)
+    """The model that ``model.to_json()`` wrote: it predicts the same, and is checked as strictly as a file."""
+    return _estimator(model_from_json(text, _KNOWN))
+
+
+def _estimator(saved: SavedModel) -> Estimator:
+    return _ESTIMATORS[saved.model.estimator]._of_saved(saved)

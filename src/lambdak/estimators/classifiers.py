@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import FloatArray, check_weight
-from lambdak.estimators.fitting import SpectralEstimator
+from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.table.rows import given_together, target_rows
 
@@ -66,32 +66,27 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         target = target_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
-        known = self.classes_ if self.warm_start and hasattr(self, "theta_") else _classes(target, weight)
-        held = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
-        return self._fit_classes(X, target, known, weight, held)
+        known = self.classes_ if self.warm_start and hasattr(self, "model_") else _classes(target, weight)
+        unseen = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
+        codes = _codes(known, target, "y", weight)
+        return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
+        """Continue training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
         target = target_rows(y)
         weight = self._weighted(target, sample_weight)
-        if hasattr(self, "theta_"):
-            return self._go_on(X, _codes(self.classes_, target, "y", weight), weight)
+        if hasattr(self, "model_"):
+            return self._continue(given_rows(X, _codes(self.classes_, target, "y", weight), weight))
         known = _classes(target if classes is None else np.asarray(classes), weight if classes is None else None)
-        return self._fit_classes(X, target, known, weight, None)
+        codes = _codes(known, target, "y", weight)
+        return self._fit(given_rows(X, codes, weight), self._class_loss(len(known)), known)
 
-    def _fit_classes(
-        self,
-        X: Any,
-        target: NDArray[Any],
-        classes: NDArray[Any],
-        weight: NDArray[np.float64] | None,
-        held: tuple[Any, NDArray[Any]] | None,
-    ) -> Self:
-        loss, neurons = self._class_loss(len(classes))
-        codes = _codes(classes, target, "y", weight)
-        return self._fit(X, codes, loss, weight, None, held, neurons, attributes={"classes_": classes})
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in their order."""
+        return np.asarray(self.model_.classes)
 
     def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
         """The weight of a row times that of its class."""
@@ -100,14 +95,13 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
             return own
         return np.asarray(compute_sample_weight(self.class_weight, target) * (1.0 if own is None else own))
 
-    def _class_loss(self, classes: int) -> tuple[Loss, int]:
-        """The loss for so many classes, and how many neurons it takes."""
+    def _class_loss(self, classes: int) -> Loss:
+        """The loss for so many classes."""
         raise NotImplementedError
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class, (rows, classes)."""
-        raw = self._raw(X)
-        return self.loss_.predict(raw)
+        return self._fitted.predict(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
@@ -121,13 +115,13 @@ class SpectralClassifier(_Classifier):
     ``class_weight`` is a dict or "balanced", as in scikit-learn; other settings as in :class:`SpectralRegressor`.
     """
 
-    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+    def _class_loss(self, classes: int) -> Loss:
         if classes > 2 and self.monotonic_cst is not None:
             raise ValueError(
                 f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
                 "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
             )
-        return (BinaryLog(), 1) if classes == 2 else (SoftmaxLog(classes), classes)
+        return BinaryLog() if classes == 2 else SoftmaxLog(classes)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
@@ -141,14 +135,14 @@ class SpectralOrdinalClassifier(_Classifier):
     likely. Settings as in :class:`SpectralClassifier`; ``shape`` needs two classes.
     """
 
-    def _class_loss(self, classes: int) -> tuple[Loss, int]:
+    def _class_loss(self, classes: int) -> Loss:
         if classes > 2 and self.shape is not None:
             raise ValueError(
                 f"shape must be None for {classes} ordered classes; got {self.shape!r}: their scores are several "
-                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: leave it "
-                "out, or use SpectralClassifier, which gives each class a matrix of its own"
+                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: omit it, "
+                "or use SpectralClassifier, which gives each class a matrix of its own"
             )
-        return Ordinal(classes), 1
+        return Ordinal(classes)
 
 
 def _classes(target: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from lambdak._checks import FloatArray
-from lambdak.estimators.fitting import SpectralEstimator
+from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import Pinball, make_loss
 from lambdak.table.rows import given_together, target_rows
 
@@ -30,7 +30,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         Which eigenvalue, zero-based ascending; None is the middle one.
     shape : {None, "convex", "concave"}
         Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
-        by semidefinite hinges, and go on straight outside of the training range.
+        by semidefinite hinges, and continue straight outside of the training range.
     monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
         Column name or position → 1 (never falls) or -1 (never rises).
     max_influence : float, dict or array, optional
@@ -51,10 +51,10 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     early_stopping, n_iter_no_change, tol
         Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
     validation_fraction : float
-        Share of the rows that each member leaves out, every one another share, to be measured on them; ``fit`` takes
+        Share of the rows on which a member is validated and not trained, another share for each; ``fit`` takes
         ``X_val`` and ``y_val`` instead.
     warm_start : bool
-        Whether another ``fit`` goes on from the fitted members; knots and levels of the first one stay.
+        Whether another ``fit`` continues with the fitted members; knots and levels of the first one stay.
     verbose : int
         A progress bar with the loss and the time left.
     random_state
@@ -64,14 +64,18 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
 
     Attributes
     ----------
-    pencils_, weights_
-        The members and their convex weights.
-    places_
-        Damping and weight decay of each member, as the scouts chose them.
+    model_ : lambdak.model.Model
+        The fitted model, immutable: matrices, convex weights, columns, loss, promises.
+    feature_importances_
+        Mean absolute effect of each column on the raw score, over training rows.
     feature_strengths_
         Proven bound on what each column can do to the raw score.
     loss_curve_, validation_curve_
         Losses of each member after every epoch, with the target in units of its spread for losses without a link.
+    n_iter_
+        Epochs that were run.
+    n_features_in_, feature_names_in_
+        Columns of the training table, and their names if it had any.
 
     Examples
     --------
@@ -131,21 +135,22 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
-        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
-        return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, offset, held)
+        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        target = loss.check_target(target_rows(y))
+        return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
     ) -> Self:
-        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
-        if not hasattr(self, "theta_"):
+        """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight, offset=offset)
-        return self._go_on(X, self.loss_.check_target(target_rows(y)), sample_weight, offset)
+        target = self.model_.loss.check_target(target_rows(y))
+        return self._continue(given_rows(X, target, sample_weight, offset))
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row."""
-        raw = self._raw(X, offset)
-        return self.loss_.predict(raw)
+        return self._fitted.predict(X, offset)
 
 
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
@@ -206,15 +211,16 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = Pinball(tuple(float(q) for q in np.atleast_1d(np.asarray(self.quantiles, float))))
-        held = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
-        levels = {"levels_": loss.quantiles}
-        return self._fit(X, loss.check_target(target_rows(y)), loss, sample_weight, None, held, attributes=levels)
+        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        target = loss.check_target(target_rows(y))
+        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Go on training with these rows; the first call is a fit, and its columns, knots and levels stay."""
-        if not hasattr(self, "theta_"):
+        """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
-        return self._go_on(X, self.loss_.check_target(target_rows(y)), sample_weight)
+        target = self.model_.loss.check_target(target_rows(y))
+        return self._continue(given_rows(X, target, sample_weight))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""

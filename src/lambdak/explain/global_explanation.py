@@ -13,7 +13,7 @@ from lambdak.certify.claims import rounding_margin
 from lambdak.eigen import eigenvalue
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.rows import local_slopes, typical_row
-from lambdak.model.fitted import FittedModel
+from lambdak.model import Model
 from lambdak.model.influence import any_change, cell_rows, increments, norms, per_unit, weyl
 from lambdak.model.readout import Readout, dense_rows, readouts, shown, slots_of
 from lambdak.pencil.spectrum import Float64Array, extremes
@@ -143,13 +143,13 @@ class GlobalExplanation:
         return draw_strengths(self, ax)
 
 
-def explain_global(model: FittedModel, X: Any = None, output: int | None = None) -> GlobalExplanation:
+def explain_global(model: Model, X: Any = None, output: int | None = None) -> GlobalExplanation:
     """Explain a model; see :class:`GlobalExplanation`.
 
     Parameters
     ----------
     model
-        A fitted estimator.
+        The ``model_`` of a fitted estimator.
     X
         Rows to observe effects on; up to 300 of them, evenly spread, are used. Without it, what is observed is the
         typical row: medians of numbers and the average of a category's levels.
@@ -157,14 +157,16 @@ def explain_global(model: FittedModel, X: Any = None, output: int | None = None)
         Position of a class, quantile or cut-point; None is the first class, and the middle one of the others.
     """
     outputs = readouts(model)
-    middle = 0 if outputs[0].link == "softmax" else len(outputs) // 2
+    middle = 0 if model.loss.link.joint else len(outputs) // 2
     readout = outputs[middle if output is None else check_int(output, "output", 0, len(outputs))]
     if X is None:
         design, slopes, rows = typical_row(readout), None, 0
     else:
-        table, places = dense_rows(X), _spread(read_table(dense_rows(X)).shape[0])
-        design, slopes = model.encoder_.transform(table, np.float64).take(places), model.encoder_.slopes(table)
-        slopes, rows = slopes.take(places), len(places)
+        table = read_table(dense_rows(X))
+        some = _spread(table.shape[0])
+        design = model.encoder.transform(table, np.float64).take(some)
+        slopes = model.encoder.slopes(table).take(some)
+        rows = len(some)
     packed = readout.packed(design)
     steep = None if slopes is None else local_slopes(readout, packed, slopes, slopes).influence
     effects = [_effect(readout, design, i, steep) for i in range(len(readout.columns))]

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from lambdak._checks import check_int
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
-from lambdak.model.fitted import FittedModel
+from lambdak.model import Model
 from lambdak.model.readout import dense_rows, shown
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
 from lambdak.table.frames import make_frame
-from lambdak.table.read import read_table
+from lambdak.table.read import Table, read_table
 
-_TOLD = 4  # columns that words go into
-_UNITS = {"identity": "", "log": " (logarithm)", "logit": " (log-odds)", "softmax": " (log-share)"}
+_SHOWN = 4  # columns that are named in words
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +65,12 @@ class LocalExplanation:
     influence_bound: Float64Array
     attribution: Float64Array
     _source: RowWork = field(repr=False)
+    _like: Any = field(repr=False)  # the table, whose library results come in
 
     @property
     def link(self) -> str:
-        """How predictions come from scores: "identity", "log", "logit" or "softmax"."""
-        return self._source.outputs[0].link
+        """How predictions come from raw scores: "identity", "log", "logit" or "softmax"."""
+        return self._source.link.name
 
     def __len__(self) -> int:
         return len(self.score)
@@ -84,7 +84,7 @@ class LocalExplanation:
         table |= {"column": np.tile(np.asarray(self.columns, object), rows), "cell": np.array(self.cells).ravel()}
         for name in ("attribution", "influence", "influence_bound"):
             table[name] = getattr(self, name).ravel()
-        return make_frame(table, self._source.X)
+        return make_frame(table, self._like)
 
     def what_if(self, column: str, between: Sequence[Any] | None = None) -> WhatIf:
         """Proven interval of every row's prediction while one column moves and all others stay.
@@ -112,30 +112,31 @@ class LocalExplanation:
         return check_int(row, "row", 0, len(self))
 
 
-def explain_local(model: FittedModel, X: Any, baseline: Any = None, output: int | None = None) -> LocalExplanation:
+def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None = None) -> LocalExplanation:
     """Explain the rows of X; see :class:`LocalExplanation`.
 
     ``baseline`` is a table with one row, or one for each row of X; None is the typical row: the medians of numbers, and
     the average of a category's levels. ``output`` is the position of a class, quantile or cut-point; None takes the
     class that is predicted, or the middle one of quantiles and cut-points.
     """
-    source = RowWork.read(model, dense_rows(X), baseline, output)
+    table = read_table(dense_rows(X))
+    source = RowWork.read(model, table, baseline, output)
     names = tuple(column.name for column in source.outputs[0].columns)
     parts = source.explain()
     return LocalExplanation(
         columns=names,
         kinds=tuple("category" if column.kind == "category" else "number" for column in source.outputs[0].columns),
         output=tuple(source.outputs[i].name for i in source.chosen),
-        cells=_cells(model, source.X),
+        cells=_cells(model, table),
         _source=source,
+        _like=X,
         **parts,
     )
 
 
-def _cells(model: FittedModel, X: Any) -> tuple[tuple[str, ...], ...]:
-    table = read_table(X)
+def _cells(model: Model, table: Table) -> tuple[tuple[str, ...], ...]:
     columns = []
-    for column, place in zip(model.encoder_.columns, model.encoder_.places(table), strict=True):
+    for column, place in zip(model.encoder.columns, model.encoder.places(table), strict=True):
         cells = table.cells(place)
         if column.kind == "category":
             codes, levels = cells.levels()
@@ -146,26 +147,26 @@ def _cells(model: FittedModel, X: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _words(local: LocalExplanation, row: int) -> list[str]:
-    """Lines about one row: what moved its score from the baseline, what it hangs on, and how certain that is."""
+    """Lines about one row: what moved its raw score from the baseline, and how certain that is."""
     score, base = local.score[row], local.baseline_score[row]
     prediction, usual = local.prediction[row], local.baseline_prediction[row]
     of = "" if local.output[row] == "prediction" else f" of {local.output[row]}"
     lines = [
         f"The prediction{of} is {prediction:.4g}; that of the baseline is {usual:.4g}.",
-        f"Score{_UNITS[local.link]} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
+        f"Raw score{local._source.link.short} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, the sum of:",
     ]
     order = np.argsort(-np.abs(local.attribution[row]))
-    for i in order[:_TOLD]:
+    for i in order[:_SHOWN]:
         what = f"{local.columns[i]} = {local.cells[row][i]}{_slope(local, row, i)}"
         lines.append(f"  {local.attribution[row, i]:+.4g}  {what}")
-    if len(order) > _TOLD:
-        lines.append(f"  {local.attribution[row, order[_TOLD:]].sum():+.4g}  the other {len(order) - _TOLD} columns")
+    if len(order) > _SHOWN:
+        lines.append(f"  {local.attribution[row, order[_SHOWN:]].sum():+.4g}  the other {len(order) - _SHOWN} columns")
     what_if = local._source.take([row]).what_if(local.columns[order[0]], None)
     within = f"[{what_if.lower[0]:.4g}, {what_if.upper[0]:.4g}]"
     words = _range_words(what_if, local.kinds[order[0]] == "category")
     lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
     if local.repeated[row]:
-        lines.append("The eigenvalue is repeated here: the score may have a kink, so slopes have bounds but no sign.")
+        lines.append("The eigenvalue is repeated here: the raw score may have a kink; slopes have bounds but no sign.")
     else:
         lines.append(f"The eigenvalue is simple (gap {local.gap[row]:.3g}), so slopes have a sign: to the next knot.")
     return lines

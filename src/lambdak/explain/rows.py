@@ -18,14 +18,16 @@ from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import sym
 from lambdak.explain.paths import mean_outer
 from lambdak.explain.what_if import WhatIf, score_interval
-from lambdak.model.fitted import FittedModel
+from lambdak.losses import Link
+from lambdak.model import Model
 from lambdak.model.influence import cell_rows
-from lambdak.model.readout import Readout, active_values, dense_rows, predictions, readouts, slots_of
+from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.columns import OTHER, Column
 from lambdak.table.encoder import Design
+from lambdak.table.read import Table
 
 _PATH_TOL = 1e-7  # of attributions, in units of eigenvalues: the target's spread, or log-odds
 
@@ -34,7 +36,6 @@ _PATH_TOL = 1e-7  # of attributions, in units of eigenvalues: the target's sprea
 class RowWork:
     """What explanations of some rows are computed from."""
 
-    X: Any
     outputs: tuple[Readout, ...]
     chosen: NDArray[np.intp]  # output of each row
     design: Design
@@ -43,10 +44,10 @@ class RowWork:
     baseline: Design  # one row for each
 
     @classmethod
-    def read(cls, model: FittedModel, X: Any, baseline: Any, output: int | None) -> RowWork:
+    def read(cls, model: Model, table: Table, baseline: Any, output: int | None) -> RowWork:
         """Rows of a table and their baselines, as in :func:`lambdak.explain.local_explanation.explain_local`."""
-        outputs, encoder = readouts(model), model.encoder_
-        design = encoder.transform(X, np.float64)
+        outputs, encoder = readouts(model), model.encoder
+        design = encoder.transform(table, np.float64)
         rows = len(design)
         base = typical_row(outputs[0]) if baseline is None else encoder.transform(dense_rows(baseline), np.float64)
         if len(base) not in (1, rows):
@@ -54,17 +55,22 @@ class RowWork:
         base = base.take(np.arange(rows) if len(base) == rows else np.zeros(rows, int))
         if output is not None:
             chosen = np.full(rows, check_int(output, "output", 0, len(outputs)))
-        elif outputs[0].link == "softmax":
+        elif model.loss.link.joint:
             chosen = all_scores(outputs, design).argmax(axis=1)
         else:
             chosen = np.full(rows, len(outputs) // 2)
-        return cls(X, outputs, chosen, design, encoder.slopes(X), encoder.slopes(X, leftwards=True), base)
+        return cls(outputs, chosen, design, encoder.slopes(table), encoder.slopes(table, leftwards=True), base)
+
+    @property
+    def link(self) -> Link:
+        """How predictions come from raw scores."""
+        return self.outputs[0].link
 
     def take(self, rows: Sequence[int]) -> RowWork:
         """Some of the rows."""
         index = np.asarray(rows)
         parts = (part.take(index) for part in (self.design, self.slopes, self.left_slopes, self.baseline))
-        return RowWork(None, self.outputs, self.chosen[index], *parts)
+        return RowWork(self.outputs, self.chosen[index], *parts)
 
     def explain(self) -> dict[str, Any]:
         """The arrays of a :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
@@ -94,10 +100,9 @@ class RowWork:
         return {**here._asdict(), "baseline_score": output.score(first), "attribution": shares.sum(axis=0)}
 
     def _predictions(self, design: Design, scores: Float64Array) -> Float64Array:
-        link = self.outputs[0].link
-        if link != "softmax":
-            return predictions(link, scores)
-        shares = predictions(link, all_scores(self.outputs, design))
+        if not self.link.joint:
+            return self.link.predictions(scores)
+        shares = self.link.predictions(all_scores(self.outputs, design))
         return shares[np.arange(len(scores)), self.chosen]
 
     def what_if(self, name: str, between: Sequence[Any] | None) -> WhatIf:
@@ -110,16 +115,23 @@ class RowWork:
         cells = check_range(columns[i], between)
         low, high = (np.array(ends) for ends in zip(*(self._interval(o, i, cells) for o in self.outputs), strict=True))
         rows = np.arange(len(self.design))
-        if self.outputs[0].link == "softmax":
-            lower, upper = (_share_bound(a, b, self.chosen) for a, b in ((low, high), (high, low)))
+        if self.link.joint:
+            lower, upper = (self._share_bound(a, b) for a, b in ((low, high), (high, low)))
         else:
-            lower, upper = (predictions(self.outputs[0].link, ends[self.chosen, rows]) for ends in (low, high))
+            lower, upper = (self.link.predictions(ends[self.chosen, rows]) for ends in (low, high))
         return WhatIf(name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows])
 
     def _interval(self, output: Readout, i: int, cells: Sequence[object]) -> tuple[Float64Array, Float64Array]:
         others = Design(self.design.ids, self.design.weights.copy())
         others.weights[:, list(slots_of(output.columns)[i])] = 0.0
         return score_interval(output, output.packed(others), i, cells)
+
+    def _share_bound(self, own: Float64Array, others: Float64Array) -> Float64Array:
+        """Share of the chosen class at its raw score in ``own`` (classes, rows) and those of the rest in ``others``."""
+        rows = np.arange(len(self.chosen))
+        scores = others.copy()
+        scores[self.chosen, rows] = own[self.chosen, rows]
+        return self.link.predictions(scores.T)[rows, self.chosen]
 
     def game(self, row: int, member: int) -> Game:
         """The Courant–Fischer game of one member at one row."""
@@ -213,11 +225,3 @@ def _neighbour(values: Float64Array, index: int) -> Float64Array:
     """Distance from λ_k to the nearest other eigenvalue, (...,); infinite if there is no other."""
     others = np.delete(values, index, axis=-1)
     return np.asarray(np.abs(others - values[..., index, None]).min(axis=-1, initial=np.inf))
-
-
-def _share_bound(own: Float64Array, others: Float64Array, chosen: NDArray[np.intp]) -> Float64Array:
-    """Softmax share of the chosen class at its score in ``own`` (classes, rows) and those of the rest in ``others``."""
-    rows = np.arange(len(chosen))
-    scores = others.copy()
-    scores[chosen, rows] = own[chosen, rows]
-    return predictions("softmax", scores.T)[rows, chosen]

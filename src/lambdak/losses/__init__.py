@@ -1,4 +1,4 @@
-r"""Σ w ℓ(r, y) / Σ w: what a task minimises over raw scores r, and the inverse link that turns them into answers.
+r"""Σ w ℓ(r, y) / Σ w: what training minimises over raw scores r, and the link that turns them into answers.
 
 A raw score has shape (..., rows), where the leading axes are models trained at once; a loss with ``n_outputs`` > 1
 (classes, quantiles, cut-scores) adds a last axis, (..., rows, n_outputs). Targets and weights are (rows,), or
@@ -7,26 +7,33 @@ outside any sensible range. ``value`` and ``gradient`` run at every step, so the
 looks at it once.
 """
 
-from lambdak.losses._contract import Loss
 from lambdak.losses.classes import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
-from lambdak.losses.factory import make_loss
+from lambdak.losses.contract import Arrangement, Loss, Predicts
 from lambdak.losses.identity import AbsoluteError, Huber, LevelPinball, Pinball, Quantile, SquaredError
+from lambdak.losses.link import IDENTITY, Link
 from lambdak.losses.loglink import Gamma, Poisson, Tweedie
+from lambdak.losses.registry import REGISTRY, losses_of, make_loss
 
 __all__ = [
+    "IDENTITY",
+    "REGISTRY",
     "SMALLEST_GAP",
     "AbsoluteError",
+    "Arrangement",
     "BinaryLog",
     "Gamma",
     "Huber",
     "LevelPinball",
+    "Link",
     "Loss",
     "Ordinal",
     "Pinball",
     "Poisson",
+    "Predicts",
     "Quantile",
     "SoftmaxLog",
     "SquaredError",
     "Tweedie",
+    "losses_of",
     "make_loss",
 ]

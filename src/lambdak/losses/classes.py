@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -12,9 +13,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from lambdak._checks import FloatArray, check_int
-from lambdak.losses._contract import Loss, Target, Vector, _columns
+from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns
+from lambdak.losses.link import LOGIT, SOFTMAX, Link
 
-SMALLEST_GAP = 1e-4  # cut-scores this close leave a class 2.5e-5 at most; −log goes on as its tangent
+SMALLEST_GAP = 1e-4  # cut-scores this close leave a class 2.5e-5 at most; −log continues as its tangent
 
 
 @final
@@ -28,6 +30,13 @@ class BinaryLog(Loss):
     """
 
     name: ClassVar[str] = "log_loss"
+    link: ClassVar[Link] = LOGIT
+    predicts: ClassVar[Predicts] = Predicts.CLASSES
+    n_classes = 2
+
+    def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """The second class."""
+        return (f"class {labels[1]}",)
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """(1 − F(r), F(r)): probabilities (..., 2) of 0 and 1."""
@@ -75,12 +84,23 @@ class SoftmaxLog(_Classes):
     """log Σ_k exp(r_k) − r_y: P(y = k) = softmax(r)_k, one raw score per class, (..., K)."""
 
     name: ClassVar[str] = "log_loss"
+    link: ClassVar[Link] = SOFTMAX
+    predicts: ClassVar[Predicts] = Predicts.CLASSES
     n_classes: int
 
     @property
     def n_outputs(self) -> int:
         """Return the number of classes."""
         return self.n_classes
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """Every class has matrices of its own."""
+        return Arrangement.PER_CLASS
+
+    def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """One for each class."""
+        return tuple(f"class {label}" for label in labels)
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """exp(r_k) / Σ_j exp(r_j): probabilities (..., K)."""
@@ -123,12 +143,24 @@ class Ordinal(_Classes):
     """
 
     name: ClassVar[str] = "ordinal"
+    link: ClassVar[Link] = LOGIT
+    sign: ClassVar[int] = -1  # a larger cut-score means a smaller class
+    predicts: ClassVar[Predicts] = Predicts.ORDERED_CLASSES
     n_classes: int
 
     @property
     def n_outputs(self) -> int:
         """Return the number of cut-scores, one less than classes."""
         return self.n_classes - 1
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """Several eigenvalues; a single cut-score is one eigenvalue as any other."""
+        return Arrangement.ORDERED if self.n_outputs > 1 else Arrangement.SINGLE
+
+    def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """One for each cut-point."""
+        return tuple(f"y ≤ {label}" for label in labels[:-1])
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """F(c_k) − F(c_{k−1}): probabilities (..., K)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, final
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from lambdak._checks import FloatArray, check_positive
-from lambdak.losses._contract import Loss, Target, Vector, _columns, _rows
+from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns, _rows
 
 NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal distribution
 OUTLIER_CAP = 5.0  # outliers stretch the scale of a robust loss to five robust spreads, not further
@@ -26,7 +27,6 @@ class SquaredError(Loss):
     array([1.25])
     """
 
-    identity: ClassVar[bool] = True
     name: ClassVar[str] = "squared_error"
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -45,8 +45,6 @@ class SquaredError(Loss):
 
 class _Robust(Loss):
     """Losses that grow linearly: their scale must not follow a few outliers."""
-
-    identity: ClassVar[bool] = True
 
     def _scale(self, values: Vector, weight: Vector) -> float:
         return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight))
@@ -118,6 +116,11 @@ class Quantile(_Robust):
     def __post_init__(self) -> None:
         _check_fraction(self.quantile, "quantile")
 
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """The one."""
+        return (self.quantile,)
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         error = y - raw
         return np.asarray(np.maximum(self.quantile * error, (self.quantile - 1.0) * error))
@@ -139,6 +142,7 @@ class Pinball(_Robust):
     """
 
     name: ClassVar[str] = "pinball"
+    predicts: ClassVar[Predicts] = Predicts.QUANTILES
     quantiles: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -151,6 +155,20 @@ class Pinball(_Robust):
     def n_outputs(self) -> int:
         """Return the number of quantiles."""
         return len(self.quantiles)
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """One eigenvalue, at each of the levels."""
+        return Arrangement.QUANTILES
+
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """All of them."""
+        return self.quantiles
+
+    def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """One for each quantile."""
+        return tuple(f"quantile {q:g}" for q in self.quantiles)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         level, error = np.array(self.quantiles, raw.dtype), y[..., None] - _columns(raw, self.n_outputs)

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from lambdak._checks import FloatArray
-from lambdak.losses._contract import Loss, Target, Vector
+from lambdak.losses.contract import Loss, Target, Vector
+from lambdak.losses.link import LOG, Link
 
-EXPONENT_LIMIT = 40.0  # exp goes on as its tangent from here, so that squared gradients still fit into float32
+EXPONENT_LIMIT = 40.0  # exp continues as its tangent from here, so that squared gradients still fit into float32
 SMALLEST, LARGEST = 1e-15, 1e15  # positive targets of a log link, well inside exp(±EXPONENT_LIMIT)
 
 
 class _HalfDeviance(Loss):
     """μᵃ/a + y μ⁻ᵇ/b minus its minimum over μ, for μ = eʳ, a = 2 − p, b = p − 1: the family of Tweedie's power p."""
+
+    link: ClassVar[Link] = LOG
 
     @abstractmethod
     def _exponents(self) -> tuple[float, float]: ...  # a, b
@@ -93,6 +96,12 @@ class Tweedie(_HalfDeviance):
     def __post_init__(self) -> None:
         if not 1.0 < self.power < 2.0:
             raise ValueError(f"power must be in (1, 2); got {self.power}: Poisson() is the limit 1, Gamma() is 2")
+
+    @classmethod
+    def from_settings(cls, **settings: float) -> Loss:
+        """Poisson and gamma are its ends."""
+        power = settings["power"]
+        return Poisson() if power == 1 else Gamma() if power == 2 else cls(power)
 
     def _exponents(self) -> tuple[float, float]:
         return 2.0 - self.power, self.power - 1.0

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak.eigen.packing import packed_size
-from lambdak.model.readout import Readout, shown
+from lambdak.model.model import Model
+from lambdak.model.readout import Readout, readouts, shown
 from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
 from lambdak.table.columns import OTHER, Column
 from lambdak.table.read import read_table
@@ -66,6 +67,13 @@ def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     bounds = norms(readout, cells[second] - cells[first], i)
     worst = int(bounds.argmax())
     return Reach(float(bounds[worst]), (names[first[worst]], names[second[worst]]))
+
+
+def strengths(model: Model) -> Float64Array:
+    """The bound on any change of each column, over all outputs, (columns,)."""
+    outputs = readouts(model)
+    bounds = [[any_change(output, i).bound for i in range(len(output.columns))] for output in outputs]
+    return np.asarray(np.max(bounds, axis=0))
 
 
 def per_unit(readout: Readout, i: int) -> Reach:

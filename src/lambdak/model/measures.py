@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
-from lambdak.losses import Quantile
+from lambdak.losses import IDENTITY, Loss, Predicts
+from lambdak.model.model import Model
 from lambdak.table.rows import target_rows
 
 Floats = NDArray[np.float64]
@@ -23,35 +24,35 @@ class Measure(NamedTuple):
 
 
 def measures(
-    model: Any, X: Any, y: ArrayLike, weight: Floats | None = None, offset: ArrayLike | None = None
+    model: Model, X: Any, y: ArrayLike, weight: Floats | None = None, offset: ArrayLike | None = None
 ) -> list[Measure]:
     """Measures of a model on rows; raises if ``y`` does not belong to ``X``.
 
-    A class that the model does not know is never predicted; log loss and area under the curve are then left out.
+    A class that the model does not know is never predicted; log loss and area under the curve are then omitted.
     """
     target = target_rows(y)
-    raw = model._raw(X, offset)
+    raw = model.raw(X, offset)
     if len(target) != len(raw):
         raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
-    if hasattr(model, "classes_"):
-        return _of_classes(class_codes(model.classes_, target), model.loss_.predict(raw), weight)
+    if model.classes is not None:
+        return _of_classes(class_codes(model.classes, target), model.loss.predict(raw), weight)
     numbers = target.astype(np.float64)
-    if model.levels_:
-        return _of_quantiles(numbers, raw, model.levels_, weight)
-    return _of_numbers(model.loss_, numbers, raw, weight)
+    if model.loss.predicts is Predicts.QUANTILES:
+        return _of_quantiles(numbers, raw, model.loss.quantile_levels, weight)
+    return _of_numbers(model.loss, numbers, raw, weight)
 
 
 def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Places of labels among the classes, −1 for one that is not there.
+    """Positions of labels among the classes, −1 for one that is not there.
 
     >>> class_codes(np.array(["a", "b"]), np.array(["b", "a", None], object))
     array([ 1,  0, -1])
     """
-    places = {label: i for i, label in enumerate(classes.tolist())}
-    return np.array([places.get(label, -1) for label in labels.tolist()], np.intp)
+    positions = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([positions.get(label, -1) for label in labels.tolist()], np.intp)
 
 
-def _of_numbers(loss: Any, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Measure]:
+def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Measure]:
     predicted = loss.predict(raw)
     r2 = metrics.r2_score(y, predicted, sample_weight=weight) if len(y) > 1 else np.nan
     rmse = metrics.root_mean_squared_error(y, predicted, sample_weight=weight)
@@ -61,9 +62,9 @@ def _of_numbers(loss: Any, y: Floats, raw: NDArray[Any], weight: Floats | None) 
         Measure("RMSE", float(rmse), "root mean squared error, in units of the target; large errors count more"),
         Measure("MAE", float(mae), "mean absolute error, in units of the target"),
     ]
-    if isinstance(loss, Quantile):
-        return [*found, *_of_quantiles(y, predicted[:, None], (loss.quantile,), weight)]
-    if not loss.identity:
+    if loss.quantile_levels:
+        return [*found, *_of_quantiles(y, predicted[:, None], loss.quantile_levels, weight)]
+    if loss.link is not IDENTITY:
         deviance = 2 * float(loss.value(raw.astype(np.float64), y, weight))
         found.append(Measure(f"mean {loss.name} deviance", deviance, "0 is perfect"))
     return found
@@ -79,8 +80,8 @@ def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | 
     if (codes < 0).any():
         return found
     own = np.maximum(chance[np.arange(len(codes)), codes], np.finfo(np.float64).tiny)
-    surprise = np.average(-np.log(own), weights=weight)
-    found.append(Measure("log loss", float(surprise), "mean surprise at the true class; 0 is perfect"))
+    mean = np.average(-np.log(own), weights=weight)
+    found.append(Measure("log loss", float(mean), "mean negative log-likelihood of the true class; 0 is perfect"))
     if chance.shape[1] == 2 and 0 < codes.sum() < len(codes):
         area = metrics.roc_auc_score(codes, chance[:, 1], sample_weight=weight)
         meaning = "chance that a row of the second class is ranked above one of the first"

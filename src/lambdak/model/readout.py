@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
 from lambdak.eigen import eigenvalue
-from lambdak.eigen.packing import packed_dim, packed_size
-from lambdak.losses import BinaryLog, Ordinal, SoftmaxLog
-from lambdak.model.fitted import FittedModel
+from lambdak.eigen.packing import packed_dim
+from lambdak.losses import Link
+from lambdak.model.model import Model
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.columns import OTHER, Column
 from lambdak.table.encoder import Design
@@ -28,6 +26,7 @@ from lambdak.table.encoder import Design
 _BLOCK_FLOATS = 1 << 21  # 16 MB of float64 at a time
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class Readout:
     """score(row) = start + scale Σ_m w_m λ_k(constant_m + Σ_s weight_s coef_m[id_s]).
@@ -46,8 +45,8 @@ class Readout:
         Convex weights of the members.
     index : int
         Zero-based position of the eigenvalue.
-    link : {"identity", "log", "logit", "softmax"}
-        How predictions come from scores; with "softmax" the scores of all classes are needed.
+    link : Link
+        How predictions come from raw scores.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Readout:
     index: int
     start: float
     scale: float
-    link: str
+    link: Link
 
     @property
     def dim(self) -> int:
@@ -88,56 +87,29 @@ class Readout:
         return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
-def readouts(model: FittedModel) -> tuple[Readout, ...]:
-    """All outputs of a fitted model."""
-    check_is_fitted(model, "coef_")
-    coef = model.coef_[..., : packed_size(model.dim_)].astype(np.float64)
-    n_design, outputs = model.encoder_.n_design, []
-    names = _names(model)
-    for i, name in enumerate(names):
-        own = coef[i :: model.neurons_] if model.neurons_ > 1 else coef
-        constant = own[:, 0] + own[:, n_design + i] if model.levels_ else own[:, 0]
-        features = own[:, :n_design].copy()
-        features[:, 0] = 0.0
-        index = model.indices_[i if len(model.indices_) > 1 else 0]
-        start = float(model.start_[i if len(model.start_) == len(names) else 0])
-        outputs.append(
-            Readout(name, model.encoder_.columns, features, constant, model.weights_, index, start, model.scale_,
-                    _link(model))
-        )  # fmt: skip
-    return tuple(outputs)
+def readouts(model: Model) -> tuple[Readout, ...]:
+    """All outputs of a model."""
+    return tuple(_readout(model, i, name) for i, name in enumerate(model.output_names))
 
 
-def _names(model: FittedModel) -> list[str]:
-    if model.levels_:
-        return [f"quantile {q:g}" for q in model.levels_]
-    if isinstance(model.loss_, BinaryLog):
-        return [f"class {_label(model, 1)}"]
-    if isinstance(model.loss_, SoftmaxLog):
-        return [f"class {_label(model, i)}" for i in range(model.loss_.n_outputs)]
-    if isinstance(model.loss_, Ordinal):
-        return [f"y ≤ {_label(model, i)}" for i in range(model.loss_.n_outputs)]
-    return ["prediction"]
-
-
-def _label(model: Any, i: int) -> str:
-    return repr(model.classes_[i : i + 1].tolist()[0])
-
-
-def _link(model: FittedModel) -> str:
-    if isinstance(model.loss_, BinaryLog | Ordinal):
-        return "logit"
-    if isinstance(model.loss_, SoftmaxLog):
-        return "softmax"
-    return "identity" if model.loss_.identity else "log"
-
-
-def predictions(link: str, scores: Float64Array) -> Float64Array:
-    """What users see, from the scores (..., outputs) of all outputs: means, quantiles or probabilities."""
-    if link == "softmax":
-        shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
-    return np.asarray({"identity": np.array, "log": np.exp, "logit": expit}[link](scores))
+def _readout(model: Model, i: int, name: str) -> Readout:
+    outputs, n_design = model.outputs, model.encoder.n_design
+    own = model.matrices[outputs.own_pencils(i)].astype(np.float64)
+    level = outputs.own_level(i)
+    constant = own[:, 0] if level is None else own[:, 0] + own[:, n_design + level]
+    features = own[:, :n_design].copy()
+    features[:, 0] = 0.0
+    return Readout(
+        name=name,
+        columns=model.encoder.columns,
+        coef=features,
+        constant=constant,
+        weights=model.weights,
+        index=outputs.own_index(i),
+        start=float(model.start[i]),
+        scale=model.scale,
+        link=model.loss.link,
+    )
 
 
 def dense_rows(X: Any) -> Any:

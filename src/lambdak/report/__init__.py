@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from lambdak.atomic import write_text
-from lambdak.model.fitted import FittedModel
+from lambdak.model import Model
 from lambdak.report.html import page
 from lambdak.report.payload import payload
 
@@ -15,13 +15,13 @@ __all__ = ["write_report"]
 
 
 def write_report(
-    model: FittedModel,
+    model: Model,
     path: str | PathLike[str],
     X: Any = None,
     y: Any = None,
     certificate: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the report of a fitted model to ``path``.
+    """Write the report of a model to ``path``.
 
     Parameters
     ----------

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.model import Model
+from lambdak.model.influence import strengths
 from lambdak.model.measures import measures
 from lambdak.model.readout import Readout, readouts, shown
 from lambdak.report.data import describe, row_count
@@ -22,7 +24,7 @@ from lambdak.table.rows import target_rows
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
+def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
     """All that the page needs."""
     if X is None and y is not None:
         raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
@@ -31,20 +33,20 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
     outputs = readouts(model)
     blocks, families = _families(model, outputs)
     measured = None if y is None else [own._asdict() for own in measures(model, X, y)]
-    strengths = model.feature_strengths_.tolist()
+    bounds = strengths(model).tolist()
     return {
         "about": _about(model, y),
-        "columns": [_column(own, bound) for own, bound in zip(model.encoder_.columns, strengths, strict=True)],
-        "matrices": model.encoder_.get_feature_names_out().tolist(),
+        "columns": [_column(own, bound) for own, bound in zip(model.encoder.columns, bounds, strict=True)],
+        "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": {
             "dim": outputs[0].dim,
             "weights": outputs[0].weights.tolist(),
             "scale": outputs[0].scale,
-            "link": outputs[0].link,
+            "link": model.loss.link.name,
             "blocks": blocks,
             "families": families,
         },
-        "data": None if X is None else describe(model.encoder_, X, None if y is None else target_rows(y)),
+        "data": None if X is None else describe(model.encoder, X, None if y is None else target_rows(y)),
         "metrics": measured,
         "certificate": certificate,
     }
@@ -69,14 +71,14 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _about(model: Any, y: Any) -> dict[str, Any]:
+def _about(model: Model, y: Any) -> dict[str, Any]:
     return {
-        "estimator": type(model).__name__,
+        "estimator": model.estimator,
         "target": _target_name(y),
         "version": version("lambdak"),
-        "loss": type(model.loss_).name,
-        "classes": [shown(label) for label in getattr(model, "classes_", np.empty(0)).tolist()],
-        "levels": list(model.levels_),
+        "loss": model.loss.name,
+        "classes": [shown(label) for label in ([] if model.classes is None else model.classes.tolist())],
+        "levels": list(model.outputs.levels),
     }
 
 
@@ -111,13 +113,13 @@ def _is_special(level: object) -> bool:
     return not isinstance(level, str | int | float)
 
 
-def _families(model: Any, outputs: tuple[Readout, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Coefficients and families of outputs: those of one family are eigenvalues of the same matrices.
 
     Quantiles share the coefficients but not the constant, cut-points of ordered classes both.
     """
-    dtype = model.coef_.dtype
-    own = model.neurons_ > 1
+    dtype = model.coef.dtype
+    own = model.outputs.pencils > 1
     blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
     families: list[dict[str, Any]] = []
     for i, output in enumerate(outputs):

@@ -5,10 +5,10 @@ of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under 
 version, estimator and parameters, columns with their names, knots and levels, loss, classes, and a SHA-256 checksum.
 The checksum tells damage; it is no signature, because whoever changes a file can compute it again.
 
-A file holds what predicts, explains and certifies, not what training needs to go on: the parameters behind the matrices
-and the moments of the training rows would make it several times as large. A loaded model can be fitted anew;
-``partial_fit`` and ``warm_start`` refuse. Pickle and skops keep everything. A ``random_state`` that is a generator
-becomes None.
+A file holds what predicts, explains and certifies, not what training needs to continue: the parameters behind the
+matrices and the moments of the training rows would make it several times as large. A loaded model can be fitted again;
+``partial_fit`` and ``warm_start`` refuse. The same is true of pickles. The parameters are those of the fit, whatever
+was set since; a ``random_state`` that is a generator becomes None.
 
 Loading checks that the matrices keep what the settings promise: monotone columns, convex shapes, quantiles in order.
 Caps on influence are left to ``certify()``.
@@ -22,26 +22,25 @@ from typing import Any
 import numpy as np
 
 from lambdak import atomic
-from lambdak.model.fitted import FittedModel
 from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
-from lambdak.store._model import FORMAT, Blueprint, Classes, describe
+from lambdak.store._model import FORMAT, Blueprint, Known, SavedModel, describe
 from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes
 from lambdak.store._text import layout, parse
 
-__all__ = ["FORMAT", "ModelFileError", "load_model", "model_from_json", "model_to_json", "save_model"]
+__all__ = ["FORMAT", "ModelFileError", "SavedModel", "load_model", "model_from_json", "model_to_json", "save_model"]
 
 
-def save_model(model: FittedModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, as a whole or not at all."""
-    atomic.write_bytes(path, to_bytes(*describe(model)))
+def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, as a whole or not at all."""
+    atomic.write_bytes(path, to_bytes(*describe(saved)))
 
 
-def load_model(path: str | os.PathLike[str], classes: Classes) -> FittedModel:
-    """The model in a file; ``classes`` are the estimators it may be, by name."""
+def load_model(path: str | os.PathLike[str], known: Known) -> SavedModel:
+    """The model in a file; ``known`` are the estimators it may be of, with the names of their parameters."""
     try:
         with opened(path) as (file, length):
             head = read_head(file, length)
-            blueprint = Blueprint.read(head.header, classes)
+            blueprint = Blueprint.read(head.header, known)
             check_forms(head.forms, blueprint.forms)
             tensors = read_tensors(file, head)
         check_digest(head.header, tensors)
@@ -50,20 +49,20 @@ def load_model(path: str | os.PathLike[str], classes: Classes) -> FittedModel:
         raise ModelFileError(f"cannot load {os.fspath(path)!r}: {error}") from None
 
 
-def model_to_json(model: FittedModel) -> str:
-    """A fitted model as text: sorted fields, full precision, one line per design column."""
-    header, tensors = describe(model)
+def model_to_json(saved: SavedModel) -> str:
+    """A model as text: sorted fields, full precision, one line per design column."""
+    header, tensors = describe(saved)
     return layout({**header, "tensors": {name: array.tolist() for name, array in tensors.items()}}) + "\n"
 
 
-def model_from_json(text: str, classes: Classes) -> FittedModel:
+def model_from_json(text: str, known: Known) -> SavedModel:
     """The model in a text, checked as strictly as a file."""
     try:
         document = parse(text, "the text")
         if not isinstance(document, dict):
             raise damaged("the text must be an object")
         header = {name: value for name, value in document.items() if name != "tensors"}
-        blueprint = Blueprint.read(header, classes)
+        blueprint = Blueprint.read(header, known)
         listed = fields(document.get("tensors"), "tensors", tuple(blueprint.forms))
         tensors: Tensors = {name: _array(listed[name], name, form) for name, form in blueprint.forms.items()}
         check_digest(header, tensors)

@@ -8,29 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.losses import (
-    AbsoluteError,
-    BinaryLog,
-    Gamma,
-    Huber,
-    Loss,
-    Ordinal,
-    Pinball,
-    Poisson,
-    Quantile,
-    SoftmaxLog,
-    SquaredError,
-    Tweedie,
-)
+from lambdak.losses import Loss, Predicts, losses_of
 from lambdak.store._fields import damaged, fields, items, number, shown, whole
 from lambdak.store._values import decode_array, encode
 
-# Which losses an estimator may have been fitted with.
-LOSSES: dict[str, tuple[type[Loss], ...]] = {
-    "SpectralRegressor": (SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie),
-    "SpectralQuantileRegressor": (Pinball,),
-    "SpectralClassifier": (BinaryLog, SoftmaxLog),
-    "SpectralOrdinalClassifier": (Ordinal,),
+# The estimators that a file can hold, and what they predict: that decides which losses they can have.
+ESTIMATORS = {
+    "SpectralRegressor": Predicts.NUMBERS,
+    "SpectralQuantileRegressor": Predicts.QUANTILES,
+    "SpectralClassifier": Predicts.CLASSES,
+    "SpectralOrdinalClassifier": Predicts.ORDERED_CLASSES,
 }
 _MOST_CLASSES = 1 << 20
 
@@ -38,13 +25,13 @@ _MOST_CLASSES = 1 << 20
 def encode_loss(loss: Loss) -> dict[str, Any]:
     """Name and fields."""
     own = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
-    told = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
-    return {"kind": type(loss).__name__, **told}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+    return {"kind": type(loss).__name__, **plain}
 
 
 def decode_loss(value: Any, estimator: str) -> Loss:
     """The loss, if the estimator can have it."""
-    kinds = {kind.__name__: kind for kind in LOSSES[estimator]}
+    kinds = {kind.__name__: kind for kind in losses_of(ESTIMATORS[estimator])}
     name = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(name, str) or name not in kinds:
         raise damaged(f"loss of {estimator} must be one of {sorted(kinds)}; got {shown(name)}")
@@ -72,7 +59,7 @@ def encode_classes(classes: NDArray[Any] | None) -> Any:
 
 def decode_classes(value: Any, loss: Loss) -> NDArray[Any] | None:
     """As many labels as the loss has classes, sorted and different."""
-    wanted = 2 if isinstance(loss, BinaryLog) else getattr(loss, "n_classes", 0)
+    wanted = loss.n_classes
     if not wanted:
         if value is not None:
             raise damaged(f"classes must be null for a regressor; got {shown(value)}")

@@ -127,11 +127,23 @@ def read_table(X: object) -> Table:
     >>> read_table([[1, "a"], [2, "b"]]).cells(1).kind
     'text'
     """
+    if isinstance(X, Table):
+        return X
     if nw.dependencies.is_into_dataframe(X):
         return _read_frame(X)
     if nw.dependencies.is_into_lazyframe(X):
         raise TypeError(f"X is lazy ({type(X).__name__}): collect it first, with X.collect() or X.compute()")
     return _read_array(X)
+
+
+def named_array(X: NDArray[Any], names: Sequence[str]) -> Table:
+    """A 2-D array with names for its columns: a table without any library for tables.
+
+    >>> named_array(np.zeros((2, 1)), ["age"]).names
+    ('age',)
+    """
+    own = tuple(names)
+    return Table(own, True, (X.shape[0], X.shape[1]), lambda i, rows: _cells(own[i], X[rows, i]), own)
 
 
 def position_names(n_features: int) -> tuple[str, ...]:

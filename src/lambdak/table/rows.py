@@ -1,4 +1,4 @@
-"""Rows before training: optional columns beside a table, and equal rows as one."""
+"""What comes beside a table: targets, weights and offsets, one entry per row."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from lambdak._checks import FloatArray
-from lambdak.table.encoder import Design
-
-_MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
 
 
 def optional_rows(values: ArrayLike | None, rows: int, name: str) -> FloatArray | None:
@@ -28,22 +25,6 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> FloatArray 
             f"{name} must be finite; got {array[~np.isfinite(array)][0]} at row {np.argmin(np.isfinite(array))}"
         )
     return array
-
-
-def merged_rows(
-    design: Design, y: NDArray[Any], weight: NDArray[np.float64] | None, offset: FloatArray | None
-) -> tuple[Design, NDArray[Any], NDArray[np.float64] | None, FloatArray | None]:
-    """The rows of a small table in an order of their own, equal rows as one: weights then are repetitions, exactly."""
-    if len(design) > _MERGED_ROWS:
-        return design, y, weight, offset
-    extra = [y.astype(np.float64), np.zeros(len(y)) if offset is None else offset]
-    table = np.column_stack([design.ids, design.weights, *extra])
-    mass = np.ones(len(y)) if weight is None else weight
-    table, first, where = np.unique(table[mass > 0], axis=0, return_index=True, return_inverse=True)
-    kept = np.flatnonzero(mass > 0)[first]
-    total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
-    merged = None if (total == 1).all() else total
-    return design.take(kept), y[kept], merged, None if offset is None else offset[kept]
 
 
 def given_together(X_val: Any, y_val: ArrayLike | None) -> bool:

@@ -12,8 +12,7 @@ from torch.nn import functional
 
 import torch
 from lambdak._checks import check_int
-from lambdak.eigen.packing import packed_size
-from lambdak.model.fitted import FittedModel
+from lambdak.estimators.base import SpectralEstimator
 from lambdak.pencil import Pencil
 from lambdak.torch.autograd import eigenvalue
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
@@ -97,22 +96,23 @@ class SpectralEnsemble(nn.Module):
     start: Tensor
     shares: Tensor
 
-    def __init__(self, model: FittedModel) -> None:
+    def __init__(self, model: SpectralEstimator) -> None:
         super().__init__()
-        if not isinstance(model, FittedModel):
+        if not isinstance(model, SpectralEstimator):
             raise TypeError(f"model must be an estimator of lambdak; got {type(model).__name__}")
-        check_is_fitted(model, "coef_")
-        if model.levels_:
+        check_is_fitted(model, "model_")
+        fitted = model.model_
+        if fitted.outputs.levels:
             raise TypeError(f"model must not be a {type(model).__name__}: its quantile levels are inputs of the pencil")
         self._model = model
-        self.dim, self.indices, self.scale = model.dim_, list(model.indices_), float(model.scale_)
-        self.coef = nn.Parameter(torch.tensor(model.coef_[..., : packed_size(model.dim_)]))  # (pencils, columns, D)
-        self.register_buffer("start", torch.tensor(model.start_, dtype=self.coef.dtype))
-        self.register_buffer("shares", torch.tensor(model.weights_, dtype=self.coef.dtype))
+        self.dim, self.indices, self.scale = fitted.dim, list(fitted.outputs.indices), float(fitted.scale)
+        self.coef = nn.Parameter(torch.tensor(fitted.matrices))  # (pencils, columns, D)
+        self.register_buffer("start", torch.tensor(fitted.start, dtype=self.coef.dtype))
+        self.register_buffer("shares", torch.tensor(fitted.weights, dtype=self.coef.dtype))
 
     def encode(self, X: Any) -> tuple[Tensor, Tensor]:
         """Ids and weights (rows, slots) of the rows of a table, as :meth:`forward` takes them."""
-        design = self._model.encoder_.transform(X, np.float64 if self.coef.dtype == torch.float64 else np.float32)
+        design = self._model.model_.encoder.transform(X, np.float64 if self.coef.dtype == torch.float64 else np.float32)
         return torch.from_numpy(design.ids).to(self.coef.device), torch.from_numpy(design.weights).to(self.coef)
 
     def forward(self, ids: Tensor, weights: Tensor) -> Tensor:
@@ -133,9 +133,9 @@ class SpectralEnsemble(nn.Module):
         return f"{type(self._model).__name__}, pencils={len(self.coef)}, dim={self.dim}"
 
     def to_estimator(self) -> Any:
-        """A copy of the estimator with the coefficients as they are now; it predicts, but cannot go on training."""
-        model = deepcopy(self._model)
-        coef = model.coef_.copy()
+        """A copy of the estimator with the coefficients as they are now; it predicts, but cannot continue training."""
+        estimator = deepcopy(self._model)  # without what training needs
+        coef = estimator.model_.coef.copy()
         coef[..., : self.coef.shape[-1]] = self.coef.detach().cpu().double().numpy()
-        model.coef_, model.theta_ = coef, []
-        return model
+        estimator.model_ = estimator.model_.replace(coef=coef)
+        return estimator

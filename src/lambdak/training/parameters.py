@@ -60,7 +60,7 @@ class Parameters:
             theta[..., :width] = cone.start(models, rng)
         self.write_()
 
-    def go_on_(self, theta: Sequence[FloatArray]) -> None:
+    def continue_(self, theta: Sequence[FloatArray]) -> None:
         """Begin where another training ended."""
         for part, value in zip(self.theta, theta, strict=True):
             part[...] = value

@@ -21,13 +21,14 @@ from lambdak.training.coordinates import (
     hinged,
     rising,
 )
+from lambdak.training.effort import Regularisation
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of the columns; ``parameters`` builds the parameters of a stack of models for it."""
+    """What is requested of the columns; ``parameters`` builds the parameters of a stack of models for it."""
 
     columns: Sequence[Column]
     moments: Moments
@@ -38,9 +39,9 @@ class Plan:
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
 
-    def parameters(self, places: Sequence[tuple[float, float]], dim: int, neurons: int) -> Parameters:
-        """Parameters of ``neurons`` pencils for each place, a pair of damping and decay."""
-        damping, decay = np.repeat(np.asarray(places), neurons, axis=0).T
+    def parameters(self, regularisations: Sequence[Regularisation], dim: int, pencils: int) -> Parameters:
+        """Parameters of a stack of models: ``pencils`` with each of the regularisations."""
+        damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         free = FreeCoordinates(self._whitening, damping.tolist())
         caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None

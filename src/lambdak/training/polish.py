@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.training.trainer import Rows, Trainer
+from lambdak.training.problem import RowIds
+from lambdak.training.trainer import Trainer
 
 _MOST_ROWS = 5_000  # beyond, Adam has taken enough steps
-_FEWEST_UNSEEN = 100  # rows to judge by: the mean loss of fewer falls by chance
+_FEWEST_UNSEEN = 100  # rows to decide by: the mean loss of fewer falls by chance
 _ITERATIONS = 120
 _PATIENCE = 5  # iterations without a new lowest loss on unseen rows
 _MEMORY = 6  # steps that H remembers
@@ -35,16 +36,16 @@ Past = deque[tuple[FloatArray, FloatArray, Float64Array]]  # steps, changes of t
 
 
 def polish(trainer: Trainer) -> Iterator[FloatArray]:
-    """Go on from the last states, yielding the losses on unseen rows; all models are kept together, or none is.
+    """Continue from the last states, yielding the losses on unseen rows; all models are kept together, or none is.
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
     """
-    if len(trainer.task.design) > _MOST_ROWS or trainer.n_unseen < _FEWEST_UNSEEN:
+    if len(trainer.problem.design) > _MOST_ROWS or trainer.n_unseen < _FEWEST_UNSEEN:
         return
     lowest, waited, slope = np.inf, 0, partial(_slope, trainer, trainer.training_rows())
     for x in islice(descend(slope, _gather(trainer)), _ITERATIONS):
         _scatter_(trainer, x)
-        seen = trainer.judge()
+        seen = trainer.validation_losses()
         if seen.mean() < trainer.best.mean():
             trainer.keep_(np.ones(len(seen), bool), seen)
         waited = 0 if seen.mean() < lowest else waited + 1
@@ -114,7 +115,7 @@ def _search(
     return there, low, slope
 
 
-def _slope(trainer: Trainer, rows: Rows, x: FloatArray) -> tuple[Float64Array, FloatArray]:
+def _slope(trainer: Trainer, rows: RowIds, x: FloatArray) -> tuple[Float64Array, FloatArray]:
     """Mean training loss of each model with the parameters x, and its gradient."""
     _scatter_(trainer, x)
     return trainer.slope_(rows), _flat(trainer.parameters.grad, len(x))

@@ -7,7 +7,7 @@ of its states is kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,56 +16,11 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
-from lambdak.losses import Loss
-from lambdak.table.encoder import Design
+from lambdak.model.evaluate import evaluate
 from lambdak.training.parameters import Parameters
+from lambdak.training.problem import Problem, RowIds
 
 _WARM_UP = 0.05
-
-Rows = NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be fitted: design rows and targets, and how raw scores come from eigenvalues.
-
-    raw = start + scale λ + offset, where λ are ``indices`` of one pencil, or one index of each of ``neurons`` pencils.
-    """
-
-    design: Design
-    y: NDArray[np.generic]
-    weight: FloatArray | None
-    offset: FloatArray | None
-    loss: Loss
-    start: FloatArray
-    scale: float
-    indices: tuple[int, ...]
-    neurons: int = 1
-
-    def raw(self, eigenvalues: FloatArray, rows: Rows | slice) -> FloatArray:
-        """Raw scores (models, batch[, outputs]) from eigenvalues (models * neurons, batch, indices).
-
-        ``rows`` (batch,), or (models, batch) where every model has its own, tell which rows these are.
-        """
-        models, batch, m = eigenvalues.shape
-        outputs = eigenvalues.reshape(models // self.neurons, self.neurons, batch, m)
-        outputs = outputs[..., 0].transpose(0, 2, 1) if self.neurons > 1 else outputs[:, 0]
-        raw = self.start.astype(outputs.dtype) + outputs.dtype.type(self.scale) * outputs
-        if self.offset is not None:
-            raw = raw + self.offset[rows][..., None]
-        return raw if self.loss.n_outputs > 1 else raw[..., 0]
-
-    def eigenvalue_gradient(self, grad_raw: FloatArray) -> FloatArray:
-        """The transpose of :meth:`raw`: (models * neurons * batch, indices)."""
-        grad = grad_raw.reshape(*grad_raw.shape[:2], -1) * grad_raw.dtype.type(self.scale)
-        if self.neurons > 1:
-            grad = grad.transpose(0, 2, 1)[..., None]
-        return np.ascontiguousarray(grad).reshape(-1, len(self.indices))
-
-    def losses(self, eigenvalues: FloatArray, rows: Rows | slice = slice(None)) -> FloatArray:
-        """Weighted mean loss of each model over the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return self.loss.value(self.raw(eigenvalues, rows), self.y[rows], weight)
 
 
 @dataclass(frozen=True)
@@ -92,43 +47,27 @@ class Event:
 
 @dataclass(frozen=True)
 class Folds:
-    """Which rows a model does not train on: those of its own fold, ``held`` (models,)."""
+    """Which rows a model does not train on: those of one fold, ``left_out`` (models,)."""
 
     fold: NDArray[np.int32]  # of every row
-    held: tuple[int, ...]
+    left_out: tuple[int, ...]
 
     @property
     def distinct(self) -> list[int]:
         """The folds that some model does not train on."""
-        return sorted(set(self.held))
+        return sorted(set(self.left_out))
 
-    def without(self, order: Rows) -> Rows:
+    def without(self, order: RowIds) -> RowIds:
         """(models, n): the rows of ``order`` that each model trains on, cut to the same number."""
         return self._stack({k: order[self.fold[order] != k] for k in self.distinct})
 
-    def within(self) -> Rows:
+    def within(self) -> RowIds:
         """(models, n): the rows that each model does not train on, cut to the same number."""
         return self._stack({k: np.flatnonzero(self.fold == k).astype(np.int32) for k in self.distinct})
 
-    def _stack(self, rows: dict[int, Rows]) -> Rows:
+    def _stack(self, rows: dict[int, RowIds]) -> RowIds:
         least = min(len(some) for some in rows.values())
-        return np.stack([rows[k][:least] for k in self.held])
-
-
-def evaluate(
-    coef: FloatArray, dim: int, indices: Sequence[int], design: Design, rows: Rows | None = None
-) -> FloatArray:
-    """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
-
-    ``rows`` (models, n) gives every model its own rows; None gives it all.
-    """
-    models = len(coef)
-    if rows is None:
-        rows = np.broadcast_to(np.arange(len(design), dtype=np.int32), (models, len(design)))
-    value = np.empty((rows.size, len(indices)), coef.dtype)
-    width, chosen = packed_size(dim), np.ascontiguousarray(rows)
-    step_engine().forward(design.ids, design.weights, chosen, coef[..., :width], dim, list(indices), value, None)
-    return value.reshape(models, chosen.shape[1], len(indices))
+        return np.stack([rows[k][:least] for k in self.left_out])
 
 
 class Trainer:
@@ -140,17 +79,17 @@ class Trainer:
 
     def __init__(
         self,
-        task: Task,
+        problem: Problem,
         parameters: Parameters,
         rng: np.random.Generator,
         folds: Folds | None = None,
-        validation: Task | None = None,
+        validation: Problem | None = None,
     ) -> None:
-        self.task, self.parameters, self.validation, self._rng = task, parameters, validation, rng
-        self.members = len(parameters.coef) // task.neurons
-        self._folds = folds or Folds(np.zeros(len(task.design), np.int32), (-1,) * self.members)
-        self._held = None if folds is None or validation is not None else folds.within()
-        self._importance = None if task.weight is None else task.weight / task.weight.mean()
+        self.problem, self.parameters, self.validation, self._rng = problem, parameters, validation, rng
+        self.members = len(parameters.coef) // problem.outputs.pencils
+        self._folds = folds or Folds(np.zeros(len(problem.design), np.int32), (-1,) * self.members)
+        self._validation_rows = None if folds is None or validation is not None else folds.within()
+        self._importance = None if problem.weight is None else problem.weight / problem.weight.mean()
         self._grad = np.zeros_like(parameters.coef)
         self.coef = parameters.coef.copy()
         self.theta = [part.copy() for part in parameters.theta]
@@ -159,7 +98,7 @@ class Trainer:
     def run(self, schedule: Schedule) -> Iterator[Event]:
         """Train, yielding after every epoch."""
         began, waited, step = time.perf_counter(), 0, 0
-        every = np.arange(len(self.task.design), dtype=np.int32)
+        every = np.arange(len(self.problem.design), dtype=np.int32)
         for epoch in range(schedule.epochs):
             order = self._folds.without(self._rng.permutation(every))
             batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
@@ -177,61 +116,61 @@ class Trainer:
             if schedule.patience is not None and waited >= schedule.patience:
                 return
 
-    def training_rows(self) -> Rows:
+    def training_rows(self) -> RowIds:
         """(members, n): the rows that each member trains on, cut to the same number."""
-        return self._folds.without(np.arange(len(self.task.design), dtype=np.int32))
+        return self._folds.without(np.arange(len(self.problem.design), dtype=np.int32))
 
-    def _step(self, chosen: Rows, rate: float) -> FloatArray:
+    def _step(self, chosen: RowIds, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""
         raw = self._backward_(chosen)
         self.parameters.step_(self._grad, rate)
-        weight = None if self.task.weight is None else self.task.weight[chosen]
-        return self.task.loss.value(raw, self.task.y[chosen], weight)
+        weight = None if self.problem.weight is None else self.problem.weight[chosen]
+        return self.problem.loss.value(raw, self.problem.y[chosen], weight)
 
-    def slope_(self, chosen: Rows) -> NDArray[np.float64]:
+    def slope_(self, chosen: RowIds) -> NDArray[np.float64]:
         """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns what it is of."""
-        task, raw = self.task, self._backward_(chosen).astype(np.float64)
+        problem, raw = self.problem, self._backward_(chosen).astype(np.float64)
         self.parameters.pull_back_(self._grad)
         own = None if self._importance is None else self._importance[chosen]
-        value = task.loss.value(raw, task.y[chosen], own)
+        value = problem.loss.value(raw, problem.y[chosen], own)
         return np.asarray(value if own is None else value * own.mean(axis=1), np.float64)
 
-    def _backward_(self, chosen: Rows) -> FloatArray:
+    def _backward_(self, chosen: RowIds) -> FloatArray:
         """Fill the gradient of the coefficients from the rows ``chosen`` (members, batch); returns their raw scores."""
-        task, engine, dim = self.task, step_engine(), self.parameters.dim
-        width, m = packed_size(dim), len(task.indices)
-        rows = np.ascontiguousarray(np.repeat(chosen, task.neurons, axis=0))
+        problem, engine, dim = self.problem, step_engine(), self.parameters.dim
+        width, m = packed_size(dim), len(problem.outputs.indices)
+        rows = np.ascontiguousarray(np.repeat(chosen, problem.outputs.pencils, axis=0))
         models, batch = rows.shape
         value = np.empty((models * batch, m), np.float32)
         vector = np.empty((models * batch, m, dim), np.float32)
-        design = (task.design.ids, task.design.weights, rows)
-        engine.forward(*design, self.parameters.coef[..., :width], dim, list(task.indices), value, vector)
-        raw = task.raw(value.reshape(models, batch, m), chosen)
-        slope = task.loss.gradient(raw, task.y[chosen]).astype(np.float32)
+        design = (problem.design.ids, problem.design.weights, rows)
+        engine.forward(*design, self.parameters.coef[..., :width], dim, list(problem.outputs.indices), value, vector)
+        raw = problem.raw(value.reshape(models, batch, m), chosen)
+        slope = problem.loss.gradient(raw, problem.y[chosen]).astype(np.float32)
         if self._importance is not None:  # relative to the whole table: a batch of light rows stays light
             own = self._importance[chosen]
             slope *= own if raw.ndim == 2 else own[..., None]
-        engine.backward(*design, vector, task.eigenvalue_gradient(slope), dim, self._grad[..., :width])
+        engine.backward(*design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width])
         return raw
 
-    def unseen(self) -> tuple[FloatArray, Rows | slice, Task]:
-        """Raw scores of the kept models on rows they have not trained on, which rows these are, and of which task.
+    def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
+        """Raw scores of the kept models on rows they have not trained on, which rows these are, and of which problem.
 
         Without validation rows and folds these are the training rows.
         """
-        values, rows, task = self._measure(self.coef)
-        return task.raw(values, rows), rows, task
+        values, rows, problem = self._measure(self.coef)
+        return problem.raw(values, rows), rows, problem
 
-    def _measure(self, coef: FloatArray) -> tuple[FloatArray, Rows | slice, Task]:
-        """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which task."""
-        task, rows = self.validation or self.task, self._held
-        each = None if rows is None else np.repeat(rows, task.neurons, axis=0)
-        values = evaluate(coef, self.parameters.dim, task.indices, task.design, each)
-        return values, slice(None) if rows is None else rows, task
+    def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
+        """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which problem."""
+        problem, rows = self.validation or self.problem, self._validation_rows
+        each = None if rows is None else np.repeat(rows, problem.outputs.pencils, axis=0)
+        values = evaluate(coef, self.parameters.dim, problem.outputs.indices, problem.design, each)
+        return values, slice(None) if rows is None else rows, problem
 
     def _keep_best(self) -> FloatArray:
         """Measure every model, and keep the states that improved."""
-        seen = self.judge()
+        seen = self.validation_losses()
         self.keep_(seen < self.best, seen)
         return seen
 
@@ -240,17 +179,17 @@ class Trainer:
         """How many rows tell how good the models are that they, or one of them, have not trained on."""
         if self.validation is not None:
             return len(self.validation.design)
-        return 0 if self._held is None else self._held.size
+        return 0 if self._validation_rows is None else self._validation_rows.size
 
-    def judge(self) -> FloatArray:
+    def validation_losses(self) -> FloatArray:
         """The loss of every model, as it is now, on the rows that tell how good it is."""
-        values, rows, task = self._measure(self.parameters.coef)
-        return task.losses(values, rows)
+        values, rows, problem = self._measure(self.parameters.coef)
+        return problem.losses(values, rows)
 
     def keep_(self, which: NDArray[np.bool_], seen: FloatArray) -> None:
         """Keep the states of some models (members,), with the losses seen of them."""
         self.best = np.where(which, seen, self.best)
-        models = np.repeat(which, self.task.neurons)
+        models = np.repeat(which, self.problem.outputs.pencils)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):
             kept[models] = part[models]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lambdak.certify.claims import printed
+from lambdak.certify.certificate import printed
 from lambdak.paper.output.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
 from lambdak.paper.output.summary import order, summarise, words
 from lambdak.paper.parts import read_claim, read_results, study_folder

@@ -1,30 +1,78 @@
-"""The contract of a loss: value, gradient, inverse link, best constant and scale, over what each family fills in."""
+"""The contract of a loss: value, gradient, link, outputs, best constant and scale, over what each family fills in."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import FloatArray, check_finite, check_shape
+from lambdak.losses.link import IDENTITY, Link
 
 Target = NDArray[Any]
 Vector = NDArray[np.float64]
 
 
+class Predicts(Enum):
+    """What a model with this loss predicts; an estimator takes the losses of one kind."""
+
+    NUMBERS = "numbers"
+    QUANTILES = "quantiles"
+    CLASSES = "classes"
+    ORDERED_CLASSES = "ordered classes"
+
+
+class Arrangement(Enum):
+    """Where several raw scores of a row come from."""
+
+    SINGLE = "one eigenvalue"
+    PER_CLASS = "one eigenvalue of a matrix per class"
+    ORDERED = "several eigenvalues of one matrix"
+    QUANTILES = "one eigenvalue at several quantile levels"
+
+
 class Loss(ABC):
-    """ℓ(r, y) with its derivative in r, its inverse link and its best constant. Immutable."""
+    """ℓ(r, y) with its derivative in r, its link, its outputs and its best constant. Immutable.
+
+    A new loss is one subclass and one line in :mod:`lambdak.losses.registry`; nothing else looks at its type.
+    """
 
     name: ClassVar[str]
-    identity: ClassVar[bool] = False  # whether raw scores are in units of the target, so that both can be rescaled
+    link: ClassVar[Link] = IDENTITY
+    sign: ClassVar[int] = 1  # whether a larger raw score means a larger target, or (-1) a smaller one
+    predicts: ClassVar[Predicts] = Predicts.NUMBERS
+    n_classes: int = 0
     _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
 
     @property
     def n_outputs(self) -> int:
         """Return the number of raw scores per row; only above one do they have an axis of their own."""
         return 1
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """Where the raw scores of a row come from."""
+        return Arrangement.SINGLE
+
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """The quantiles that it estimates, if it does."""
+        return ()
+
+    @classmethod
+    def from_settings(cls, **settings: float) -> Loss:
+        """The loss with those of an estimator's settings that it has."""
+        own = inspect.signature(cls).parameters
+        return cls(**{name: value for name, value in settings.items() if name in own})
+
+    def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """What each raw score is of, in words; ``labels`` are those of the classes."""
+        return ("prediction",)
 
     def value(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
         """Σ w ℓ(r, y) / Σ w of each model, (...,); zero where all weights are zero."""

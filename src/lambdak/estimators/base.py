@@ -1,0 +1,178 @@
+"""What the estimators share: their settings, a frozen model as the result of a fit, and training that continues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lambdak._checks import FloatArray, check_weight
+from lambdak.estimators.methods import ModelMethods
+from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, parameters_of
+from lambdak.losses import Loss
+from lambdak.model import Model
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.store import SavedModel
+from lambdak.table.read import read_table
+from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
+from lambdak.training.rows import GivenRows
+
+
+class SpectralEstimator(ModelMethods, BaseEstimator):
+    """raw score = start + scale Σ_m w_m λ_k(A_m(row)): a convex combination of a few pencils, fitted to a table."""
+
+    model_: Model
+    n_iter_: int
+    loss_curve_: FloatArray
+    validation_curve_: FloatArray
+    _parameters: dict[str, Any]  # as they were at the time of the fit
+    _state: TrainingState | None = None  # None in a model that was loaded
+    _effects: Float64Array | None = None
+
+    def __init__(
+        self,
+        *,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        categorical_features: Any = "from_dtype",
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.dim = dim
+        self.eig_idx = eig_idx
+        self.shape = shape
+        self.monotonic_cst = monotonic_cst
+        self.max_influence = max_influence
+        self.categorical_features = categorical_features
+        self.n_knots = n_knots
+        self.alpha = alpha
+        self.effort = effort
+        self.n_estimators = n_estimators
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # ---- what a fit leaves behind -----------------------------------------------------------------------------
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the training table."""
+        return self.model_.encoder.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Their names, if it had any."""
+        encoder = self.model_.encoder
+        if not encoder.from_names:
+            raise AttributeError("the training table had no column names")
+        return np.asarray(encoder.feature_names, dtype=object)
+
+    @property
+    def feature_importances_(self) -> Float64Array:
+        """What each column does on average: mean |effect| on the raw score over (up to 300) training rows.
+
+        An effect is the change from a typical cell of the column, the median or the average level, to that of the row.
+        The proven bound on any change is ``feature_strengths_``.
+        """
+        if self._effects is None:
+            check_is_fitted(self, "model_")
+            raise AttributeError(
+                "feature_importances_ needs the training rows, which a saved model does not hold: use "
+                "explain_global(X) with rows of your own"
+            )
+        return self._effects
+
+    def __getstate__(self) -> Any:
+        """Everything but what only training needs, so that a pickle is about as large as a saved file."""
+        state = dict(super().__getstate__())
+        state.pop("_state", None)
+        return state
+
+    # ---- fitting ----------------------------------------------------------------------------------------------
+
+    def _fit(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None) -> Self:
+        """Fit a new model, or continue with ``warm_start``; a fit that fails leaves everything as it was."""
+        if self.warm_start and hasattr(self, "model_"):
+            return self._continue(rows, partial=False)
+        return self._keep(fit_model(self._request(rows, loss, classes)))
+
+    def _continue(self, rows: GivenRows, partial: bool = True) -> Self:
+        """Train the fitted members further on these rows."""
+        if self._state is None:
+            raise ValueError(
+                "training cannot continue: a model that was loaded, copied or unpickled holds only what predicts. Fit "
+                "it again with warm_start=False, or continue with the estimator that was fitted"
+            )
+        model, state = self.model_, self._state
+        request = self._request(rows, model.loss, model.classes)
+        settings = request.settings.fitted_to(model.loss)
+        check_unchanged(model, self._parameters, self.get_params(deep=False), settings)
+        return self._keep(continue_fit(model, state, request, partial))
+
+    def _request(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None) -> Request:
+        settings, rng = fit_settings(self), new_generator(self.random_state)
+        return Request(type(self).__name__, rows, loss, settings, rng, classes)
+
+    def _keep(self, fit: Fit) -> Self:
+        self.model_, self._state, self._effects = fit.model, fit.state, fit.effects
+        self._parameters = parameters_of(self)
+        self.n_iter_ = len(fit.history)
+        self.loss_curve_ = np.array([event.train for event in fit.history])
+        self.validation_curve_ = np.array([event.validation for event in fit.history])
+        return self
+
+    @classmethod
+    def _of_saved(cls, saved: SavedModel) -> Self:
+        """The estimator of a model that was saved: it predicts, but its training cannot continue."""
+        estimator = cls(**saved.parameters)
+        estimator.model_, estimator._parameters, estimator.n_iter_ = saved
+        return estimator
+
+    def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+        """Raw scores: before the link."""
+        return self._fitted.raw(X, offset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def given_rows(
+    X: Any,
+    y: NDArray[Any],
+    sample_weight: ArrayLike | None,
+    offset: ArrayLike | None = None,
+    validation: tuple[Any, NDArray[Any]] | None = None,
+) -> GivenRows:
+    """Rows to train on, with a table that is read once."""
+    weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, validation)

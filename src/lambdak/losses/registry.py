@@ -1,0 +1,39 @@
+"""Every loss that a model can be fitted with, by name."""
+
+from __future__ import annotations
+
+from lambdak.losses.classes import BinaryLog, Ordinal, SoftmaxLog
+from lambdak.losses.contract import Loss, Predicts
+from lambdak.losses.identity import AbsoluteError, Huber, Pinball, Quantile, SquaredError
+from lambdak.losses.loglink import Gamma, Poisson, Tweedie
+
+REGISTRY: tuple[type[Loss], ...] = (
+    SquaredError,
+    AbsoluteError,
+    Huber,
+    Quantile,
+    Poisson,
+    Gamma,
+    Tweedie,
+    Pinball,
+    BinaryLog,
+    SoftmaxLog,
+    Ordinal,
+)
+
+
+def losses_of(predicts: Predicts) -> list[type[Loss]]:
+    """The losses of models that predict this."""
+    return [loss for loss in REGISTRY if loss.predicts is predicts]
+
+
+def make_loss(name: str, *, quantile: float = 0.5, power: float = 1.5, delta: float = 1.35) -> Loss:
+    """Return the regression loss of this name; ``quantile``, ``power`` and ``delta`` reach the one they belong to.
+
+    >>> make_loss("tweedie", power=1.9)
+    Tweedie(power=1.9)
+    """
+    known = {loss.name: loss for loss in losses_of(Predicts.NUMBERS)}
+    if name not in known:
+        raise ValueError(f"loss must be one of {', '.join(map(repr, known))}; got {name!r}")
+    return known[name].from_settings(quantile=quantile, power=power, delta=delta)

@@ -1,0 +1,29 @@
+"""Eigenvalues of design rows, for a stack of models at once: one call of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.packing import packed_size
+from lambdak.eigen.steps import step_engine
+from lambdak.table.encoder import Design
+
+
+def evaluate(
+    coef: FloatArray, dim: int, indices: Sequence[int], design: Design, rows: NDArray[np.int32] | None = None
+) -> FloatArray:
+    """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
+
+    ``rows`` (models, n) gives every model its own rows; None gives it all.
+    """
+    models = len(coef)
+    if rows is None:
+        rows = np.broadcast_to(np.arange(len(design), dtype=np.int32), (models, len(design)))
+    value = np.empty((rows.size, len(indices)), coef.dtype)
+    width, chosen = packed_size(dim), np.ascontiguousarray(rows)
+    step_engine().forward(design.ids, design.weights, chosen, coef[..., :width], dim, list(indices), value, None)
+    return value.reshape(models, chosen.shape[1], len(indices))

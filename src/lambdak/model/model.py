@@ -1,0 +1,119 @@
+r"""The frozen model: raw score = start + scale Σ_m w_m λ_k(A_m(row)), a convex combination of a few pencils."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.packing import packed_size
+from lambdak.losses import Loss
+from lambdak.model.evaluate import evaluate
+from lambdak.model.outputs import Outputs
+from lambdak.model.promises import Promises
+from lambdak.pencil import Pencil
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.rows import optional_rows
+
+MAX_DIM = 128  # of the matrices of a model
+MAX_MEMBERS = 64
+
+_ROWS_AT_ONCE = 1 << 16  # so that memory stays bounded
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All that predicts, proves and explains; what fitting produces and what is saved. Immutable.
+
+    Attributes
+    ----------
+    estimator : str
+        The estimator that it was fitted by.
+    encoder : TableEncoder
+        From a table to design rows.
+    coef : array of shape (members * pencils, design columns, padded width)
+        Packed matrices, one per design column; the pencils of a member follow one another.
+    dim : int
+        Rows of a matrix.
+    weights : array of shape (members,)
+        Convex weights of the members.
+    loss : Loss
+        With its link, its sign and the names of its outputs.
+    outputs : Outputs
+        How raw scores come from eigenvalues.
+    start : array of shape (outputs,)
+        Raw scores of matrices that are zero.
+    scale : float
+        Raw score per unit of an eigenvalue.
+    promises : Promises
+        What was requested of single columns.
+    classes : array or None
+        The labels of a classifier, in their order.
+    """
+
+    estimator: str
+    encoder: TableEncoder
+    coef: FloatArray
+    dim: int
+    weights: Float64Array
+    loss: Loss
+    outputs: Outputs
+    start: Float64Array
+    scale: float
+    promises: Promises
+    classes: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.coef, self.weights, self.start, self.classes):
+            if array is not None:
+                array.flags.writeable = False
+
+    def replace(self, **changes: Any) -> Model:
+        """Another model that differs in these attributes."""
+        return replace(self, **changes)
+
+    @property
+    def matrices(self) -> FloatArray:
+        """Packed matrices without padding, (members * pencils, design columns, d(d+1)/2)."""
+        return self.coef[..., : packed_size(self.dim)]
+
+    @property
+    def pencils(self) -> list[Pencil]:
+        """The members, in design coordinates; with several classes, one after the other for each member."""
+        return [Pencil(matrices, self.outputs.indices[0]) for matrices in self.matrices]
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """What each raw score is of, in words."""
+        labels = () if self.classes is None else [repr(label) for label in self.classes.tolist()]
+        return self.loss.output_names(labels)
+
+    def raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+        """Raw scores of the rows of a table, (rows,) or (rows, outputs): before the link."""
+        design = self.encoder.transform(X, self.coef.dtype)
+        return self.scores(design, optional_rows(offset, len(design), "offset"))
+
+    def scores(self, design: Design, offset: FloatArray | None = None) -> FloatArray:
+        """Raw scores of design rows."""
+        parts = []
+        for first in range(0, max(len(design), 1), _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            parts.append(self._scores(design.take(rows), None if offset is None else offset[rows]))
+        return np.concatenate(parts)
+
+    def _scores(self, design: Design, offset: FloatArray | None) -> FloatArray:
+        expanded = self.outputs.expand(design, self.encoder.n_design)
+        values = evaluate(self.coef, self.dim, self.outputs.indices, expanded).astype(np.float64)
+        raw = self.start + self.scale * self.outputs.arrange(values)  # (members, rows, outputs)
+        if offset is not None:
+            raw = raw + offset[:, None]
+        return np.asarray(np.tensordot(self.weights, raw[..., 0] if self.outputs.single else raw, 1))
+
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+        """Means, quantiles (rows, quantiles) or probabilities (rows, classes)."""
+        return self.loss.predict(self.raw(X, offset))

@@ -1,0 +1,176 @@
+"""How the outputs of a model come from its matrices: one eigenvalue, one per class, several in order, or quantiles.
+
+Coefficients are stacked, (models, design columns, width): the pencils of a member follow one another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from lambdak._checks import FloatArray, check_int
+from lambdak.losses import Arrangement, Loss
+from lambdak.table.encoder import Design
+from lambdak.table.quantile_levels import with_levels
+
+
+class Outputs(ABC):
+    """Where the raw scores of a row come from. Immutable."""
+
+    indices: tuple[int, ...]  # zero-based positions of the eigenvalues that are read off each pencil
+    pencils: int = 1  # of a member
+    levels: tuple[float, ...] = ()  # quantile levels: each is a design column beyond those of the table
+    in_order: bool = False  # whether outputs differ by their place in an order that cannot break
+    single: bool = False  # whether raw scores are (rows,): without an axis of outputs
+
+    def expand(self, design: Design, n_design: int) -> Design:
+        """The design rows to evaluate for these rows of a table."""
+        return design
+
+    @abstractmethod
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """(members, rows, outputs) from the eigenvalues (models, expanded rows, indices)."""
+
+    @abstractmethod
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """The transpose of :meth:`arrange`: (models * rows, indices) from (members, rows, outputs)."""
+
+    def own_pencils(self, i: int) -> slice:
+        """The pencils of output ``i`` among those of all members."""
+        return slice(None)
+
+    def own_index(self, i: int) -> int:
+        """The position of the eigenvalue of output ``i``."""
+        return self.indices[0]
+
+    def own_level(self, i: int) -> int | None:
+        """The design column, counted from the table's last one, that output ``i`` adds to the constant."""
+        return None
+
+
+@final
+@dataclass(frozen=True)
+class SingleOutput(Outputs):
+    """One eigenvalue of one pencil."""
+
+    indices: tuple[int, ...]
+    single = True
+
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """As they are."""
+        return eigenvalues
+
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """As they are."""
+        return _flat(grad)
+
+
+@final
+@dataclass(frozen=True)
+class ClassOutputs(Outputs):
+    """One eigenvalue of each of several pencils, one per class."""
+
+    indices: tuple[int, ...]
+    pencils: int
+
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """The pencils of a member become its outputs."""
+        models, rows, _ = eigenvalues.shape
+        return eigenvalues.reshape(models // self.pencils, self.pencils, rows).transpose(0, 2, 1)
+
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """The outputs of a member become its pencils."""
+        return _flat(grad.transpose(0, 2, 1)[..., None])
+
+    def own_pencils(self, i: int) -> slice:
+        """Those of its class."""
+        return slice(i, None, self.pencils)
+
+
+@final
+@dataclass(frozen=True)
+class OrderedOutputs(Outputs):
+    """Several eigenvalues of one pencil: they are always in order."""
+
+    indices: tuple[int, ...]
+    in_order = True
+
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """As they are."""
+        return eigenvalues
+
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """As they are."""
+        return _flat(grad)
+
+    def own_index(self, i: int) -> int:
+        """Its own."""
+        return self.indices[i]
+
+
+@final
+@dataclass(frozen=True)
+class QuantileOutputs(Outputs):
+    """One eigenvalue of A(x) + P(q) for every level q, where P rises by semidefinite steps: quantiles never cross."""
+
+    indices: tuple[int, ...]
+    levels: tuple[float, ...]
+    in_order = True
+
+    def expand(self, design: Design, n_design: int) -> Design:
+        """Every row once for each level."""
+        return with_levels(design, n_design, len(self.levels))
+
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """The copies of a row become its outputs."""
+        return eigenvalues.reshape(len(eigenvalues), -1, len(self.levels))
+
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """The outputs of a row become its copies."""
+        return _flat(grad[..., None])
+
+    def own_level(self, i: int) -> int | None:
+        """That of its level."""
+        return i
+
+
+def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
+    """The outputs that a loss asks for, read off at these eigenvalues."""
+    match loss.arrangement:
+        case Arrangement.PER_CLASS:
+            return ClassOutputs(indices, loss.n_outputs)
+        case Arrangement.ORDERED:
+            return OrderedOutputs(indices)
+        case Arrangement.QUANTILES:
+            return QuantileOutputs(indices, loss.quantile_levels)
+        case Arrangement.SINGLE:
+            return SingleOutput(indices)
+
+
+def eigenvalue_indices(loss: Loss, dim: int, shape: str | None = None, eig_idx: int | None = None) -> tuple[int, ...]:
+    """Which eigenvalues a loss reads off matrices of this size.
+
+    Several outputs of one pencil are spread over its spectrum; otherwise a convex function is the last eigenvalue, a
+    concave one the first, and any other the one that was requested, or the middle one.
+    """
+    if loss.arrangement is Arrangement.ORDERED:
+        return _spread(loss.n_outputs, dim)
+    if shape is not None:
+        return (dim - 1,) if shape == "convex" else (0,)
+    return (dim // 2,) if eig_idx is None else (check_int(eig_idx, "eig_idx", 0, dim),)
+
+
+def _spread(outputs: int, dim: int) -> tuple[int, ...]:
+    """Several eigenvalues of one pencil, away from its ends if there is room."""
+    if outputs > dim:
+        raise ValueError(f"dim must be at least {outputs}, one eigenvalue per output; got {dim}")
+    inner = dim >= outputs + 2
+    positions = np.linspace(0, dim - 1, outputs + 2)[1:-1] if inner else np.linspace(0, dim - 1, outputs)
+    return tuple(np.floor(positions + 0.5).astype(int).tolist())
+
+
+def _flat(grad: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(grad).reshape(-1, grad.shape[-1])

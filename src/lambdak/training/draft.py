@@ -1,0 +1,135 @@
+"""All of a model but its matrices: what the table and the settings decide before training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from lambdak._checks import FloatArray
+from lambdak.losses import IDENTITY, LevelPinball, Loss
+from lambdak.model import Model, Outputs, Promises
+from lambdak.model.outputs import eigenvalue_indices, outputs_of
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.constraints import check_positions
+from lambdak.table.encoder import TableEncoder
+from lambdak.training.problem import Problem
+from lambdak.training.rows import GivenRows, TrainingRows
+from lambdak.training.settings import FitSettings
+
+_MOST_DESIGN_COLUMNS = 60_000
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A model without matrices; see :class:`lambdak.model.Model` for its attributes."""
+
+    estimator: str
+    encoder: TableEncoder
+    dim: int
+    loss: Loss
+    outputs: Outputs
+    start: Float64Array
+    scale: float
+    promises: Promises
+    classes: NDArray[Any] | None
+    anchors: tuple[float, ...] = ()  # where outputs in order begin, in units of eigenvalues
+
+    @classmethod
+    def of(cls, model: Model) -> Draft:
+        """That of a fitted model, whose training continues."""
+        return cls(
+            model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, model.scale,
+            model.promises, model.classes,
+        )  # fmt: skip
+
+    def model(self, coef: FloatArray, members: int) -> Model:
+        """The model with these matrices, all members with the same weight."""
+        return Model(
+            estimator=self.estimator,
+            encoder=self.encoder,
+            coef=coef,
+            dim=self.dim,
+            weights=np.full(members, 1 / members),
+            loss=self.loss,
+            outputs=self.outputs,
+            start=self.start,
+            scale=self.scale,
+            promises=self.promises,
+            classes=self.classes,
+        )
+
+    def problem(self, rows: TrainingRows) -> Problem:
+        """What is to be fitted, in units in which training is well scaled, with every row once for each quantile."""
+        weight = None if rows.weight is None else rows.weight.astype(np.float32)
+        problem = Problem(
+            rows.design, rows.y, weight, rows.offset, self.loss, self.start, self.scale, self.outputs
+        )  # fmt: skip
+        if self.loss.link is IDENTITY:
+            problem = self._rescaled(problem)
+        return self._at_levels(problem) if self.outputs.levels else problem
+
+    def _rescaled(self, problem: Problem) -> Problem:
+        y = (np.asarray(problem.y, np.float64) - self.start[0]) / self.scale
+        offset = None if problem.offset is None else problem.offset / np.float32(self.scale)
+        loss = self.loss.resolved(y, problem.weight, offset)
+        return replace(problem, y=y, offset=offset, loss=loss, start=np.zeros_like(self.start), scale=1.0)
+
+    def _at_levels(self, problem: Problem) -> Problem:
+        """One output, but every row once for each quantile level."""
+        levels, rows = self.outputs.levels, len(problem.design)
+        y = np.column_stack([np.repeat(problem.y, len(levels)), np.tile(levels, rows)])
+        weight = None if problem.weight is None else np.repeat(problem.weight, len(levels))
+        loss = LevelPinball()
+        return replace(
+            problem,
+            design=self.outputs.expand(problem.design, self.encoder.n_design),
+            y=y,
+            weight=weight,
+            loss=loss,
+            start=problem.start[:1],
+            outputs=outputs_of(loss, self.outputs.indices),
+        )
+
+
+def draft(
+    estimator: str, given: GivenRows, loss: Loss, classes: NDArray[Any] | None, settings: FitSettings
+) -> tuple[Draft, TrainingRows]:
+    """The draft of a new model, and the rows it is fitted to."""
+    encoder = _encoder(given, settings)
+    rows = given.encoded(encoder)
+    promises = Promises.requested(
+        encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape
+    )  # fmt: skip
+    loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    start = loss.start(rows.y, rows.weight, rows.offset)
+    scale = loss.scale(rows.y, rows.weight, rows.offset)
+    dim = settings.recipe.dim
+    outputs = outputs_of(loss, eigenvalue_indices(loss, dim, settings.shape, settings.eig_idx))
+    anchors = tuple(((start - np.median(start)) / scale).tolist())
+    if outputs.in_order:  # they differ by their eigenvalues or levels alone, so that their order is certain
+        start = np.full_like(start, np.median(start))
+    return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, anchors), rows
+
+
+def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
+    # Whole weights count rows; others say how much a row matters, but it is one row all the same.
+    weight = given.weight
+    counts = None if weight is None else weight if (weight == np.floor(weight)).all() else np.sign(weight)
+    labels = () if issparse(given.X) else given.X.labels
+    for name in ("monotonic_cst", "max_influence"):
+        check_positions(getattr(settings, name), labels, name)
+    rows, width = given.X.shape
+    rows = rows if counts is None else int(counts.sum())
+    knots = settings.recipe.n_knots(rows, width) if settings.n_knots == "auto" else settings.n_knots
+    clamp = settings.shape is None
+    encoder = TableEncoder(knots, settings.categorical_features, clamp=clamp).fit(given.X, counts)
+    if encoder.n_design > _MOST_DESIGN_COLUMNS:
+        raise ValueError(
+            f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "
+            f"together); got {encoder.n_design}: choose among its columns, or lower n_knots"
+        )
+    return encoder

@@ -1,0 +1,131 @@
+"""From a table to a model: draft, plan, pilot models, members, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lambdak._checks import FloatArray
+from lambdak.losses import Loss
+from lambdak.model import Model
+from lambdak.model.importance import mean_effects
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.training.blas import single_threaded_blas
+from lambdak.training.draft import Draft, draft
+from lambdak.training.effort import Regularisation
+from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
+from lambdak.training.pilots import choose_regularisation, vanishing_columns
+from lambdak.training.plan import Plan
+from lambdak.training.polish import polish
+from lambdak.training.rows import GivenRows, TrainingRows
+from lambdak.training.session import Session
+from lambdak.training.settings import FitSettings
+from lambdak.training.trainer import Event, Schedule, Trainer
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What training needs to continue, and nothing else does."""
+
+    theta: Sequence[FloatArray]  # the parameters behind the matrices
+    plan: Plan
+    regularisations: list[Regularisation]  # of the members
+    quantile_shift: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model, how it was trained, and what its columns do to the training rows on average."""
+
+    model: Model
+    state: TrainingState
+    history: tuple[Event, ...]
+    effects: Float64Array
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be fitted: rows, a loss, settings; ``classes`` are the labels behind the codes of a classifier."""
+
+    estimator: str
+    rows: GivenRows
+    loss: Loss
+    settings: FitSettings
+    rng: np.random.Generator
+    classes: NDArray[Any] | None = None
+
+
+def fit_model(request: Request) -> Fit:
+    """A new model."""
+    with single_threaded_blas():
+        settings = request.settings.fitted_to(request.loss)
+        sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+        session = _session(sketch, rows, replace(request, settings=settings))
+        plan = session.plan()
+        regularisations = choose_regularisation(session, plan)
+        if settings.alpha:
+            plan = replace(plan, dropped=vanishing_columns(session, plan, regularisations))
+            regularisations = choose_regularisation(session, plan)
+        parameters = session.new_parameters(plan, regularisations)
+        trainer = session.trainer(parameters, session.folds(len(regularisations)))
+        history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
+        state = TrainingState(trainer.theta, plan, regularisations, _shift(trainer, sketch))
+        return _finished(trainer, sketch, rows, state, history)
+
+
+def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
+    """The same model, its members trained further on these rows."""
+    with single_threaded_blas():
+        settings, sketch = request.settings, Draft.of(model)
+        rows = request.rows.encoded(model.encoder)
+        session = _session(sketch, rows, request)
+        parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils)
+        parameters.continue_(state.theta)
+        trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
+        history = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
+        return _finished(trainer, sketch, rows, replace(state, theta=trainer.theta), history)
+
+
+def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
+    validation = request.rows.encoded_validation(sketch.encoder)
+    measured = None if validation is None else sketch.problem(validation)
+    return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
+
+
+def _shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | None:
+    return quantile_shift(trainer, sketch.outputs.levels) if sketch.outputs.levels else None
+
+
+def _finished(
+    trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
+) -> Fit:
+    coef = matrices_of(trainer, sketch, state.plan)
+    if state.quantile_shift is not None:
+        shift_quantiles_(coef, sketch, state.quantile_shift)
+    model = sketch.model(coef, trainer.members)
+    return Fit(model, state, history, mean_effects(model, rows.design, rows.weight))
+
+
+def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> tuple[Event, ...]:
+    """Train with a progress bar; an interrupted training keeps the best models so far."""
+    events: list[Event] = []
+    columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
+    with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
+        bar = progress.add_task("fit", total=schedule.epochs, loss="")
+        try:
+            for event in trainer.run(schedule):
+                events.append(event)
+                progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
+            if polished:
+                for seen in polish(trainer):
+                    progress.update(bar, loss=f"polish, loss {seen.mean():.5g}")
+        except KeyboardInterrupt:
+            if not events:
+                raise
+            progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
+    return tuple(events)

@@ -1,0 +1,50 @@
+"""What is to be fitted: design rows and targets, and how raw scores come from eigenvalues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.losses import Loss
+from lambdak.model.outputs import Outputs
+from lambdak.table.encoder import Design
+
+RowIds = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """raw = start + scale λ + offset, where λ are the eigenvalues that ``outputs`` names."""
+
+    design: Design
+    y: NDArray[np.generic]
+    weight: FloatArray | None
+    offset: FloatArray | None
+    loss: Loss
+    start: FloatArray
+    scale: float
+    outputs: Outputs
+
+    def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
+        """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).
+
+        ``rows`` (batch,), or (members, batch) where every member has its own, tell which rows these are.
+        """
+        arranged = self.outputs.arrange(eigenvalues)
+        raw = self.start.astype(arranged.dtype) + arranged.dtype.type(self.scale) * arranged
+        if self.offset is not None:
+            raw = raw + self.offset[rows][..., None]
+        return raw if self.loss.n_outputs > 1 else raw[..., 0]
+
+    def eigenvalue_gradient(self, grad_raw: FloatArray) -> FloatArray:
+        """The transpose of :meth:`raw`: (models * batch, indices)."""
+        grad = grad_raw.reshape(*grad_raw.shape[:2], -1) * grad_raw.dtype.type(self.scale)
+        return self.outputs.arrange_back(grad)
+
+    def losses(self, eigenvalues: FloatArray, rows: RowIds | slice = slice(None)) -> FloatArray:
+        """Weighted mean loss of each member over the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return self.loss.value(self.raw(eigenvalues, rows), self.y[rows], weight)

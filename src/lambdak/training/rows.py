@@ -1,0 +1,71 @@
+"""Rows to train on: a table with its targets as a user gave them, and encoded, equal rows as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.rows import optional_rows
+
+_MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """A table that was read, its targets (codes of classes) and what goes with them, as a user gave them."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+    offset: ArrayLike | None = None
+    validation: tuple[Any, NDArray[Any]] | None = None  # a table and its targets
+
+    def encoded(self, encoder: TableEncoder) -> TrainingRows:
+        """The same as design rows."""
+        design = encoder.transform(self.X)
+        offset = optional_rows(self.offset, len(design), "offset")
+        if len(self.y) != len(design):
+            raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(self.y)}")
+        return TrainingRows(design, self.y, self.weight, offset).merged()
+
+    def encoded_validation(self, encoder: TableEncoder) -> TrainingRows | None:
+        """The validation rows, if some were given."""
+        if self.validation is None:
+            return None
+        if self.offset is not None:
+            raise ValueError("X_val has no offset of its own: omit it, and rows of X are used for validation instead")
+        X, y = self.validation
+        design = encoder.transform(X)
+        if len(y) != len(design):
+            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(y)}")
+        return TrainingRows(design, y, None, None)
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Design rows with their targets, weights and offsets."""
+
+    design: Design
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    offset: FloatArray | None
+
+    def merged(self) -> TrainingRows:
+        """The rows of a small table in an order of their own, equal ones as one: weights are exact repetitions."""
+        rows = len(self.design)
+        if rows > _MERGED_ROWS:
+            return self
+        extra = [self.y.astype(np.float64), np.zeros(rows) if self.offset is None else self.offset]
+        table = np.column_stack([self.design.ids, self.design.weights, *extra])
+        mass = np.ones(rows) if self.weight is None else self.weight
+        _, first, where = np.unique(table[mass > 0], axis=0, return_index=True, return_inverse=True)
+        kept = np.flatnonzero(mass > 0)[first]
+        total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
+        weight = None if (total == 1).all() else total
+        offset = None if self.offset is None else self.offset[kept]
+        return TrainingRows(self.design.take(kept), self.y[kept], weight, offset)

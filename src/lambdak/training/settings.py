@@ -1,0 +1,50 @@
+"""What a user sets, checked: how a model is to be fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lambdak.losses import Arrangement, Loss
+from lambdak.training.effort import Recipe
+from lambdak.training.trainer import Schedule
+
+_GENTLE = 0.1  # of the usual rate, where the training of a fitted model continues
+_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Settings of one fit; see :class:`lambdak.SpectralRegressor` for those that it shares with the estimators."""
+
+    recipe: Recipe
+    eig_idx: int | None
+    shape: str | None
+    monotonic_cst: Any
+    max_influence: Any
+    categorical_features: Any
+    n_knots: int | str
+    alpha: float
+    max_iter: int | None
+    patience: int | None
+    tol: float
+    validation_fraction: float
+    threads: int
+    verbose: bool
+    own_dim: bool  # whether the user chose dim
+
+    def fitted_to(self, loss: Loss) -> FitSettings:
+        """The same, with matrices that are large enough for several eigenvalues, if their size is ours to choose."""
+        if self.own_dim or loss.arrangement is not Arrangement.ORDERED:
+            return self
+        return replace(self, recipe=replace(self.recipe, dim=max(self.recipe.dim, loss.n_outputs + 2)))
+
+    def schedule(self, rows: int) -> Schedule:
+        """Of the members of a new model."""
+        return replace(self.recipe.schedule(rows, self.max_iter), patience=self.patience, tol=self.tol)
+
+    def continued_schedule(self, rows: int, partial: bool) -> Schedule:
+        """Of a fitted model that is trained further, for a few epochs if ``partial``."""
+        epochs = _PARTIAL_EPOCHS if partial and self.max_iter is None else self.max_iter
+        schedule = self.recipe.schedule(rows, epochs)
+        return replace(schedule, rate=_GENTLE * schedule.rate, patience=self.patience, tol=self.tol)
