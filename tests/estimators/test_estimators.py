@@ -128,10 +128,10 @@ def test_an_unseen_level_is_the_average_level_and_stays_within_the_bound(table):
     assert np.abs(unseen - seen).max() <= model.feature_strengths_[3] * (1 + 1e-5)
 
 
-def test_going_on_with_other_settings_is_refused(table):
+def test_continuing_with_other_settings_is_refused(table):
     X, y = table
     model = SpectralRegressor(effort="fast", warm_start=True, max_iter=2, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="n_estimators must stay 1 where a fitted model goes on training; got 2"):
+    with pytest.raises(ValueError, match="n_estimators must stay 1 where training continues; got 2"):
         model.set_params(n_estimators=2).fit(X, y)
 
 

@@ -52,7 +52,7 @@ def fitted():
         SpectralClassifier(**SMALL).fit(X, CLASS > 0),
         SpectralOrdinalClassifier(**SMALL, monotonic_cst="decreasing").fit(X, CLASS),
     ]
-    return [describe(model) for model in models]
+    return [describe(model._saved()) for model in models]
 
 
 def pick(rng, choices):

@@ -29,7 +29,7 @@ Y = np.sqrt(X[:, 0].astype(float)) + (X[:, 3] == "red")
 
 
 def made(model, y=Y):
-    return describe(model.fit(X, y))
+    return describe(model.fit(X, y)._saved())
 
 
 MONOTONE = made(SpectralRegressor(**SMALL, monotonic_cst=[1, 0, 0, 0]))
@@ -185,7 +185,7 @@ CHANGES = {
     "shape": (
         CONVEX,
         put("parameters", "shape", value={"array": {"dtype": "i8", "values": [1, 2]}}),
-        "shape must be what the model was fitted with; got a ndarray",
+        "shape must be None, 'convex' or 'concave'",
     ),
     "nan matrix": (MONOTONE, fill("coef", (0, 2, 1), np.nan), "tensor 'coef' must be finite"),
     "infinite matrix": (MONOTONE, fill("coef", (1, 0, 0), np.inf), "tensor 'coef' must be finite"),

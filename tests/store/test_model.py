@@ -188,19 +188,19 @@ def test_a_generator_is_kept_as_none(tmp_path, state):
 
 
 def test_a_setting_that_json_cannot_hold_is_named(tmp_path):
-    model = SpectralRegressor(**QUICK).fit(NUMBERS, LAW).set_params(verbose=object())
-    with pytest.raises(TypeError, match=r"verbose must be made of None, bools, .* got object"):
+    model = SpectralRegressor(**QUICK, warm_start=object()).fit(NUMBERS, LAW)
+    with pytest.raises(TypeError, match=r"warm_start must be made of None, bools, .* got object"):
         model.save(tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
 
-def test_loaded_models_can_be_fitted_anew_but_do_not_go_on(tmp_path):
+def test_loaded_models_can_be_fitted_again_but_cannot_continue(tmp_path):
     model = SpectralClassifier(**QUICK).fit(NUMBERS, THREE)
     model.save(tmp_path / "m")
-    with pytest.raises(ValueError, match=r"cannot go on training.* warm_start=False"):
+    with pytest.raises(ValueError, match=r"training cannot continue.* warm_start=False"):
         lambdak.load(tmp_path / "m").partial_fit(NUMBERS, THREE)
     other = lambdak.load(tmp_path / "m").set_params(warm_start=True)
-    with pytest.raises(ValueError, match="cannot go on training"):
+    with pytest.raises(ValueError, match="training cannot continue"):
         other.fit(NUMBERS, THREE)
     assert_same(model, other, NUMBERS)  # a failed fit changes nothing
     assert_same(model, other.set_params(warm_start=False).fit(NUMBERS, THREE), NUMBERS)
@@ -243,8 +243,29 @@ def test_only_fitted_estimators_of_lambdak_are_saved(tmp_path):
         Mine(**QUICK).fit(NUMBERS, LAW).save(tmp_path / "m")
 
 
-def test_a_promise_made_after_the_fit_is_not_saved(tmp_path):
-    model = SpectralRegressor(**QUICK).fit(NUMBERS, -LAW).set_params(monotonic_cst=[1, 0])
+def test_what_is_set_after_the_fit_changes_nothing_that_is_saved(tmp_path):
+    model = SpectralRegressor(**QUICK, monotonic_cst=[0, 1]).fit(NUMBERS, -LAW)
+    before = model.to_json()
+    model.set_params(monotonic_cst=[1, 0], max_influence=1e-9, shape="convex")
+    assert model.to_json() == before
+    model.save(tmp_path / "m")
+    other = lambdak.load(tmp_path / "m")
+    assert other.get_params()["monotonic_cst"] == [0, 1]
+    assert other.certify() == model.certify()
+    assert other.model_.promises == model.model_.promises
+
+
+def test_parameters_changed_in_place_after_the_fit_change_nothing_that_is_saved():
+    signs = [0, 1]
+    model = SpectralRegressor(**QUICK, monotonic_cst=signs).fit(NUMBERS, -LAW)
+    before = model.to_json()
+    signs[0] = 1
+    assert model.to_json() == before
+
+
+def test_a_promise_that_the_matrices_break_is_not_saved(tmp_path):
+    model = SpectralRegressor(**QUICK).fit(NUMBERS, -LAW)
+    model._parameters["monotonic_cst"] = [1, 0]
     with pytest.raises(ModelFileError, match=r"cannot be saved.* break monotonic_cst=\+1 of column 'x0'"):
         model.save(tmp_path / "m")
 

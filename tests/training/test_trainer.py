@@ -28,7 +28,7 @@ from lambdak import Pencil
 from lambdak.eigen import steps as _steps
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
 from lambdak.model.evaluate import evaluate
-from lambdak.model.outputs import ClassOutputs, OrderedOutputs
+from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput
 from lambdak.table.encoder import TableEncoder
 from lambdak.training import parameters
 from lambdak.training import trainer as train

@@ -3,7 +3,7 @@ r"""The frozen model: raw score = start + scale Σ_m w_m λ_k(A_m(row)), a conve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
