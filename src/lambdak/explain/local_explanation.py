@@ -20,7 +20,8 @@ from lambdak.table.frames import make_frame
 from lambdak.table.read import read_table
 
 _TOLD = 4  # columns that words go into
-_UNITS = {"identity": "", "log": " (logarithm)", "logit": " (log-odds)", "softmax": " (log-share)"}
+# What a raw score is of, by its link; put after the words "raw score".
+UNITS = {"identity": "", "log": " (logarithm)", "logit": " (log-odds)", "softmax": " (log-share)"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
     of = "" if local.output[row] == "prediction" else f" of {local.output[row]}"
     lines = [
         f"The prediction{of} is {prediction:.4g}; that of the baseline is {usual:.4g}.",
-        f"Score{_UNITS[local.link]} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
+        f"Score{UNITS[local.link]} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, which is made of:",
     ]
     order = np.argsort(-np.abs(local.attribution[row]))
     for i in order[:_TOLD]:
