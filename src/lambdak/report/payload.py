@@ -1,4 +1,4 @@
-"""A fitted model as JSON: columns, matrices in base64, and what the page tells about data and guarantees."""
+"""A fitted model as JSON: columns, matrices in base64, and what the page says about data and guarantees."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lambdak.model.measures import measures
 from lambdak.model.readout import Readout, readouts, shown
+from lambdak.report.constants import constants
 from lambdak.report.data import describe, row_count
 from lambdak.table.columns import OTHER, Column
 from lambdak.table.rows import target_rows
@@ -34,6 +35,7 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
     strengths = model.feature_strengths_.tolist()
     return {
         "about": _about(model, y),
+        "constants": constants(outputs[0].dim, outputs[0].link),
         "columns": [_column(own, bound) for own, bound in zip(model.encoder_.columns, strengths, strict=True)],
         "matrices": model.encoder_.get_feature_names_out().tolist(),
         "model": {
@@ -46,7 +48,7 @@ def payload(model: Any, X: Any, y: Any, certificate: Mapping[str, Any] | None) -
         },
         "data": None if X is None else describe(model.encoder_, X, None if y is None else target_rows(y)),
         "metrics": measured,
-        "certificate": certificate,
+        "certificate": None if certificate is None else _certificate(certificate),
     }
 
 
@@ -67,6 +69,13 @@ def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _certificate(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The certificate with claims that say "proven" and "requested"; to be removed once ``Claim`` itself does."""
+    names = {"held": "proven", "asked": "requested"}
+    claims = [{names.get(key, key): value for key, value in claim.items()} for claim in found["claims"]]
+    return {**found, "claims": claims}
 
 
 def _about(model: Any, y: Any) -> dict[str, Any]:
