@@ -64,6 +64,7 @@ def main() -> None:
         browser = engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         loads = np.array([load_seconds(page, path) for _ in range(6)])
+        page.evaluate("document.querySelector('#inside').open = true")
         page.wait_for_timeout(1000)
         moves = np.array([page.evaluate(MOVE, x) for x in np.linspace(-1, 1, args.moves)])
         size = path.stat().st_size / 1e6

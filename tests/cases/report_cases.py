@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 import pandas as pd
+from fitted_models import changed
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.model.readout import predictions, readouts
+from lambdak.model.readout import readouts
 from lambdak.table.columns import OTHER
 
 SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
@@ -19,8 +21,8 @@ CERTIFICATE = {
     "model": "m",
     "holds": False,
     "claims": [
-        {**CLAIM, "statement": f"never falls with {SCRIPT}", "held": True},
-        {**CLAIM, "statement": "is convex", "held": False},
+        {**CLAIM, "statement": f"never falls with {SCRIPT}", "proven": True, "requested": True},
+        {**CLAIM, "statement": "is convex", "proven": False, "requested": False},
     ],
 }
 
@@ -59,12 +61,17 @@ def fitted(kind):
 KINDS = ["regressor", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal"]
 
 
+def with_matrices(model, coef):
+    """A copy of a model with other matrices, (members, design columns, packed)."""
+    return changed(model, coef=coef)
+
+
 def python(model, rows):
-    """Scores and predictions in float64, (rows, outputs) each."""
+    """Raw scores and predictions in float64, (rows, outputs) each."""
     design = model.model_.encoder.transform(rows, np.float64)
     outputs = readouts(model.model_)
     scores = np.stack([output.score(output.packed(design)) for output in outputs], axis=-1)
-    return scores, predictions(outputs[0].link, scores)
+    return scores, outputs[0].link.predictions(scores)
 
 
 def some_rows(model, count=25, seed=1):
@@ -93,3 +100,37 @@ def page_row(model, row):
             other = places.index(OTHER) if OTHER in places else -1
             cells.append(places.index(known) if known in places else other)
     return cells
+
+
+@dataclass
+class Visit:
+    """A page that was opened, and what happened in it that should not."""
+
+    page: object
+    problems: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, page, path):
+        """The report at ``path``, once its charts are there."""
+        visit = cls(page)
+        visit.watch(path.as_uri())
+        page.goto(path.as_uri())
+        page.locator("#influence-chart .main-svg").first.wait_for()
+        return visit
+
+    def watch(self, address):
+        note = self.problems.append
+        self.page.on("console", lambda message: note(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: note(str(error)))
+        self.page.on("dialog", lambda dialog: (note(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: request.url == address or note(f"request {request.url[:80]}"))
+
+    def predict(self):
+        found = self.page.evaluate("lambdak.predict()")
+        return np.array(found["scores"]), np.array(found["predictions"])
+
+    def set(self, row):
+        self.page.evaluate("row => lambdak.set(row)", row)
+
+    def control(self, i, part):
+        return self.page.locator(f'[data-column="{i}"].control {part}')

@@ -16,7 +16,7 @@ from lambdak.report import write_report
 
 
 def written(tmp_path, model, *data, **more):
-    write_report(model, tmp_path / "report.html", *data, **more)
+    write_report(model.model_, tmp_path / "report.html", *data, **more)
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -67,7 +67,7 @@ def test_targets_that_do_not_belong_to_the_rows_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_plotly_is_told_with_the_way_out(tmp_path, monkeypatch):
+def test_missing_plotly_is_reported_with_the_command_that_installs_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match=r"pip install 'lambdak\[report\]'"):
         written(tmp_path, fitted("regressor"))

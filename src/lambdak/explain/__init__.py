@@ -14,3 +14,5 @@ __all__ = [
     "explain_global",
     "explain_local",
 ]
+
+MOST_BARS = 15  # of one chart; the others are left out

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from PIL import Image
 
 from lambdak.atomic import write_bytes
+from lambdak.explain import MOST_BARS
 
 if TYPE_CHECKING:
     from lambdak.cli.demonstration import Fan
@@ -23,7 +24,6 @@ BLUE, SKY, RED = "#0072B2", "#56B4E9", "#D55E00"
 GREY, DARK = "#8A8A8A", "#333333"
 _DPI = 130
 _SHADES = 128  # of all colours together: thin lines look the same, and the file is a third
-_MOST_BARS = 15
 _LONGEST = 28  # characters of a name
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
@@ -74,7 +74,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
 
 
 def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
-    kept = np.sort(np.argsort(-effect.norm)[:_MOST_BARS])
+    kept = np.sort(np.argsort(-effect.norm)[:MOST_BARS])
     places = np.arange(len(kept))
     reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept].clip(0)  # up to rounding
     ax.errorbar(effect.effect[kept], places, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
@@ -90,7 +90,7 @@ def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
 
 def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """A bar per column up to its proven bound, the strongest on top, and a dot at the largest change that was seen."""
-    shown = explanation.effects[:_MOST_BARS][::-1]
+    shown = explanation.effects[:MOST_BARS][::-1]
     ax = ax or _wide(len(shown))
     places = np.arange(len(shown))
     limit = " within the training range" if any(each.within_range for each in shown) else ""
@@ -106,7 +106,7 @@ def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Ax
 
 def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """Pairs of columns: how strongly their matrices couple, and what was observed of it."""
-    shown = explanation.interactions[:_MOST_BARS][::-1]
+    shown = explanation.interactions[:MOST_BARS][::-1]
     ax = ax or _wide(len(shown))
     places, known = np.arange(len(shown)), bool(explanation.rows)
     sizes = [each.coupling if known else each.commutator for each in shown]
@@ -143,7 +143,7 @@ def _steps(explanation: LocalExplanation, row: int) -> tuple[list[str], list[flo
     """Names and sizes of the largest steps of a row, and of all others as one."""
     shares, cells = explanation.attribution[row], explanation.cells[row]
     order = np.argsort(-np.abs(shares))
-    most = len(order) if len(order) <= _MOST_BARS else _MOST_BARS - 1
+    most = len(order) if len(order) <= MOST_BARS else MOST_BARS - 1
     names = [f"{_short(explanation.columns[i], 20)} = {_short(cells[i], 12)}" for i in order[:most]]
     steps = shares[order[:most]].tolist()
     if most < len(order):

@@ -18,7 +18,7 @@ from lambdak.model.readout import Readout
 from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
 from lambdak.table.columns import Column
 
-_TEETH = 24  # at least, over the range
+TEETH = 24  # at least, over the range
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def teeth(column: Column, low: float, high: float) -> Float64Array:
     """Nodes of the range: its ends, the knots inside, and enough between them."""
     inner = column.knots[(column.knots > low) & (column.knots < high)]
     ends = np.array([low, *inner, high])
-    share = -(-_TEETH // max(len(ends) - 1, 1))
+    share = -(-TEETH // max(len(ends) - 1, 1))
     fine = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share
     return np.append(fine.ravel(), high)
 

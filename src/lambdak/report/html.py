@@ -1,4 +1,9 @@
-"""The HTML file: a template, its style and scripts, Plotly, and the model as JSON."""
+"""The HTML file: a template, its style and scripts, Plotly, and the model as JSON.
+
+To add a section, write ``page/sections/<name>.js``, a class that extends ``Section`` (its calls are in
+``page/section.js``) and ends with ``Section.add``, and put its name into ``_SECTIONS``, in the order of the page.
+Heading, link and redrawing come with it; data of its own is a key of what ``payload`` returns.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,8 @@ from typing import Any
 
 from lambdak.report.payload import to_json
 
-_SCRIPTS = ("dom", "eigen", "model", "bounds", "controls", "charts", "effects", "tables", "words", "matrices", "app")
+_PARTS = ("constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "section")
+_SECTIONS = ("try", "effects", "certificate", "data", "matrices", "reading")
 
 
 def page(payload: Mapping[str, Any]) -> str:
@@ -41,7 +47,8 @@ def _plotly() -> str:
 
 
 def _app() -> str:
-    body = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    sections = (f"sections/{name}" for name in _SECTIONS)
+    body = "\n".join(_read(f"{name}.js") for name in (*_PARTS, *sections, "app"))
     return f'(() => {{\n"use strict";\n{body}\n}})();'
 
 

@@ -1,4 +1,4 @@
-"""A fitted model as JSON: columns, matrices in base64, and what the page tells about data and guarantees."""
+"""A fitted model as JSON: columns, matrices in base64, and what the page says about data and guarantees."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.measures import measures
 from lambdak.model.readout import Readout, readouts, shown
+from lambdak.report.constants import constants
 from lambdak.report.data import describe, row_count
 from lambdak.table.columns import OTHER, Column
 from lambdak.table.rows import target_rows
@@ -36,6 +37,7 @@ def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None)
     bounds = strengths(model).tolist()
     return {
         "about": _about(model, y),
+        "constants": constants(model.dim, model.loss.link),
         "columns": [_column(own, bound) for own, bound in zip(model.encoder.columns, bounds, strict=True)],
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": {

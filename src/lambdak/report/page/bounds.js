@@ -1,4 +1,4 @@
-// What can be proven about a point and about ranges of one column. All numbers are in units of the score.
+// What can be proven about a point and about ranges of one column. All numbers are in units of the raw score.
 
 class Bounds {
   constructor(model) {
@@ -39,7 +39,7 @@ class Bounds {
   // [lowest, highest] score of an output with column i anywhere in [from, to], all else as in the row.
   whatIf(output, row, i, from, to) {
     const column = this.model.columns[i], category = column.kind === "category";
-    const cells = category ? [-1, ...column.levels.keys()] : this.nodes(column, from, to, 48);
+    const cells = category ? [-1, ...column.levels.keys()] : this.nodes(column, from, to, CONSTANTS.what_if_nodes);
     const scores = this.model.along(output, row, i, cells);
     let low = Math.min(...scores), high = Math.max(...scores);
     for (let n = 0; !category && n + 1 < cells.length; n++) {
@@ -74,7 +74,7 @@ class Bounds {
     });
   }
 
-  // Outwards by more than the rounding errors of the eigenvalues, which the norms of the matrices tell.
+  // Outwards by more than the rounding errors of the eigenvalues, which the norms of the matrices limit.
   widened(output, row, i, cells, scores) {
     const { model } = this, { family } = output;
     const norm = (packed) => Math.sqrt(packed.reduce((sum, x) => sum + x * x, 0));
@@ -84,7 +84,7 @@ class Bounds {
       (_, m) => norm(model.matrix(family, m, row, i)) + Math.max(...cells.map((cell) => own(m, cell)))
     );
     const [low, high] = scores;
-    const margin = 64 * model.dim * 2 ** -52 * (model.mean(norms) + Math.abs(low) + Math.abs(high) + Math.abs(output.start));
+    const margin = CONSTANTS.rounding_tol * (model.mean(norms) + Math.abs(low) + Math.abs(high) + Math.abs(output.start));
     return [low - margin, high + margin];
   }
 
@@ -112,7 +112,7 @@ class Bounds {
       const k = output.index;
       const gap = Math.min(k > 0 ? values[k] - values[k - 1] : Infinity, k + 1 < model.dim ? values[k + 1] - values[k] : Infinity);
       const size = Math.max(Math.abs(values[0]), Math.abs(values[model.dim - 1]));
-      return { values, gap, repeated: gap <= 1e-9 * size, outer: Eigen.outer(vectors[0]) };
+      return { values, gap, repeated: gap <= CONSTANTS.repeated_tol * size, outer: Eigen.outer(vectors[0]) };
     });
   }
 
@@ -145,7 +145,7 @@ class Bounds {
   // The cell a tenth of the training range above x and the sign of the step; below x if there is no room above.
   tenth({ low, high }, x) {
     const step = (high - low) / 10;
-    return x + step * (1 - 1e-9) <= high ? { cell: x + step, sign: 1 } : { cell: x - step, sign: -1 };
+    return x + step * (1 - CONSTANTS.room_tol) <= high ? { cell: x + step, sign: 1 } : { cell: x - step, sign: -1 };
   }
 
   // dA/dx as design columns and weights; nothing where a column is constant.

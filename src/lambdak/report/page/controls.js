@@ -1,8 +1,6 @@
 // One control for each column: a slider with a number box, or a list of levels.
 
 class Controls {
-  static MOST = 120; // at a time; the filter finds the others
-
   constructor(model, row, { changed, focused }) {
     Object.assign(this, { model, row, changed, focused });
     this.controls = new Map();
@@ -14,7 +12,7 @@ class Controls {
   list() {
     const text = Dom.byId("filter").value.trim().toLowerCase();
     const found = [...this.model.columns.keys()].filter((i) => this.model.columns[i].name.toLowerCase().includes(text));
-    const shown = found.slice(0, Controls.MOST);
+    const shown = found.slice(0, CONSTANTS.most_controls);
     Dom.fill(Dom.byId("controls"), ...shown.map((i) => this.control(i).element));
     Dom.byId("shown").textContent = `${shown.length} of ${this.model.columns.length} columns shown`;
   }

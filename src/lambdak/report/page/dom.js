@@ -17,6 +17,12 @@ const Dom = (() => {
     parent.replaceChildren(...children.filter((child) => child !== null));
   }
 
+  // The options of a list, by their position.
+  function options(id, texts, chosen = 0) {
+    fill(byId(id), ...texts.map((text, value) => make("option", { value, title: text }, short(text, 50))));
+    byId(id).value = String(chosen);
+  }
+
   // Plotly reads a little HTML in its labels; this leaves none.
   const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
@@ -50,5 +56,5 @@ const Dom = (() => {
   const range = ([low, high]) => (low === high ? signed(low) : `between ${signed(low)} and ${signed(high)}`);
   const percent = (x) => number(100 * x, 3) + " %";
 
-  return { byId, make, fill, plain, short, label, number, ends, signed, range, percent };
+  return { byId, make, fill, options, plain, short, label, number, ends, signed, range, percent };
 })();

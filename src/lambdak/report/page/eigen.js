@@ -1,8 +1,7 @@
 // Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift.
 
 const Eigen = (() => {
-  const EPS = 2 ** -52;
-  const NEGLIGIBLE = 1e-25; // of a matrix whose largest entry is 1
+  const NEGLIGIBLE = CONSTANTS.negligible; // of a matrix whose largest entry is 1
 
   // The lower triangle of the matrix behind packed coordinates, row by row, divided by its largest entry.
   function unpack(packed, d) {
@@ -106,7 +105,7 @@ const Eigen = (() => {
     for (let turns = 0; last > 0 && turns < 60 * d; turns++) {
       for (let i = 0; i < last; i++) {
         const e = Math.abs(off[i]);
-        if (e <= EPS * (Math.abs(diag[i]) + Math.abs(diag[i + 1])) || e < NEGLIGIBLE) off[i] = 0;
+        if (e <= Number.EPSILON * (Math.abs(diag[i]) + Math.abs(diag[i + 1])) || e < NEGLIGIBLE) off[i] = 0;
       }
       while (last > 0 && off[last - 1] === 0) last--;
       if (last === 0) break;

@@ -122,7 +122,7 @@ class Model {
 
   // The inverse link of one score; with several classes a score stays a score.
   single(score) {
-    if (this.link === "log") return Math.exp(score);
+    if (this.link === "log") return Math.exp(Math.min(score, CONSTANTS.exponent_limit));
     return this.link === "logit" ? 1 / (1 + Math.exp(-score)) : score;
   }
 }

@@ -5,16 +5,29 @@ class Words {
     Object.assign(this, { payload, model });
     this.about = payload.about;
     this.target = payload.about.target || "the target";
-    this.span = [Infinity, -Infinity];
   }
 
-  // The big line on top, and the score below it.
-  prediction(scores) {
-    const seen = this.model.predictions(scores);
-    Dom.byId("prediction-title").textContent = this.title();
-    Dom.byId("prediction").textContent = this.headline(seen);
-    Dom.byId("score").textContent = this.scoreLine(scores);
+  // ---- the model as a whole -----------------------------------------------------------------------------------
+
+  header() {
+    const { columns } = this.model, { data } = this.payload;
+    const kinds = columns.length === 1 ? "1 column" : `${columns.length} columns`;
+    const rows = data ? ` Data shown here: ${data.rows} rows.` : "";
+    return `A ${this.about.estimator} that reads ${kinds} of a table. It runs inside this page, in your browser; nothing is sent anywhere.${rows}`;
   }
+
+  footer() {
+    return `Written by lambdak ${this.about.version}. All numbers are computed in double precision.`;
+  }
+
+  // How predictions come about, for whoever wants to see the mathematics.
+  construction() {
+    const { members, dim } = this.model;
+    const mean = members === 1 ? "" : `the mean of ${members} members, each `;
+    return `The model is ${mean}one eigenvalue of a symmetric ${dim} × ${dim} matrix (loss: ${this.about.loss}).`;
+  }
+
+  // ---- the prediction -------------------------------------------------------------------------------------------
 
   title() {
     if (this.about.classes.length) return "Most probable class";
@@ -42,40 +55,28 @@ class Words {
     const { link } = this.model;
     if (link === "identity") return this.fanLine(scores);
     const list = scores.map((score) => Dom.number(score)).join(", ");
-    if (link === "log") return `The score is ${list}; the prediction is its exponential.`;
-    if (link === "softmax") return `Scores of the classes: ${list}.`;
-    return scores.length > 1 ? `Scores (log-odds of being at or below each class): ${list}.` : `The score is ${list}: log-odds of class ${this.about.classes[1]}.`;
+    if (link === "log") return `The raw score is ${list}; the prediction is its exponential.`;
+    if (link === "softmax") return `Raw scores of the classes: ${list}.`;
+    return scores.length > 1 ? `Raw scores (log-odds of being at or below each class): ${list}.` : `The raw score is ${list}: log-odds of class ${this.about.classes[1]}.`;
   }
 
   fanLine(scores) {
     const { levels } = this.about;
     if (scores.length < 2) return "";
     const share = Dom.percent(levels.at(-1) - levels[0]);
-    return `With a chance of ${share} it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))}, says the model.`;
+    return `According to the model, it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))} with a probability of ${share}.`;
   }
 
-  // The chart below the prediction: a fan of quantiles or bars of probabilities.
-  outputs(scores) {
-    const element = Dom.byId("outputs-chart");
-    const seen = this.model.predictions(scores);
-    if (this.about.classes.length) {
-      const chances = this.chances(seen);
-      Charts.bars(element, this.about.classes, chances, chances.map(Dom.percent), "probability", { range: [0, 1] });
-    } else if (seen.length > 1) {
-      this.span = [Math.min(this.span[0], seen[0]), Math.max(this.span[1], seen.at(-1))];
-      const room = 0.05 * (this.span[1] - this.span[0]) || 1;
-      Charts.fan(element, this.model.outputs.map(({ name }) => name), seen, this.target, [this.span[0] - room, this.span[1] + room]);
-    }
-  }
+  // ---- what moves it ----------------------------------------------------------------------------------------------
 
   influences(point) {
     const base =
-      `For a number: how the ${this.unit()} changes when it rises by a tenth of its training range from here; ` +
-      `with no room above, when it falls, the sign turned. ` +
-      `For a level, or a missing value: the ${this.unit()} here minus that with the average level, or the median.`;
+      `For a number: how the ${this.unit()}${CONSTANTS.unit} changes when it rises by a tenth of its training range from here; ` +
+      `with no room above, when it falls, with the sign reversed. ` +
+      `For a level, or a missing value: the ${this.unit()} here minus the one with the average level, or the median.`;
     const repeated = point.filter((member) => member.repeated).length;
     return repeated
-      ? base + ` Here the eigenvalue of ${repeated} of ${point.length} members is (nearly) repeated: no single slope exists, so proven bounds on it are told instead.`
+      ? base + ` At this row a slope is not a single number, and a proven range is given instead (the eigenvalue is (nearly) repeated in ${repeated} of ${point.length} members).`
       : base;
   }
 
@@ -85,14 +86,14 @@ class Words {
   }
 
   gap({ gap, repeated }, output) {
-    const place = `The score is read from eigenvalue ${output.index + 1} of ${this.model.dim}.`;
+    const place = `The ${this.unit()} is read from eigenvalue ${output.index + 1} of ${this.model.dim}.`;
     if (!Number.isFinite(gap)) return `${place} There is no other one.`;
     return `${place} Its distance to the nearest other one (the gap) is ${Dom.number(gap)}${repeated ? ": it is (nearly) repeated" : ""}.`;
   }
 
   whatIf(column, { from, to, output }, range) {
     const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from, 12)} and ${Dom.number(to, 12)}`;
-    return `With ${Dom.short(column.name, 60)} ${where}, and all else as it is, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
+    return `With ${Dom.short(column.name, 60)} ${where}, and everything else unchanged, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
   }
 
   seen(place) {
@@ -103,12 +104,12 @@ class Words {
 
   // What influences and bounds are in units of.
   unit() {
-    return this.model.link === "identity" ? "prediction" : "score";
+    return this.model.link === "identity" ? "prediction" : "raw score";
   }
 
-  // What is said of a column's bound: one that is not clamped goes on beyond the range that training has seen.
+  // The bound of a column; that of one that is not clamped is about the training range, beyond which it continues.
   most({ strength, kind, clamp }) {
-    const where = kind === "category" || clamp ? "" : " within the training range";
+    const where = kind === "category" || clamp ? "" : ` ${CONSTANTS.in_range}`;
     const owner = (this.model.outputs.length > 1 ? "any " : "the ") + this.unit();
     return `can move ${owner} by at most ${Dom.number(strength, 4)}${where}`;
   }
@@ -118,11 +119,11 @@ class Words {
   }
 
   effects(output) {
-    const seen = this.model.link === "softmax" ? `the score of ${this.model.outputs[output].name}` : this.seen(output);
-    const few = this.model.columns.length > Controls.MOST ? `; ${Controls.MOST} of them are drawn` : "";
+    const seen = this.model.link === "softmax" ? `the raw score of ${this.model.outputs[output].name}` : this.seen(output);
+    const few = this.model.columns.length > CONSTANTS.most_controls ? `; ${CONSTANTS.most_controls} of them are drawn` : "";
     return (
-      `${seen[0].toUpperCase()}${seen.slice(1)} along each column, all others as in the row above; the dot is the row itself. ` +
-      `The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns that can do most come first${few}.`
+      `${seen[0].toUpperCase()}${seen.slice(1)} along each column, with all others as in the row above; the dot is the row itself. ` +
+      `The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns with the largest proven effect come first${few}.`
     );
   }
 }

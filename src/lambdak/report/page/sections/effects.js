@@ -1,23 +1,32 @@
 // Effect curves, drawn when they come into view and again, a few at a time, when the row has changed.
 
-class Effects {
+class EffectsSection extends Section {
+  static id = "effects";
+  static link = "Effects";
+  static title = "Effect of each column";
+  static markup = `
+    <p class="note" id="effects-note"></p>
+    <label class="check screen"><input type="checkbox" id="same-scale"> same vertical scale for all columns</label>
+    <div class="grid" id="effect-charts"></div>`;
   static SLICE_MS = 12; // of drawing between two frames
 
-  constructor(model, bounds, state) {
-    Object.assign(this, { model, bounds, state });
+  constructor(app, body) {
+    super(app, body);
+    const { columns } = (this.model = app.model);
     this.visible = new Set();
-    this.stale = new Set(model.columns.keys());
+    this.stale = new Set(columns.keys());
     this.bands = new Map();
     this.cards = new Map();
     this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
-    const order = [...model.columns.keys()].sort((i, j) => model.columns[j].strength - model.columns[i].strength);
-    Dom.fill(Dom.byId("effect-charts"), ...order.slice(0, Controls.MOST).map((i) => this.card(i)));
+    const order = [...columns.keys()].sort((i, j) => columns[j].strength - columns[i].strength);
+    Dom.fill(Dom.byId("effect-charts"), ...order.slice(0, CONSTANTS.most_controls).map((i) => this.card(i)));
+    Dom.byId("same-scale").addEventListener("change", () => this.settle());
   }
 
   card(i) {
     const { name } = this.model.columns[i];
     const chart = Dom.make("div", { class: "chart" });
-    const note = Dom.make("p", { class: "note" }, this.state.words.most(this.model.columns[i]));
+    const note = Dom.make("p", { class: "note" }, this.app.words.most(this.model.columns[i]));
     const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, name), note, chart);
     this.cards.set(i, chart);
     this.observer.observe(card);
@@ -31,7 +40,11 @@ class Effects {
     this.next();
   }
 
-  changed() {
+  update() {
+    Dom.byId("effects-note").textContent = this.app.words.effects(this.app.chosen.output);
+  }
+
+  settle() {
     this.stale = new Set(this.model.columns.keys());
     this.next();
   }
@@ -40,25 +53,24 @@ class Effects {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = null;
-      const until = performance.now() + Effects.SLICE_MS;
+      const until = performance.now() + EffectsSection.SLICE_MS;
       for (const i of this.visible) {
         if (performance.now() > until) break;
-        if (this.stale.has(i)) this.draw(i);
+        if (this.stale.has(i)) this.drawColumn(i);
       }
       if ([...this.visible].some((i) => this.stale.has(i))) this.next();
     });
   }
 
-  // Nothing waits: for printing.
-  drawAll() {
-    for (const i of this.cards.keys()) if (this.stale.has(i)) this.draw(i);
+  paper() {
+    for (const i of this.cards.keys()) if (this.stale.has(i)) this.drawColumn(i);
   }
 
-  draw(i) {
+  drawColumn(i) {
     this.stale.delete(i);
-    const column = this.model.columns[i], { row } = this.state, output = this.state.output();
+    const column = this.model.columns[i], { row, bounds } = this.app, output = this.app.output();
     const category = column.kind === "category";
-    const cells = category ? [...column.levels.keys()] : this.bounds.nodes(column, column.low, column.high, 24);
+    const cells = category ? [...column.levels.keys()] : bounds.nodes(column, column.low, column.high, CONSTANTS.curve_nodes);
     if (!cells.length) return;
     const scores = this.model.along(output, row, i, [...cells, row[i]]);
     const here = scores.pop();
@@ -70,7 +82,7 @@ class Effects {
       low: band.map(([fall]) => seen(here + fall)),
       high: band.map(([, rise]) => seen(here + rise)),
       here: this.place(column, row[i], seen(here)),
-      range: this.state.sameScale ? this.span(here).map(seen) : null,
+      range: Dom.byId("same-scale").checked ? this.span(here).map(seen) : null,
     };
     if (category) Charts.levels(this.cards.get(i), { ...drawn, texts: column.levels });
     else Charts.curve(this.cards.get(i), { ...drawn, x: cells });
@@ -85,7 +97,7 @@ class Effects {
   band(output, i, cell, cells) {
     const { block } = output.family, key = `${block} ${i}`;
     if (this.bands.get(key)?.cell !== cell) {
-      const ends = cells.map((to) => this.bounds.change(block, i, cell, to));
+      const ends = cells.map((to) => this.app.bounds.change(block, i, cell, to));
       this.bands.set(key, { cell, ends });
     }
     return this.bands.get(key).ends;
@@ -97,3 +109,5 @@ class Effects {
     return [here - most, here + most];
   }
 }
+
+Section.add(EffectsSection);

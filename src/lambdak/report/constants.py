@@ -1,0 +1,37 @@
+"""Numbers and words that the page shares with Python, each taken from the module that defines it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lambdak.certify.certificate import IN_RANGE
+from lambdak.explain import MOST_BARS
+from lambdak.explain.what_if import TEETH
+from lambdak.losses import Link
+from lambdak.losses.loglink import EXPONENT_LIMIT
+from lambdak.pencil import REPEATED_TOL
+from lambdak.pencil.spectrum import rounding_tol
+
+# Only the page computes with these.
+_LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all
+_NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
+_ROOM_TOL = 1e-9  # of a step: an end of the training range that rounding has missed by less is reached
+_CURVE_NODES = 24  # at least, of a curve that is drawn
+_MOST_CONTROLS = 120  # and curves at a time; the page's search field finds the other columns
+
+
+def constants(dim: int, link: Link) -> dict[str, float | str]:
+    """What the page's scripts read as ``CONSTANTS``, for matrices of this dimension and this link."""
+    return {
+        "repeated_tol": REPEATED_TOL,
+        "rounding_tol": _LOOSER * rounding_tol(dim, np.float64),
+        "negligible": _NEGLIGIBLE,
+        "room_tol": _ROOM_TOL,
+        "exponent_limit": EXPONENT_LIMIT,
+        "what_if_nodes": 2 * TEETH,
+        "curve_nodes": _CURVE_NODES,
+        "most_bars": MOST_BARS,
+        "most_controls": _MOST_CONTROLS,
+        "in_range": IN_RANGE,
+        "unit": link.short,
+    }

@@ -1,0 +1,25 @@
+// What the words of the page mean.
+
+class ReadingSection extends Section {
+  static id = "reading";
+  static link = "How to read this page";
+  static title = "How to read this page";
+  static markup = '<dl id="glossary"></dl>';
+
+  static WORDS = [
+    ["Raw score", "What the model computes first. It is the prediction itself, or the logarithm of the prediction, or, for classes, log-odds, from which the probabilities follow. Where the two differ, influences and bounds are in units of the raw score."],
+    ["Influence", "How the raw score changes at this row when this column alone rises by a tenth of its training range; where there is no room above, when it falls, with the sign reversed. For a level or a missing value: the raw score minus the one with the average level or the median."],
+    ["Slope", "How fast the raw score changes with a column at this very row, per unit of the column; at a knot, where two pieces meet, to its right. A steep piece may be short: the slope says nothing about values further away."],
+    ["Proven", "True for every value in the stated range: it follows from the model's numbers, not from trying values out (by Weyl's inequality for eigenvalues). Rounding errors are allowed for."],
+    ["Band", "From where the row is now, and over the range that is drawn, this column alone cannot move the raw score out of its band, whatever the values of the other columns are."],
+    ["Eigenvalue, matrix, member", "Every column of the table contributes a symmetric matrix that depends on its value. The matrices are added up, and the raw score is read from one eigenvalue of the sum. Several such models (members) are averaged."],
+    ["Gap", "Distance of the eigenvalue that is read to its nearest neighbour. Where it is zero, the slope is not a single number, and a proven range of it is given instead."],
+  ];
+
+  constructor(app, body) {
+    super(app, body);
+    Dom.fill(Dom.byId("glossary"), ...ReadingSection.WORDS.flatMap(([term, text]) => [Dom.make("dt", {}, term), Dom.make("dd", {}, text)]));
+  }
+}
+
+Section.add(ReadingSection);

@@ -1,0 +1,54 @@
+"""The browser, and reports that are open in it."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from report_cases import CERTIFICATE, Visit, X, Y, fitted
+
+from lambdak.report import write_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: install Debian's package chromium")
+    with playwright.sync_playwright() as engine:
+        yield engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+@pytest.fixture(scope="module")
+def pages(browser, tmp_path_factory):
+    """A function that opens the report of a model, or finds it opened: the same page serves several tests."""
+    visits = {}
+
+    def open_page(name, model, *data, **window):
+        if name not in visits:
+            path = tmp_path_factory.mktemp("report") / "report.html"
+            write_report(model.model_, path, *data, certificate=CERTIFICATE)
+            visits[name] = Visit.of(browser.new_page(**window), path)
+        return visits[name]
+
+    return open_page
+
+
+@pytest.fixture
+def visit(pages):
+    """As ``pages``, for a kind of model; nothing may have gone wrong when the test ends."""
+    opened = []
+
+    def open_kind(kind, *other, **window):
+        target = {"binary": np.where(Y > 4, "good", "<bad>"), "regressor": Y, "quantiles": Y}.get(kind)
+        name = f"{kind} {window}"
+        data = other or (fitted(kind), X, target)
+        opened.append(pages(name, *data, **window))
+        return opened[-1]
+
+    yield open_kind
+    assert [problem for found in opened for problem in found.problems] == []

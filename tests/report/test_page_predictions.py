@@ -1,0 +1,79 @@
+"""In a real browser, the page predicts what Python predicts, whatever its reader does."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_cases import IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, python, some_rows
+from scipy import sparse
+
+from lambdak import SpectralRegressor
+from lambdak.table.columns import OTHER
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_predicts_what_python_predicts(visit, kind):
+    opened = visit(kind)
+    rows, cells = some_rows(fitted(kind))
+    assert OTHER in fitted(kind).model_.encoder.columns[2].levels
+    found = opened.page.evaluate("rows => rows.map((row) => { lambdak.set(row); return lambdak.predict(); })", cells)
+    scores, seen = python(fitted(kind), rows)
+    np.testing.assert_allclose([own["scores"] for own in found], scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([own["predictions"] for own in found], seen, rtol=1e-9, atol=1e-9)
+
+
+def test_moving_the_controls_moves_the_prediction_as_python_says(visit):
+    model = fitted("regressor")
+    opened = visit("regressor")
+    opened.control(0, "input[type=number]").fill("3.75")
+    opened.control(1, "input[type=range]").fill("0.5")
+    opened.control(2, "select").select_option(IMAGE)
+    opened.control(3, "select").select_option("b")
+    row = pd.DataFrame({"whole": [3.75], SCRIPT: [0.5], "level": [IMAGE], "kind": ["b"]})
+    row.loc[0, SCRIPT] = opened.page.evaluate("lambdak.row()[1]")
+    assert row.loc[0, SCRIPT] == pytest.approx(0.5, abs=0.01)
+    np.testing.assert_allclose(opened.predict()[0], python(model, row)[0][0], rtol=1e-9)
+    opened.control(1, "input[type=checkbox]").check()
+    opened.control(2, "select").select_option("(missing)")
+    row.loc[0, [SCRIPT, "level"]] = [np.nan, None]
+    np.testing.assert_allclose(opened.predict()[0], python(model, row)[0][0], rtol=1e-9)
+    shown = float(opened.page.inner_text("#prediction").replace("−", "-"))
+    assert shown == pytest.approx(python(model, row)[1][0, 0], rel=1e-4)
+
+
+def test_a_start_row_from_the_table_is_that_row(visit):
+    model = fitted("quantiles")
+    opened = visit("quantiles")
+    for place in (1, 7, 50):
+        opened.page.select_option("#example", str(place))
+        text = opened.page.locator(f"#example option[value='{place}']").inner_text()
+        row = int(re.search(r"\d+", text)[0])
+        assert text == f"row {row} (actual value {Y[row]:.6g})"
+        np.testing.assert_allclose(opened.predict()[0], python(model, X.iloc[[row]])[0][0], rtol=1e-9)
+
+
+def test_the_page_works_by_keyboard(visit):
+    opened = visit("regressor")
+    opened.set([3.0, 0.2, 0, 1])
+    opened.control(0, "input[type=range]").focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.evaluate("lambdak.row()[0]") == 4.0
+    unnamed = "e => !(e.labels.length || e.ariaLabel || e.getAttribute('aria-labelledby'))"
+    controls = opened.page.locator("main input, main select")
+    assert controls.count() > 8
+    assert not controls.evaluate_all(f"all => all.some({unnamed})")
+
+
+def test_a_wide_sparse_model_of_many_columns_opens_and_can_be_filtered(visit):
+    wide = sparse.random(80, 300, 0.05, format="csr", random_state=0, dtype=np.float64)
+    model = SpectralRegressor(**SMALL | {"n_estimators": 1}).fit(wide, np.asarray(wide.sum(axis=1)).ravel())
+    opened = visit("wide", model, wide)
+    assert opened.page.inner_text("#shown") == "120 of 300 columns shown"
+    opened.page.fill("#filter", "x299")
+    opened.control(299, "input[type=number]").fill("0.5")
+    row = np.zeros((1, 300))
+    row[0, 299] = 0.5
+    np.testing.assert_allclose(opened.predict()[0], python(model, row)[0][0], rtol=1e-9)
