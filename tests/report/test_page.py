@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -17,18 +16,6 @@ from lambdak import SpectralRegressor
 from lambdak.eigen.packing import packed_size, sym, unsym
 from lambdak.report import write_report
 from lambdak.table.columns import OTHER
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: install Debian's package chromium")
-    with playwright.sync_playwright() as engine:
-        yield engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
 
 @dataclass
