@@ -56,10 +56,11 @@ def _had_no_browser(report: pytest.TestReport) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
-    """Mark the tests that use the fixture `browser`."""
+    """Mark the tests that use the fixture `browser`; opening pages takes seconds, so they are slow ones too."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -117,6 +117,7 @@ def run_without_browser(folder, **variables):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_a_browser_the_last_line_says_what_was_skipped_and_how_to_install_it(tmp_path):
     pytest.importorskip("playwright")
     done = run_without_browser(tmp_path)
@@ -127,6 +128,7 @@ def test_without_a_browser_the_last_line_says_what_was_skipped_and_how_to_instal
     assert re.search(r"skipped 2 tests that need a browser \(\S*test_first.py, \S*test_second.py\).*install", last)
 
 
+@pytest.mark.slow
 def test_where_the_browser_is_required_its_absence_is_a_failure(tmp_path):
     done = run_without_browser(tmp_path, LAMBDAK_REQUIRE_BROWSER="1")
     assert done.returncode == 1, done.stdout + done.stderr
