@@ -1,67 +1,84 @@
-# Every target sets itself up: .venv is created once and reused, the kernel is compiled when its sources change.
+# Every target sets itself up: .venv is created once and reused, each target installs only what it needs, and the
+# kernel is compiled when its sources change.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+INSTALL := $(BIN)/python .ci/install.py
+PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/eigen/native/*)
 PACKAGES := $(sort $(dir $(wildcard src/lambdak/*.py src/lambdak/*/*.py)))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
-.PHONY: demo test lint bench docs sanitize clean
+.PHONY: demo test quick lint bench docs sanitize wheel check-wheel clean
+.NOTPARALLEL:
 
 demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
 	$(BIN)/lambdak demo
 
-test: $(VENV)/.stamp-kernel ## all tests and doctests
-	$(say) "running the tests (about four minutes)"
-	$(BIN)/python -m pytest
+test: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## all tests and doctests
+	$(say) "running all tests (about five minutes; make quick leaves out the slow ones)"
+	$(PYTEST)
 
-lint: $(VENV)/.stamp-kernel ## ruff and mypy
+quick: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the tests that are not marked slow
+	$(say) "running the quick tests (about a minute)"
+	$(PYTEST) -m "not slow"
+
+# mypy reads the types of PyTorch, which comes with the test tools.
+lint: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-lint ## ruff and mypy
 	$(say) "ruff and mypy"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.stamp-kernel ## kernel speed against torch, in one run
+bench: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## kernel speed against torch, in one run
 	$(BIN)/python benchmarks/kernel.py
 
-docs: $(VENV)/.stamp-docs ## the documentation, in site/
+docs: $(VENV)/.stamp-kernel $(VENV)/.stamp-docs ## the documentation, in site/
 	$(say) "drawing the pictures and building the pages"
 	$(BIN)/lambdak demo --out build/demo
 	cp build/demo/*.png docs/pictures/
 	$(BIN)/mkdocs build --strict
 
 # -S keeps the editable install out of the way, so that the sanitized copy is the one imported.
-sanitize: $(VENV)/.stamp-kernel ## the kernel's tests under AddressSanitizer and UBSan
+sanitize: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the kernel's tests under AddressSanitizer and UBSan
 	$(say) "building the kernel with sanitizers"
-	$(BIN)/python -m pip --disable-pip-version-check -q install --no-build-isolation --no-deps --target build/sanitized \
+	$(INSTALL) -v --no-build-isolation --no-deps --target build/sanitized \
 	    --upgrade -Cbuild-dir=build/sanitize -Ccmake.define.LAMBDAK_SANITIZE=ON .
 	$(say) "running the kernel's tests under the sanitizers"
 	PYTHONPATH=build/sanitized:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
 	    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/eigen
 
+wheel: $(VENV)/.stamp-kernel $(VENV)/.stamp-wheel ## wheel and source archive, in dist/
+	$(say) "building wheel and source archive"
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --sdist --wheel >build/wheel.log || { cat build/wheel.log; exit 1; }
+	@ls -sh1 dist
+
+check-wheel: wheel ## both, installed where there is no compiler: the README's first lines and the demo
+	@.ci/check-wheel $(CURDIR)/$(BIN)/python $(CURDIR)/dist
+
 clean: ## remove everything that was built
-	rm -rf $(VENV) build site lambdak-demo
+	rm -rf $(VENV) build dist site lambdak-demo
 
 $(VENV)/.stamp-venv:
+	@$(PYTHON) -c "import sys; sys.version_info >= (3, 11) or sys.exit('lambdak needs Python 3.11 or later; \
+	    $(PYTHON) is %d.%d: name another one, as in make demo PYTHON=python3.12' % sys.version_info[:2])"
 	$(say) "creating $(VENV) (once)"
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install scikit-build-core nanobind cmake ninja
 	@touch $@
 
-$(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
-	$(say) "installing the libraries and tools (once)"
-	$(PIP) install $$($(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	    print(*p['dependencies'], *(r for e in ('plot', 'report', 'test', 'lint') for r in p['optional-dependencies'][e]))" | tr -d "'" )
+$(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml
+	$(say) "installing the libraries (once)"
+	@$(INSTALL) @build @dependencies @plot @report
 	@touch $@
 
-$(VENV)/.stamp-kernel: $(VENV)/.stamp-tools $(NATIVE) $(PACKAGES)
+$(VENV)/.stamp-kernel: $(VENV)/.stamp-base $(NATIVE) $(PACKAGES)
 	$(say) "compiling the kernel (about half a minute, when its sources change)"
-	$(PIP) install --no-build-isolation --no-deps -e .
+	@$(INSTALL) -v --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.stamp-docs: $(VENV)/.stamp-kernel
-	$(say) "installing the documentation tools (once)"
-	$(PIP) install $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'])")
+$(VENV)/.stamp-%: $(VENV)/.stamp-base pyproject.toml
+	$(say) "installing the $* tools (once)"
+	@$(INSTALL) @$*
 	@touch $@

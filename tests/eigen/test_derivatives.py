@@ -107,6 +107,7 @@ def test_tridiagonal_derivatives_match_central_differences(dim, backend):
         np.testing.assert_allclose(only_value.offdiagonal, expected.offdiagonal, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("dim", [1, 2, 5, 17, 40])
 def test_batches_of_derivatives_agree_with_lapack(dim, dtype):

@@ -77,6 +77,7 @@ def isa(request):
 # ---- accuracy --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("factory", matrices.FACTORIES)
 def test_lapack_test_ratios_hold_for_every_index_of_hard_matrices(factory, dtype):
@@ -132,6 +133,7 @@ def test_denormal_matrices_are_solved_to_the_last_representable_step(dtype):
         assert np.abs(residual).max() <= 4 * float(step)
 
 
+@pytest.mark.slow
 def test_every_instruction_set_passes_the_ratios(isa):
     rng = np.random.default_rng(4)
     for dtype, factory in itertools.product(DTYPES, matrices.FACTORIES.values()):
@@ -141,6 +143,7 @@ def test_every_instruction_set_passes_the_ratios(isa):
             assert (lapack_ratios(packed, dim, list(range(dim)), value, vector) < LIMIT).all(), (factory, dim)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 100, DENSE_CROSSOVER, DENSE_CROSSOVER + 1, 200, 512])
 def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
@@ -151,6 +154,7 @@ def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
         assert (lapack_ratios(packed, dim, index, value, vector) < LIMIT).all(), backend
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 96, 128])
 def test_clusters_of_large_matrices_keep_an_orthonormal_set(dim, dtype):
@@ -183,6 +187,7 @@ def test_known_eigenvalues_of_the_second_difference_matrix():
 # ---- tridiagonal matrices --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "factory", ["tridiagonal", "split_tridiagonal", "wilkinson", "diagonal", "zero", "corner_entry"]
@@ -412,6 +417,7 @@ def bits(array):
     return array.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [3, 9, 40])
 def test_results_depend_neither_on_threads_nor_on_the_place_in_the_batch(dim, dtype, threads, isa):
@@ -517,6 +523,7 @@ def run_python(code, **env):
     return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the resource module is Unix's")
 @pytest.mark.parametrize("layout", ["packed", "np.asfortranarray(packed)", "wide[:, ::2]"])
 def test_memory_stays_a_few_hundred_kilobytes_whatever_the_batch(layout):
@@ -562,6 +569,7 @@ def test_show_config_names_the_kernel_in_use(capsys):
     assert "threads" in printed
 
 
+@pytest.mark.slow
 def test_the_environment_chooses_threads_and_instruction_set():
     code = "import lambdak; print(lambdak.get_num_threads(), lambdak.eigen.runtime.get_isa())"
     assert run_python(code, LAMBDAK_NUM_THREADS="3", LAMBDAK_ISA="baseline").stdout.split() == ["3", "baseline"]
@@ -572,6 +580,7 @@ def test_the_environment_chooses_threads_and_instruction_set():
         assert value in done.stderr
 
 
+@pytest.mark.slow
 def test_without_the_compiled_kernel_lapack_does_the_work():
     code = """
 import sys

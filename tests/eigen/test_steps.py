@@ -104,6 +104,7 @@ def backward(engine, ids, weights, rows, vector, factor, dim, filler=np.nan):
 # ---- forward and backward --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", INDICES)
 def test_forward_yields_the_eigenvalues_that_lapack_finds_for_every_model_and_batch(dim, dtype, isa, lapack_reference):
@@ -267,6 +268,7 @@ def exact_product(left, which, right, spans):
     return np.array([[left[k, i, :n] @ wide[m, s] for i, s, n in rows] for m, k in enumerate(which)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", SPANS)
 def test_multiply_of_compact_and_shared_left_factors_is_the_product_row_by_row(case, dtype, isa):
@@ -389,6 +391,7 @@ def descended(engine, arguments):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", INDICES)
 def test_descend_equals_the_reference_and_leaves_rows_that_no_slot_names_alone(dim, dtype, isa):

@@ -26,6 +26,7 @@ from lambdak.eigen.packing import sym
 ALL = [SpectralRegressor, SpectralClassifier, SpectralQuantileRegressor, SpectralOrdinalClassifier]
 
 
+@pytest.mark.slow
 @parametrize_with_checks([kind(effort="fast", max_iter=4, random_state=0) for kind in ALL])
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
@@ -52,6 +53,7 @@ def table():
     return frame, y
 
 
+@pytest.mark.slow
 def test_regressor_finds_an_interaction_that_a_linear_model_cannot(table):
     X, y = table
     model = SpectralRegressor(random_state=0).fit(X[:2000], y[:2000])
@@ -71,6 +73,7 @@ def random_pairs(X, column, rng, n=20_000):
     return rows.assign(**{column: ends[:, 0]}), rows.assign(**{column: ends[:, 1]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1, -1])
 def test_monotone_columns_hold_on_random_pairs(table, sign):
     X, y = table
@@ -93,6 +96,7 @@ def test_monotone_pencils_are_semidefinite_from_knot_to_knot(table):
         assert np.linalg.eigvalsh(steps).min() > -1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "sign"), [("convex", 1), ("concave", -1)])
 def test_shaped_models_are_convex_or_concave_on_random_segments(shape, sign):
     rng = np.random.default_rng(2)
@@ -144,6 +148,7 @@ def test_warm_start_goes_on_and_gets_better(table):
     assert model.model_.encoder is knots
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
 def test_partial_fit_learns_from_one_piece_after_the_other(table, kind):
     X, y = table
@@ -178,6 +183,7 @@ def test_class_weight_is_the_weight_of_the_rows_of_a_class(table):
     assert (balanced.predict(X) == "rare").mean() > 1.2 * (plain.predict(X) == "rare").mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0.5, {"income": 0.3}])
 def test_max_influence_is_never_exceeded(table, cap):
     X, y = table
@@ -189,6 +195,7 @@ def test_max_influence_is_never_exceeded(table, cap):
     assert np.abs(high - low).max() <= limits[0]
 
 
+@pytest.mark.slow
 def test_alpha_makes_noise_columns_exactly_zero(table):
     X, y = table
     rng = np.random.default_rng(1)
@@ -231,6 +238,7 @@ def test_steps_from_quantile_to_quantile_are_semidefinite(table):
             assert np.linalg.eigvalsh(sym(step)).min() > -1e-12
 
 
+@pytest.mark.slow
 def test_several_quantiles_of_one_model_are_as_good_as_separate_models(table):
     X, y = table
     levels = (0.1, 0.5, 0.9)
@@ -243,6 +251,7 @@ def test_several_quantiles_of_one_model_are_as_good_as_separate_models(table):
     assert joint < 1.1 * separate
 
 
+@pytest.mark.slow
 def test_classifiers_reach_the_usual_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     assert cross_val_score(SpectralClassifier(effort="fast", random_state=0), X, y, cv=3).mean() > 0.94
@@ -265,6 +274,7 @@ def test_ordinal_probabilities_are_a_distribution_and_rise_with_a_monotone_colum
     assert (at_most[1] <= at_most[0] + 1e-6).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 )
@@ -312,6 +322,7 @@ def test_same_seed_gives_the_same_model_whatever_the_threads(table):
     assert not np.array_equal(predictions[0], other)
 
 
+@pytest.mark.slow
 def test_a_single_pencil_predicts_what_the_model_predicts():
     X, y = load_diabetes(return_X_y=True)
     model = SpectralRegressor(n_estimators=1, effort="fast", random_state=0).fit(X, y)
@@ -471,6 +482,7 @@ def test_intervals_of_mapie_cover_what_they_should(table):
     assert 0.85 < np.mean((low <= y[2300:]) & (y[2300:] <= high)) < 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
 def test_units_of_the_target_do_not_matter(table, loss):
     X, y = table

@@ -83,6 +83,7 @@ def test_no_row_leaves_the_proven_band(kind):
         assert (effect.norm <= effect.proven + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SHARED)
 def test_effects_are_means_and_quantiles_of_changes_of_the_rows(kind):
     model, rows = fitted(kind), 9

@@ -140,6 +140,7 @@ def product():
     return SpectralRegressor(effort="fast", random_state=0).fit(rows, y), rows
 
 
+@pytest.mark.slow
 def test_a_product_of_two_columns_is_first_by_every_measure_that_sees_scores(product):
     model, rows = product
     pairs = model.explain_global(rows).interactions

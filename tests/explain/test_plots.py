@@ -86,6 +86,7 @@ def rendered(ax):
     return plots.png(ax).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", DRAWN)
 def test_each_draws_on_the_given_axes_or_makes_its_own(what, whole, rows):
     pick, name = DRAWN[what]
@@ -171,6 +172,7 @@ def test_interactions_show_couplings_and_what_was_observed_or_commutators(whole)
     assert not ax.lines
 
 
+@pytest.mark.slow
 def test_a_model_of_one_column_can_be_drawn():
     model = by_hand(np.eye(2), [np.diag([1.0, 0.5])])
     for explanation in (model.explain_global(), model.explain_global([[0.5], [0.1]])):
@@ -202,6 +204,7 @@ def test_a_waterfall_goes_from_the_baseline_to_the_row(rows):
     assert "class 'yes'" in plots.draw_waterfall(fitted("binary").explain_local(X[:1])).get_xlabel()
 
 
+@pytest.mark.slow
 def test_many_columns_are_cut_and_the_rest_is_counted(many):
     whole, rows = many
     ax = plots.draw_strengths(whole)
@@ -229,6 +232,7 @@ def hard():
     return model.explain_global(table), model.explain_local(table[:1])
 
 
+@pytest.mark.slow
 def test_no_name_is_read_as_markup_or_too_long(hard):
     whole, rows = hard
     for effect in whole.effects:

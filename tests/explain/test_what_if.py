@@ -52,6 +52,7 @@ def grid(column, between):
     return np.unique([*np.linspace(low, high, 60), *inside])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMERIC)
 @pytest.mark.parametrize("what", RANGES)
 def test_nothing_leaves_the_interval_of_a_number(kind, what):

@@ -1,26 +1,12 @@
-"""The browser, and reports that are open in it."""
+"""Reports that are open in a browser."""
 
 from __future__ import annotations
-
-import shutil
 
 import numpy as np
 import pytest
 from report_cases import CERTIFICATE, Visit, X, Y, fitted
 
 from lambdak.report import write_report
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: install Debian's package chromium")
-    with playwright.sync_playwright() as engine:
-        yield engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
 
 @pytest.fixture(scope="module")

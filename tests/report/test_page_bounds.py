@@ -11,7 +11,6 @@ from report_cases import SCRIPT, SMALL, X, fitted, page_row, python, some_rows, 
 
 from lambdak import SpectralRegressor
 from lambdak.eigen.packing import packed_size, sym, unsym
-from lambdak.explain.local_explanation import explain_local
 
 
 @pytest.mark.parametrize("kind", ["regressor", "linear", "convex", "multiclass"])
@@ -176,4 +175,4 @@ def test_page_and_python_agree_on_when_an_eigenvalue_is_repeated(visit, gap, rep
     model = with_matrices(fitted("linear"), coef)
     note = visit(f"gap {gap}", model).page.locator("#influence-note")
     assert ("(nearly) repeated in 2 of 2 members" in note.inner_text()) == repeated
-    assert explain_local(model, X[:1]).repeated.all() == repeated
+    assert model.explain_local(X[:1]).repeated.all() == repeated

@@ -192,6 +192,7 @@ def models():
     lambdak.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_mutated_files_are_refused_or_harmless(tmp_path, models):
     rng, seen = np.random.default_rng(0), Counter()
     path = tmp_path / "model.safetensors"
@@ -205,6 +206,7 @@ def test_mutated_files_are_refused_or_harmless(tmp_path, models):
     assert min(seen["header", result] for result in ("loaded", "refused")) > 100, seen
 
 
+@pytest.mark.slow
 def test_mutated_texts_are_refused_or_harmless(models):
     rng, seen = np.random.default_rng(1), Counter()
     texts = [lambdak.store.layout({**h, "tensors": {n: a.tolist() for n, a in t.items()}}) for h, t in models]

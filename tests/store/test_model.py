@@ -151,6 +151,7 @@ def test_offsets_count_after_loading(tmp_path):
     assert ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.slow
 def test_the_same_predictions_in_another_process(tmp_path):
     model = SpectralQuantileRegressor(**QUICK).fit(NUMBERS, LAW)
     model.save(tmp_path / "m")
@@ -291,6 +292,7 @@ def test_absent_files_and_folders_are_named(tmp_path):
         SpectralRegressor(**QUICK).fit(NUMBERS, LAW).save(tmp_path / "absent" / "m")
 
 
+@pytest.mark.slow
 def test_skops_keeps_fitted_models(fitted):
     skops = pytest.importorskip("skops.io")
     model, X = fitted

@@ -184,6 +184,7 @@ def unpolished(monkeypatch):
     monkeypatch.setattr(fitting, "polish", lambda trainer: iter(()))
 
 
+@pytest.mark.slow
 def test_estimators_of_a_smooth_target_gain_from_it(monkeypatch):
     X, y = smooth_table()
     X_new, y_new = smooth_table(2000, seed=1)
@@ -192,6 +193,7 @@ def test_estimators_of_a_smooth_target_gain_from_it(monkeypatch):
     assert error(model, X_new, y_new) < 0.7 * error(SpectralRegressor(random_state=0).fit(X, y), X_new, y_new)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_polished_model_whatever_the_threads():
     X, y = smooth_table(1000)
     before, predictions = lambdak.get_num_threads(), []
@@ -217,6 +219,7 @@ def test_a_limit_on_epochs_and_going_on_leave_it_out(settings, monkeypatch):
         model.partial_fit(X, y)
 
 
+@pytest.mark.slow
 def test_polished_models_keep_their_promises():
     X, y = smooth_table(400)
     X[:, 1] += 0.5
@@ -231,6 +234,7 @@ def test_polished_models_keep_their_promises():
     assert (bowl.predict((a + b) / 2) <= (bowl.predict(a) + bowl.predict(b)) / 2 + 1e-5).all()
 
 
+@pytest.mark.slow
 def test_quantiles_and_classes_are_polished_too(monkeypatch):
     X, y = smooth_table(1000)
     counts = []
