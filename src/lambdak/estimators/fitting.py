@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak._checks import FloatArray, check_int, check_weight
 from lambdak.eigen.packing import diagonal_indices
-from lambdak.eigen.runtime import threads
 from lambdak.estimators.settings import SpectralSettings
 from lambdak.losses import Loss, Ordinal
 from lambdak.pencil.initial import anchored, gapped
@@ -59,7 +58,7 @@ class SpectralEstimator(SpectralSettings):
     ) -> Self:
         """Fit, or leave everything as it was; ``attributes`` are set before."""
         # BLAS threads would fight the kernel's.
-        with self._whole_or_not_at_all(), threads(self.n_jobs), threadpool_limits(1, user_api="blas"):
+        with self._whole_or_not_at_all(), threadpool_limits(1, user_api="blas"):
             self.__dict__.update(attributes or {})
             recipe, rng = self._recipe(), self._generator()
             if self.dim is None and loss.n_outputs > 1 and neurons == 1 and not self.levels_:

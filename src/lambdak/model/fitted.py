@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_size
-from lambdak.eigen.runtime import threads
 from lambdak.losses import LevelPinball, Loss
 from lambdak.pencil import Pencil
 from lambdak.table.encoder import Design, TableEncoder
@@ -47,9 +46,8 @@ class FittedModel(BaseEstimator):
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         check_is_fitted(self, "coef_")
-        with threads(self.n_jobs):
-            design = self.encoder_.transform(X, self.coef_.dtype)
-            return self._scores(design, optional_rows(offset, len(design), "offset"))
+        design = self.encoder_.transform(X, self.coef_.dtype)
+        return self._scores(design, optional_rows(offset, len(design), "offset"))
 
     def _scores(self, design: Design, shift: FloatArray | None = None) -> FloatArray:
         """Raw scores of design rows, as predictions use them, (rows[, outputs])."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.packing import packed_size
+from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.eigen.runtime import MAX_THREADS
 from lambdak.losses import Loss, Ordinal, Pinball, SoftmaxLog
 from lambdak.model.fitted import FittedModel
@@ -26,7 +26,6 @@ from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
 from lambdak.store._values import decode, encode
 from lambdak.table.constraints import monotone_signs
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.parameters import PAD
 
 FORMAT = 1
 _FIELDS = (
@@ -249,6 +248,6 @@ def _signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[int, int]:
 def _padded(coef: FloatArray) -> FloatArray:
     """The coefficients with rows of whole vectors, as the kernel reads them."""
     models, design, width = coef.shape
-    result = np.zeros((models, design, -(-width // PAD) * PAD), coef.dtype)
+    result = np.zeros((models, design, padded_width(width)), coef.dtype)
     result[..., :width] = coef
     return result

@@ -116,7 +116,12 @@ class Folds:
 
 
 def evaluate(
-    coef: FloatArray, dim: int, indices: Sequence[int], design: Design, rows: Rows | None = None
+    coef: FloatArray,
+    dim: int,
+    indices: Sequence[int],
+    design: Design,
+    rows: Rows | None = None,
+    threads: int = 0,
 ) -> FloatArray:
     """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
 
@@ -127,7 +132,8 @@ def evaluate(
         rows = np.broadcast_to(np.arange(len(design), dtype=np.int32), (models, len(design)))
     value = np.empty((rows.size, len(indices)), coef.dtype)
     width, chosen = packed_size(dim), np.ascontiguousarray(rows)
-    step_engine().forward(design.ids, design.weights, chosen, coef[..., :width], dim, list(indices), value, None)
+    given = (design.ids, design.weights, chosen)
+    step_engine().forward(given, coef[..., :width], dim, list(indices), (value, None), threads)
     return value.reshape(models, chosen.shape[1], len(indices))
 
 
@@ -205,13 +211,14 @@ class Trainer:
         value = np.empty((models * batch, m), np.float32)
         vector = np.empty((models * batch, m, dim), np.float32)
         design = (task.design.ids, task.design.weights, rows)
-        engine.forward(*design, self.parameters.coef[..., :width], dim, list(task.indices), value, vector)
+        threads, coef = self.parameters.threads, self.parameters.coef[..., :width]
+        engine.forward(design, coef, dim, list(task.indices), (value, vector), threads)
         raw = task.raw(value.reshape(models, batch, m), chosen)
         slope = task.loss.gradient(raw, task.y[chosen]).astype(np.float32)
         if self._importance is not None:  # relative to the whole table: a batch of light rows stays light
             own = self._importance[chosen]
             slope *= own if raw.ndim == 2 else own[..., None]
-        engine.backward(*design, vector, task.eigenvalue_gradient(slope), dim, self._grad[..., :width])
+        engine.backward(design, vector, task.eigenvalue_gradient(slope), dim, self._grad[..., :width], threads)
         return raw
 
     def unseen(self) -> tuple[FloatArray, Rows | slice, Task]:
@@ -226,7 +233,7 @@ class Trainer:
         """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which task."""
         task, rows = self.validation or self.task, self._held
         each = None if rows is None else np.repeat(rows, task.neurons, axis=0)
-        values = evaluate(coef, self.parameters.dim, task.indices, task.design, each)
+        values = evaluate(coef, self.parameters.dim, task.indices, task.design, each, self.parameters.threads)
         return values, slice(None) if rows is None else rows, task
 
     def _keep_best(self) -> FloatArray:
