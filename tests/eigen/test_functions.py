@@ -1,13 +1,8 @@
-"""The eigenpair functions against LAPACK: accuracy on hard matrices, shapes, determinism, threads, errors."""
+"""The eigenpair functions against LAPACK: accuracy on hard matrices, shapes, layouts, errors."""
 
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
-import subprocess
-import sys
-import threading
 
 import matrices
 import numpy as np
@@ -22,8 +17,7 @@ from lambdak import (
     tridiagonal_eigenvalue,
     unsym,
 )
-from lambdak.eigen import runtime
-from lambdak.eigen.runtime import DENSE_CROSSOVER, _kernel
+from lambdak.eigen.runtime import DENSE_CROSSOVER
 
 DTYPES = [np.float32, np.float64]
 LIMIT = 10  # LAPACK's own tests accept 30
@@ -66,18 +60,9 @@ def orthogonality_ratio(vector):
     return np.abs(gram).max() / (dim * np.finfo(vector.dtype).eps)
 
 
-@pytest.fixture(params=_kernel.available_isas())
-def isa(request):
-    before = _kernel.isa()
-    _kernel.use_isa(request.param)
-    yield request.param
-    _kernel.use_isa(before)
-
-
 # ---- accuracy --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("factory", matrices.FACTORIES)
 def test_lapack_test_ratios_hold_for_every_index_of_hard_matrices(factory, dtype):
@@ -133,7 +118,6 @@ def test_denormal_matrices_are_solved_to_the_last_representable_step(dtype):
         assert np.abs(residual).max() <= 4 * float(step)
 
 
-@pytest.mark.slow
 def test_every_instruction_set_passes_the_ratios(isa):
     rng = np.random.default_rng(4)
     for dtype, factory in itertools.product(DTYPES, matrices.FACTORIES.values()):
@@ -143,7 +127,6 @@ def test_every_instruction_set_passes_the_ratios(isa):
             assert (lapack_ratios(packed, dim, list(range(dim)), value, vector) < LIMIT).all(), (factory, dim)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 100, DENSE_CROSSOVER, DENSE_CROSSOVER + 1, 200, 512])
 def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
@@ -154,7 +137,6 @@ def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
         assert (lapack_ratios(packed, dim, index, value, vector) < LIMIT).all(), backend
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 96, 128])
 def test_clusters_of_large_matrices_keep_an_orthonormal_set(dim, dtype):
@@ -187,7 +169,6 @@ def test_known_eigenvalues_of_the_second_difference_matrix():
 # ---- tridiagonal matrices --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "factory", ["tridiagonal", "split_tridiagonal", "wilkinson", "diagonal", "zero", "corner_entry"]
@@ -380,221 +361,3 @@ def test_outputs_may_share_a_buffer_but_not_an_entry():
     assert np.array_equal(buffer[:, :5], expected.vector)
     with pytest.raises(ValueError, match="out must not overlap"):
         eigenpair(packed, 5, 2, out=(buffer[:, 0], buffer[:, :5]))
-
-
-def test_the_kernel_itself_refuses_arrays_that_do_not_fit():
-    value = np.empty((4, 1))
-    with pytest.raises(ValueError, match="wrong shape"):
-        _kernel.solve(np.empty((4, 14)), None, 5, [2], value, None)
-    with pytest.raises(ValueError, match="wrong shape"):
-        _kernel.solve(np.empty((4, 15)), None, 5, [2], np.empty((3, 1)), None)
-    with pytest.raises(ValueError, match="index"):
-        _kernel.solve(np.empty((4, 15)), None, 5, [5], value, None)
-    with pytest.raises(ValueError, match="index"):
-        _kernel.solve(np.empty((4, 15)), None, 5, [2, 1], np.empty((4, 2)), None)
-    with pytest.raises(ValueError, match="dim"):
-        _kernel.solve(np.empty((4, 15)), None, 50_000, [2], value, None)
-    vector, diagonal = np.empty((4, 1, 5)), np.empty((4, 5))
-    with pytest.raises(ValueError, match="grad_off"):
-        _kernel.vjp(diagonal, np.empty((4, 4)), 5, value, vector, value, vector, diagonal.copy(), None)
-    value.flags.writeable = False
-    with pytest.raises(TypeError):
-        _kernel.solve(np.empty((4, 15)), None, 5, [2], value, None)
-
-
-# ---- threads, processes, memory --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def threads():
-    before = lambdak.get_num_threads()
-    yield lambdak.set_num_threads
-    lambdak.set_num_threads(before)
-
-
-def bits(array):
-    """Every bit, the sign of zero included."""
-    return array.tobytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dim", [3, 9, 40])
-def test_results_depend_neither_on_threads_nor_on_the_place_in_the_batch(dim, dtype, threads, isa):
-    rng = np.random.default_rng(16)
-    easy = packed_rows(rng, 700, dim, dtype)
-    hard = [unsym(factory(rng, 20, dim)).astype(dtype) for factory in matrices.FACTORIES.values()]
-    packed = np.concatenate([easy, *hard])
-    threads(1)
-    expected = eigenpair(packed, dim, [dim // 2, dim - 1])
-    for count in (2, 3, 8):
-        threads(count)
-        got = eigenpair(packed, dim, [dim // 2, dim - 1])
-        assert bits(got.value) == bits(expected.value)
-        assert bits(got.vector) == bits(expected.vector)
-    order = rng.permutation(len(packed))[: len(packed) - 5]
-    got = eigenpair(packed[order], dim, [dim // 2, dim - 1])
-    assert bits(got.value) == bits(expected.value[order])
-    assert bits(got.vector) == bits(expected.vector[order])
-
-
-CPUS = 4
-N_JOBS = [(None, 3), (1, 1), (2, 2), (7, 7), (np.int64(2), 2), (-1, CPUS), (-2, CPUS - 1), (-CPUS, 1)]
-
-
-@pytest.mark.parametrize(("n_jobs", "expected"), N_JOBS)
-def test_n_jobs_sets_the_threads_for_a_while_as_scikit_learn_spells_it(n_jobs, expected, threads, monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: CPUS)
-    threads(3)
-    with runtime.threads(n_jobs):
-        assert lambdak.get_num_threads() == expected
-    assert lambdak.get_num_threads() == 3
-
-
-def test_threads_come_back_after_an_error_and_out_of_nested_uses(threads):
-    threads(3)
-    with pytest.raises(KeyError), runtime.threads(2), runtime.threads(1):
-        raise KeyError
-    assert lambdak.get_num_threads() == 3
-
-
-N_JOBS_FAULTS = [
-    (0, ValueError, "n_jobs must not be 0: None leaves the choice, -1 uses every CPU"),
-    (-1025, ValueError, r"n_jobs must be in \[-1024, 1025\); got -1025"),
-    (1025, ValueError, r"n_jobs must be in \[-1024, 1025\); got 1025"),
-    (2.0, TypeError, "n_jobs must be an int; got 2.0"),
-    (True, TypeError, "n_jobs must be an int; got True"),
-    ("all", TypeError, "n_jobs must be an int; got 'all'"),
-]
-
-
-@pytest.mark.parametrize(("n_jobs", "error", "message"), N_JOBS_FAULTS)
-def test_a_number_of_jobs_that_makes_no_sense_is_refused_before_anything_changes(
-    n_jobs, error, message, threads, monkeypatch
-):
-    monkeypatch.setattr("os.cpu_count", lambda: CPUS)
-    threads(3)
-    with pytest.raises(error, match=message), runtime.threads(n_jobs):
-        pytest.fail("the block must not run")
-    assert lambdak.get_num_threads() == 3
-
-
-def test_many_python_threads_may_call_at_once(threads):
-    threads(2)
-    packed = packed_rows(np.random.default_rng(17), 3000, 9)
-    expected = eigenpair(packed, 9, 4)
-    failures = []
-
-    def work():
-        for _ in range(30):
-            got = eigenpair(packed, 9, 4)
-            if not (np.array_equal(got.value, expected.value) and np.array_equal(got.vector, expected.vector)):
-                failures.append(got)
-
-    workers = [threading.Thread(target=work) for _ in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not failures
-
-
-def _child(packed, queue):
-    queue.put(eigenvalue(packed, 9, 4))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_forked_child_computes_too(threads):
-    threads(2)
-    packed = packed_rows(np.random.default_rng(18), 5000, 9)
-    expected = eigenvalue(packed, 9, 4)  # starts the pool
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    child = context.Process(target=_child, args=(packed, queue))
-    child.start()
-    got = queue.get(timeout=60)
-    child.join()
-    assert np.array_equal(got, expected)
-    assert np.array_equal(eigenvalue(packed, 9, 4), expected)
-
-
-def run_python(code, **env):
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="the resource module is Unix's")
-@pytest.mark.parametrize("layout", ["packed", "np.asfortranarray(packed)", "wide[:, ::2]"])
-def test_memory_stays_a_few_hundred_kilobytes_whatever_the_batch(layout):
-    code = f"""
-import resource, numpy as np
-from lambdak import eigenpair
-n = 300_000
-wide = np.ones((n, 240), np.float32)
-packed = np.ones((n, 120), np.float32)
-given = {layout}
-out = (np.ones(n, np.float32), np.ones((n, 15), np.float32))
-eigenpair(given[:5000], 15, 7, out=(out[0][:5000], out[1][:5000]))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-eigenpair(given, 15, 7, out=out)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    done = run_python(code)
-    assert done.returncode == 0, done.stderr
-    kilobytes = int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
-    assert kilobytes < 1024, kilobytes
-
-
-def test_flush_to_zero_of_the_calling_thread_does_not_matter():
-    torch = pytest.importorskip("torch")
-    packed = (np.random.default_rng(19).integers(-900, 900, (64, 15)) * 1.4e-45).astype(np.float32)
-    expected = eigenvalue(packed, 5, 2)
-    torch.set_flush_denormal(True)
-    try:
-        got = eigenvalue(packed, 5, 2)
-    finally:
-        torch.set_flush_denormal(False)
-    assert np.abs(expected).max() > 0
-    assert np.array_equal(got, expected)
-
-
-# ---- configuration ---------------------------------------------------------------------------------------------
-
-
-def test_show_config_names_the_kernel_in_use(capsys):
-    lambdak.show_config()
-    printed = capsys.readouterr().out
-    assert f"kernel   {_kernel.isa()}" in printed
-    assert "threads" in printed
-
-
-@pytest.mark.slow
-def test_the_environment_chooses_threads_and_instruction_set():
-    code = "import lambdak; print(lambdak.get_num_threads(), lambdak.eigen.runtime.get_isa())"
-    assert run_python(code, LAMBDAK_NUM_THREADS="3", LAMBDAK_ISA="baseline").stdout.split() == ["3", "baseline"]
-    for name, value in (("LAMBDAK_NUM_THREADS", "many"), ("LAMBDAK_ISA", "avx1024")):
-        done = run_python(code, **{name: value})
-        assert done.returncode == 1
-        assert f"{name} must be" in done.stderr
-        assert value in done.stderr
-
-
-@pytest.mark.slow
-def test_without_the_compiled_kernel_lapack_does_the_work():
-    code = """
-import sys
-sys.modules["lambdak.eigen._kernel"] = None
-import numpy as np, lambdak
-lambdak.show_config()
-lambdak.set_num_threads(2)
-print(lambdak.eigenvalue(np.array([2.0, 0.0, 5.0]), 2, 1))
-try:
-    lambdak.eigenvalue(np.array([2.0, 0.0, 5.0]), 2, 1, backend="native")
-except ValueError as error:
-    print(error)
-"""
-    printed = run_python(code).stdout
-    assert "not compiled" in printed
-    assert "5.0" in printed
-    assert "this install has no compiled kernel" in printed

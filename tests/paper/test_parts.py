@@ -13,15 +13,18 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
 
-from lambdak.eigen.runtime import get_num_threads, threads  # noqa: E402
 from lambdak.paper import parts  # noqa: E402
 from lambdak.paper.real import runs as real  # noqa: E402
 
 CLAIM = {"study": "numbers"}
 
 
-def facts(number):
-    return pa.table({"number": [number], "process": [os.getpid()], "threads": [get_num_threads()]})
+def facts(number, threads):
+    return pa.table({"number": [number], "process": [os.getpid()], "threads": [threads]})
+
+
+def fail(reason, threads):
+    raise ValueError(reason)
 
 
 def pieces(numbers=range(4)):
@@ -42,17 +45,16 @@ def test_rows_are_in_the_order_of_the_pieces_with_the_claim_beside_them(tmp_path
 def test_only_what_is_missing_is_made(tmp_path):
     list(parts.run_pieces(tmp_path, CLAIM, pieces(range(2))))
     kept = pieces(range(2))
-    refuse = [parts.Piece(piece.name, 1, partial(int, "not called")) for piece in kept]
+    refuse = [parts.Piece(piece.name, 1, partial(fail, "not called")) for piece in kept]
     assert next(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2]))) == (2, 3)
     list(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2])))
     assert read(tmp_path)["number"].to_pylist() == [0, 1, 2]
 
 
 def test_one_worker_keeps_the_threads_and_several_have_one_each(tmp_path):
-    with threads(2):
-        list(parts.run_pieces(tmp_path / "one", CLAIM, pieces()))
-        list(parts.run_pieces(tmp_path / "two", CLAIM, pieces(), workers=2))
-    assert set(read(tmp_path / "one")["threads"].to_pylist()) == {2}
+    list(parts.run_pieces(tmp_path / "one", CLAIM, pieces()))
+    list(parts.run_pieces(tmp_path / "two", CLAIM, pieces(), workers=2))
+    assert set(read(tmp_path / "one")["threads"].to_pylist()) == {0}  # the process's setting
     assert set(read(tmp_path / "two")["threads"].to_pylist()) == {1}
     assert set(read(tmp_path / "one")["process"].to_pylist()) == {os.getpid()}
     assert os.getpid() not in read(tmp_path / "two")["process"].to_pylist()
@@ -70,7 +72,7 @@ def test_a_folder_given_relative_to_here_is_found_from_elsewhere(tmp_path, monke
 
 
 def test_a_failure_leaves_the_other_parts_and_no_results(tmp_path):
-    broken = parts.Piece("broken", 1, partial(int, "no number"))
+    broken = parts.Piece("broken", 1, partial(fail, "no number"))
     with pytest.raises(ValueError, match="no number"):
         list(parts.run_pieces(tmp_path, CLAIM, [*pieces([0]), broken]))
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["part-0.parquet"]
@@ -128,7 +130,7 @@ def test_a_worker_that_was_killed_is_told_and_the_study_goes_on(tmp_path):
     assert read(tmp_path)["number"].to_pylist() == [0, 1, 2, 3, 9]
 
 
-def die():
+def die(threads):
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lambdak.eigen.packing import sym
+from lambdak.eigen.packing import PAD, padded_width, sym
 from lambdak.table.encoder import Column, TableEncoder
+from lambdak.training import caps
 from lambdak.training.caps import Cap, steepest, swaps
 
-PAD = 16
 LEVELS = (0.0, 1.0, 2.0, 3.0)
 
 SWAPS = {
@@ -112,7 +114,7 @@ def test_a_column_that_cannot_move_has_bound_and_slope_zero():
 
 def padded(coef):
     width = coef.shape[-1]
-    return np.pad(coef, [(0, 0), (0, 0), (0, -(-width // PAD) * PAD - width)])
+    return np.pad(coef, [(0, 0), (0, 0), (0, padded_width(width) - width)])
 
 
 def bounds(column, coef, width):
@@ -180,3 +182,16 @@ def test_a_column_of_zeros_stays_zero_and_passes_its_gradient_on():
     np.testing.assert_array_equal(coef, 0)
     cap.pull_back_(coef, grad)
     np.testing.assert_array_equal(grad, 1)
+
+
+@pytest.mark.parametrize(("threads", "n_jobs"), [(0, None), (3, 3)])
+def test_a_cap_measures_with_the_threads_it_is_given(threads, n_jobs, monkeypatch):
+    seen = []
+    for name in ("eigenvalue", "eigenpair", "eigenvalue_vjp"):
+        real = getattr(caps, name)
+        spy = functools.partial(lambda real, *given, n_jobs: seen.append(n_jobs) or real(*given, n_jobs=n_jobs), real)
+        monkeypatch.setattr(caps, name, spy)
+    encoder = TableEncoder(n_knots=3).fit([[0.0], [1.0], [4.0]])
+    coef = np.ones((2, encoder.n_design, PAD), np.float32)
+    Cap(encoder.columns[0], 1.0, 3).apply_(coef, threads)
+    assert seen == [n_jobs] * 4

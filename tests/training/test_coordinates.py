@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lambdak.eigen.packing import sym
+from lambdak.eigen.packing import PAD, padded_width, sym
 from lambdak.table.encoder import Column, TableEncoder
 from lambdak.training.coordinates import (
     JOINT_RAMPS,
@@ -19,7 +19,7 @@ from lambdak.training.coordinates import (
     rising,
 )
 
-ROWS, PAD = 150, 16
+ROWS = 150
 DAMPING = (0.1, 1.0, 100.0)
 
 
@@ -88,7 +88,7 @@ def written(free, theta):
 
 def basis(free, models):
     """B, (models, P, size − 1), read off from what write_ makes of the unit vectors; row 0 is the constant's shift."""
-    width = -(-free.size // PAD) * PAD
+    width = padded_width(free.size)
     theta = np.zeros((models, free.size, width), np.float32)
     theta[:, np.arange(free.size), np.arange(free.size)] = 1
     return written(free, theta)[:, :, 1 : free.size].astype(np.float64)
@@ -395,7 +395,7 @@ def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
 
 def cone_coef(cone, theta, n_design, dtype=np.float32):
     """Coefficients that were zero before the cone added to them, in rows padded as the trainer's are."""
-    width = -(-theta.shape[-1] // PAD) * PAD
+    width = padded_width(theta.shape[-1])
     coef = np.zeros((len(theta), n_design, width), dtype)
     cone.add_(theta, coef)
     return coef

@@ -251,8 +251,8 @@ class Ear:
     def __init__(self):
         self.grads = []
 
-    def adam(self, theta, grad, *rest):
-        self.grads.append(grad.astype(np.float64))
+    def adam(self, state, *rest):
+        self.grads.append(state[1].astype(np.float64))
 
 
 @pytest.mark.parametrize("size", [0.1, 3.0], ids=["below the caps", "above the caps"])

@@ -155,8 +155,8 @@ def test_groups_that_follow_pure_noise_vanish_at_alpha_two_and_not_at_a_tenth(di
         shrinkage = Shrinkage([slice(0, r)], dim, alpha)
         for step in range(1, 10 * epoch + 1):
             noise = rng.standard_normal(theta.shape).astype(np.float32)
-            rates, correct = [rate / (1 - 0.9**step)] * models, 1 / (1 - 0.99**step)
-            _steps.adam(theta, noise, first, second, rates, [1.0] * models, 0.9, 0.99, correct, 1e-8, 0)
+            rates, rule = [rate / (1 - 0.9**step)] * models, (0.9, 0.99, 1 / (1 - 0.99**step), 1e-8)
+            _steps.adam((theta, noise, first, second), rates, [1.0] * models, rule, 0, 0)
             if step % epoch == 0:
                 shrinkage.apply_(theta.reshape(models, r, width), rate * epoch**0.5)
         idle[alpha] = (theta == 0).all(axis=1).mean()

@@ -30,7 +30,7 @@ from lambdak.losses import Pinball, SoftmaxLog, SquaredError
 from lambdak.model.evaluate import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput
 from lambdak.table.encoder import TableEncoder
-from lambdak.training import parameters
+from lambdak.training import coordinates, parameters
 from lambdak.training import trainer as train
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Folds, Schedule, Trainer
@@ -48,29 +48,37 @@ class Recorder:
 
     def __init__(self, engine):
         self.engine, self.rates, self.corrections, self.rows, self.slopes = engine, [], [], [], []
+        self.threads = set()
 
     def __getattr__(self, name):
         return getattr(self.engine, name)
 
-    def adam(self, theta, grad, first, second, rate, keep, *rest):
+    def adam(self, state, rate, keep, rule, spared, threads):
         self.rates.append(rate)
-        self.corrections.append(rest[2])
-        self.engine.adam(theta, grad, first, second, rate, keep, *rest)
+        self.corrections.append(rule[2])
+        self.threads.add(threads)
+        self.engine.adam(state, rate, keep, rule, spared, threads)
 
-    def forward(self, ids, weights, rows, coef, dim, index, value, vector):
-        if vector is not None:  # a training step
-            self.rows.append(rows.copy())
-        self.engine.forward(ids, weights, rows, coef, dim, index, value, vector)
+    def forward(self, design, coef, dim, index, out, threads):
+        if out[1] is not None:  # a training step
+            self.rows.append(design[2].copy())
+        self.threads.add(threads)
+        self.engine.forward(design, coef, dim, index, out, threads)
 
-    def backward(self, ids, weights, rows, vector, slope, dim, grad):
-        self.slopes.append(slope.reshape(rows.shape))
-        self.engine.backward(ids, weights, rows, vector, slope, dim, grad)
+    def backward(self, design, vector, slope, dim, grad, threads):
+        self.slopes.append(slope.reshape(design[2].shape))
+        self.threads.add(threads)
+        self.engine.backward(design, vector, slope, dim, grad, threads)
+
+    def multiply(self, left, which, right, spans, out, threads):
+        self.threads.add(threads)
+        self.engine.multiply(left, which, right, spans, out, threads)
 
 
 @pytest.fixture
 def recorder(monkeypatch):
     result = Recorder(_steps.step_engine())
-    for module in (train, parameters):
+    for module in (train, parameters, coordinates):
         monkeypatch.setattr(module, "step_engine", lambda: result)
     return result
 
@@ -287,6 +295,17 @@ def test_the_same_seed_gives_the_same_bits_for_one_and_two_threads(threads):
     for other in results[1:]:
         for got, wanted in zip(other, results[0], strict=True):
             np.testing.assert_array_equal(got, wanted)
+
+
+def test_every_call_of_the_kernel_gets_the_threads_of_the_parameters(recorder):
+    task, held, encoder = small_problem()
+    trainer = trainer_of(task, held, encoder, signs={0: 1})
+    assert recorder.threads == {0}
+    recorder.threads.clear()
+    trainer.parameters.threads = 2
+    list(trainer.run(Schedule(epochs=1, batch=150)))
+    trainer.unseen()
+    assert recorder.threads == {2}
 
 
 def test_another_seed_gives_other_models():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import engine
 
 Outs = tuple[FloatArray | None, FloatArray | None]
-Rows = list[FloatArray | None]
+Rows = list[Any]  # arrays of rows, None where one is absent
 Tailed = tuple[FloatArray | None, tuple[int, ...]]  # an array and the shape of one row of it
 
 _BLOCK_BYTES = 1 << 17  # copied at a time from an array that no row stride describes
@@ -61,7 +61,7 @@ def tridiagonal(diagonal: ArrayLike, offdiagonal: ArrayLike) -> Family:
 
 
 def solve(
-    family: Family, index: int | Sequence[int], backend: str, want_vector: bool, out: Outs
+    family: Family, index: int | Sequence[int], backend: str, want_vector: bool, out: Outs, threads: int
 ) -> tuple[FloatArray, ...]:
     """Eigenvalues and, if wanted, eigenvectors."""
     matrix, off, dim = family
@@ -73,13 +73,19 @@ def solve(
         outputs[1] = (check_out(out[1], "out", (*shape, dim), matrix.dtype), (m, dim))
 
     def fill(rows: Rows, outs: Rows) -> None:
-        run(rows[0], rows[1], dim, indices, outs[0], outs[1])
+        run((rows[0], rows[1], dim), indices, (outs[0], outs[1]), threads)
 
     return _by_rows(fill, family.leading, family.arrays(), outputs, out)
 
 
 def outer(
-    vector: ArrayLike, grad_value: ArrayLike, sum_index: bool, tridiagonal: bool, backend: str, out: Outs
+    vector: ArrayLike,
+    grad_value: ArrayLike,
+    sum_index: bool,
+    tridiagonal: bool,
+    backend: str,
+    out: Outs,
+    threads: int,
 ) -> tuple[FloatArray, ...]:
     """Σ_m g_m v_m v_mᵀ in packed coordinates, or its diagonal and off-diagonal."""
     vectors = check_floats(vector, "vector")
@@ -92,7 +98,7 @@ def outer(
     run = engine(backend, dim, tridiagonal).outer
 
     def fill(rows: Rows, outs: Rows) -> None:
-        run(rows[0], rows[1], outs[0], outs[1])
+        run(rows[0], rows[1], (outs[0], outs[1]), threads)
 
     inputs: list[Tailed] = [(vectors, (m, dim)), (factors, (m,))]
     return _by_rows(fill, leading, inputs, _grad_outputs(dim, tridiagonal, leading, vectors.dtype, out), out)
@@ -101,7 +107,7 @@ def outer(
 def vjp(
     family: Family, pair: tuple[ArrayLike, ArrayLike], grads: tuple[ArrayLike, ArrayLike], backend: str, out: Outs
 ) -> tuple[FloatArray, ...]:
-    """Reverse derivative through eigenvalues and eigenvectors."""
+    """Reverse derivative through eigenvalues and eigenvectors, on as many threads as the process's setting says."""
     matrix, off, dim = family
     leading, dtype = family.leading, matrix.dtype
     value = check_floats(pair[0], "value", dtype)
@@ -116,7 +122,7 @@ def vjp(
     run = engine(backend, dim, off is not None).vjp
 
     def fill(rows: Rows, outs: Rows) -> None:
-        run(rows[0], rows[1], dim, *rows[2:], outs[0], outs[1])
+        run((rows[0], rows[1], dim), (rows[2], rows[3]), (rows[4], rows[5]), (outs[0], outs[1]), 0)
 
     inputs = [*family.arrays(), (value, (m,)), (vector, (m, dim)), (grad_value, (m,)), (grad_vector, (m, dim))]
     return _by_rows(fill, leading, inputs, _grad_outputs(dim, off is not None, leading, dtype, out), out)

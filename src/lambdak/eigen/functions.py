@@ -9,6 +9,8 @@ Every function takes any leading shape, float32 or float64, and answers in the s
 ``index`` is zero-based in ascending order: an int, or an increasing sequence of m ints that share one
 tridiagonalisation and add an axis of length m to the results. A matrix with NaN or infinity yields NaN for that
 matrix only. ``backend`` is "auto" (the compiled kernel, or LAPACK for large matrices), "native" or "lapack".
+``n_jobs`` is the number of threads of the call: None is what :func:`lambdak.set_num_threads` says, -1 every CPU, -2
+all but one. The result does not depend on it, bit for bit, and calls that run at the same time keep their own.
 Arrays whose rows or whose columns are contiguous go to the kernel as they are; others are copied in small blocks.
 """
 
@@ -21,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import batch
+from lambdak.eigen.runtime import thread_count
 
 
 class EigenPair(NamedTuple):
@@ -44,6 +47,7 @@ def eigenvalue(
     *,
     backend: str = "auto",
     out: FloatArray | None = None,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """λ_k of symmetric matrices in packed coordinates.
 
@@ -59,6 +63,8 @@ def eigenvalue(
         Who does the work.
     out : array, optional
         Where to write the result.
+    n_jobs : int, optional
+        Threads of this call; None is the process's setting, -1 every CPU.
 
     Returns
     -------
@@ -69,7 +75,7 @@ def eigenvalue(
     >>> eigenvalue([2.0, 0.0, 5.0], dim=2, index=1).item()
     5.0
     """
-    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None))[0]
+    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None), thread_count(n_jobs))[0]
 
 
 def eigenpair(
@@ -79,6 +85,7 @@ def eigenpair(
     *,
     backend: str = "auto",
     out: tuple[FloatArray, FloatArray] | None = None,
+    n_jobs: int | None = None,
 ) -> EigenPair:
     """λ_k and a unit eigenvector v_k of symmetric matrices in packed coordinates.
 
@@ -91,7 +98,7 @@ def eigenpair(
     >>> np.abs(vector)
     array([0., 1.])
     """
-    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out)))
+    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out), thread_count(n_jobs)))
 
 
 def tridiagonal_eigenvalue(
@@ -101,6 +108,7 @@ def tridiagonal_eigenvalue(
     *,
     backend: str = "auto",
     out: FloatArray | None = None,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """λ_k of symmetric tridiagonal matrices, in O(d) each; see :func:`eigenvalue`.
 
@@ -109,7 +117,9 @@ def tridiagonal_eigenvalue(
     >>> round(tridiagonal_eigenvalue([0.0, 0.0], [1.0], index=1).item(), 6)
     1.0
     """
-    return batch.solve(batch.tridiagonal(diagonal, offdiagonal), index, backend, False, (out, None))[0]
+    return batch.solve(
+        batch.tridiagonal(diagonal, offdiagonal), index, backend, False, (out, None), thread_count(n_jobs)
+    )[0]
 
 
 def tridiagonal_eigenpair(
@@ -119,9 +129,12 @@ def tridiagonal_eigenpair(
     *,
     backend: str = "auto",
     out: tuple[FloatArray, FloatArray] | None = None,
+    n_jobs: int | None = None,
 ) -> EigenPair:
     """λ_k and v_k of symmetric tridiagonal matrices, in O(d) each; see :func:`eigenpair`."""
-    return EigenPair(*batch.solve(batch.tridiagonal(diagonal, offdiagonal), index, backend, True, _two(out)))
+    return EigenPair(
+        *batch.solve(batch.tridiagonal(diagonal, offdiagonal), index, backend, True, _two(out), thread_count(n_jobs))
+    )
 
 
 def eigenvalue_vjp(
@@ -131,6 +144,7 @@ def eigenvalue_vjp(
     sum_index: bool = False,
     backend: str = "auto",
     out: FloatArray | None = None,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Packed gradient g v vᵀ: the derivative of λ_k times a factor per row, with no d x d matrix in between.
 
@@ -152,7 +166,7 @@ def eigenvalue_vjp(
     >>> eigenvalue_vjp([0.6, 0.8], 1.0).round(6)
     array([0.36    , 0.678823, 0.64    ])
     """
-    return batch.outer(vector, grad_value, sum_index, False, backend, (out, None))[0]
+    return batch.outer(vector, grad_value, sum_index, False, backend, (out, None), thread_count(n_jobs))[0]
 
 
 def tridiagonal_eigenvalue_vjp(
@@ -162,9 +176,10 @@ def tridiagonal_eigenvalue_vjp(
     sum_index: bool = False,
     backend: str = "auto",
     out: tuple[FloatArray, FloatArray] | None = None,
+    n_jobs: int | None = None,
 ) -> TridiagonalGrad:
     """Derivative of λ_k of a tridiagonal matrix times a factor per row: g v_i² and 2 g v_i v_{i+1}."""
-    return TridiagonalGrad(*batch.outer(vector, grad_value, sum_index, True, backend, _two(out)))
+    return TridiagonalGrad(*batch.outer(vector, grad_value, sum_index, True, backend, _two(out), thread_count(n_jobs)))
 
 
 def eigenpair_vjp(

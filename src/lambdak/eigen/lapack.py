@@ -11,18 +11,14 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal, lapack
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Gradient, Matrices, Pair, Solution
 from lambdak.eigen.packing import sym, unsym
 
 
-def solve(
-    matrix: FloatArray,
-    off: FloatArray | None,
-    dim: int,
-    index: Sequence[int],
-    value: FloatArray,
-    vector: FloatArray | None,
-) -> None:
+def solve(matrices: Matrices, index: Sequence[int], out: Solution, threads: int) -> None:
     """Fill value (rows, m) and, unless it is None, vector (rows, m, d)."""
+    matrix, off, _ = matrices
+    value, vector = out
     low, high = index[0], index[-1]
     chosen = [k - low for k in index]
     for row in range(len(matrix)):
@@ -32,24 +28,17 @@ def solve(
             vector[row] = vectors[:, chosen].T
 
 
-def outer(vector: FloatArray, grad_value: FloatArray, grad: FloatArray, grad_off: FloatArray | None) -> None:
+def outer(vector: FloatArray, grad_value: FloatArray, out: Gradient, threads: int) -> None:
     """Fill grad with Σ_m g_m v_m v_mᵀ in the coordinates of the input."""
     for row in range(len(vector)):
-        _store(np.einsum("m,mi,mj->ij", grad_value[row], vector[row], vector[row]), row, grad, grad_off)
+        _store(np.einsum("m,mi,mj->ij", grad_value[row], vector[row], vector[row]), row, out)
 
 
-def vjp(
-    matrix: FloatArray,
-    off: FloatArray | None,
-    dim: int,
-    value: FloatArray,
-    vector: FloatArray,
-    grad_value: FloatArray,
-    grad_vector: FloatArray,
-    grad: FloatArray,
-    grad_off: FloatArray | None,
-) -> None:
+def vjp(matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int) -> None:
     """Fill grad with the reverse derivative through value and vector."""
+    matrix, off, dim = matrices
+    _, vector = pair
+    grad_value, grad_vector = grads
     for row in range(len(matrix)):
         values, vectors = _range_of_one(matrix[row], None if off is None else off[row], 0, dim - 1, True)
         total = np.zeros((dim, dim), matrix.dtype)
@@ -59,7 +48,7 @@ def vjp(
             gaps[gaps == 0] = np.inf  # the pseudo-inverse leaves the eigenspace out
             w = vectors @ ((vectors.T @ grad_vector[row, m]) / gaps)
             total += np.outer(grad_value[row, m] * v + w, v)
-        _store((total + total.T) / 2, row, grad, grad_off)
+        _store((total + total.T) / 2, row, out)
 
 
 def _range_of_one(
@@ -87,8 +76,9 @@ def _range_of_one(
     return w / scale / scale, z
 
 
-def _store(matrix: FloatArray, row: int, grad: FloatArray, grad_off: FloatArray | None) -> None:
+def _store(matrix: FloatArray, row: int, out: Gradient) -> None:
     """Write a symmetric gradient in packed coordinates, or as diagonal and off-diagonal."""
+    grad, grad_off = out
     if grad_off is None:
         grad[row] = unsym(matrix)
         return

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
 
+PAD = 16  # the kernel reads rows of coefficients in whole vectors, of at most so many numbers
+
 
 def packed_size(dim: int) -> int:
     """D = d(d+1)/2, the number of packed coordinates of a d x d symmetric matrix.
@@ -23,6 +25,24 @@ def packed_size(dim: int) -> int:
     """
     dim = check_dim(dim)
     return dim * (dim + 1) // 2
+
+
+def padded_width(width: int) -> int:
+    """The width rounded up to whole vectors: what a row of coefficients takes in memory.
+
+    >>> padded_width(15), padded_width(16)
+    (16, 16)
+    """
+    return -(-width // PAD) * PAD
+
+
+def padded_size(dim: int) -> int:
+    """Return :func:`packed_size`, rounded up to whole vectors.
+
+    >>> padded_size(5), padded_size(7)
+    (16, 32)
+    """
+    return padded_width(packed_size(dim))
 
 
 def packed_dim(size: int) -> int:

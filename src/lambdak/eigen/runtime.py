@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
-from types import ModuleType
 
 import numpy as np
 import scipy
 
 from lambdak._checks import check_int
 from lambdak.eigen import lapack
+from lambdak.eigen.engine import CompiledEngine, EigenEngine
 
 try:
     from lambdak.eigen import _kernel
@@ -30,7 +28,7 @@ MAX_THREADS = 1024
 DENSE_CROSSOVER = 128
 
 
-def engine(backend: str, dim: int, tridiagonal: bool) -> ModuleType:
+def engine(backend: str, dim: int, tridiagonal: bool) -> EigenEngine:
     """Return the module whose ``solve``, ``outer`` and ``vjp`` do the work."""
     if backend not in ("auto", "native", "lapack"):
         raise ValueError(f"backend must be 'auto', 'native' or 'lapack'; got {backend!r}")
@@ -42,7 +40,7 @@ def engine(backend: str, dim: int, tridiagonal: bool) -> ModuleType:
     return _kernel
 
 
-def native() -> ModuleType | None:
+def native() -> CompiledEngine | None:
     """Return the compiled kernel, or None without one."""
     return _kernel
 
@@ -57,6 +55,22 @@ def set_num_threads(threads: int) -> None:
 def get_num_threads() -> int:
     """Return the number of threads a call may use."""
     return 1 if _kernel is None else _kernel.num_threads()
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """The threads of one call, in scikit-learn's spelling of n_jobs: -1 is every CPU, -2 all but one.
+
+    None gives 0, which an engine takes for the process's setting.
+
+    >>> thread_count(2), thread_count(None)
+    (2, 0)
+    """
+    if n_jobs is None:
+        return 0
+    wanted = check_int(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1)
+    if wanted == 0:
+        raise ValueError("n_jobs must not be 0: None leaves the choice, -1 uses every CPU")
+    return wanted if wanted > 0 else max((os.cpu_count() or 1) + 1 + wanted, 1)
 
 
 def get_isa() -> str:
@@ -93,21 +107,3 @@ def _from_environment() -> None:
 
 
 _from_environment()
-
-
-@contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Use so many threads for a while, in scikit-learn's spelling: None leaves it, -1 is every CPU, -2 all but one."""
-    if n_jobs is None:
-        yield
-        return
-    cpus = os.cpu_count() or 1
-    wanted = check_int(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1)
-    if wanted == 0:
-        raise ValueError("n_jobs must not be 0: None leaves the choice, -1 uses every CPU")
-    before = get_num_threads()
-    set_num_threads(wanted if wanted > 0 else max(cpus + 1 + wanted, 1))
-    try:
-        yield
-    finally:
-        set_num_threads(before)

@@ -2,60 +2,46 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.eigen.engine import AdamRule, AdamState, DescentRule, DesignBatch, DesignRows, Ids, Solution, StepEngine
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import native
 
 
-def forward(
-    ids: NDArray[np.int32],
-    weights: FloatArray,
-    rows: NDArray[np.int32],
-    coef: FloatArray,
-    dim: int,
-    index: Sequence[int],
-    value: FloatArray,
-    vector: FloatArray | None,
-) -> None:
+def forward(design: DesignRows, coef: FloatArray, dim: int, index: Sequence[int], out: Solution, threads: int) -> None:
     """Fill value (models * batch, m) and vector (models * batch, m, d) of A(row) = Σ_s weight_s coef[id_s]."""
-    batch = rows.shape[1]
+    ids, weights, rows = design
+    value, vector = out
+    batch, n_jobs = rows.shape[1], threads or None
     for model, chosen in enumerate(rows):
         packed = np.einsum("bs,bsd->bd", weights[chosen], coef[model, ids[chosen]])
         here = slice(model * batch, (model + 1) * batch)
         if vector is None:
-            value[here] = eigenvalue(packed, dim, index)
+            value[here] = eigenvalue(packed, dim, index, n_jobs=n_jobs)
         else:
-            value[here], vector[here] = eigenpair(packed, dim, index)
+            value[here], vector[here] = eigenpair(packed, dim, index, n_jobs=n_jobs)
 
 
 def backward(
-    ids: NDArray[np.int32],
-    weights: FloatArray,
-    rows: NDArray[np.int32],
-    vector: FloatArray,
-    grad_value: FloatArray,
-    dim: int,
-    grad: FloatArray,
+    design: DesignRows, vector: FloatArray, grad_value: FloatArray, dim: int, grad: FloatArray, threads: int
 ) -> None:
     """Fill grad (models, n_design, D) with the transpose of :func:`forward` applied to g v vᵀ."""
+    ids, weights, rows = design
     batch = rows.shape[1]
     grad[...] = 0
     for model, chosen in enumerate(rows):
         here = slice(model * batch, (model + 1) * batch)
-        outer = eigenvalue_vjp(vector[here], grad_value[here], sum_index=True)  # (batch, D)
+        outer = eigenvalue_vjp(vector[here], grad_value[here], sum_index=True, n_jobs=threads or None)  # (batch, D)
         np.add.at(grad[model], ids[chosen], weights[chosen][..., None] * outer[:, None])
 
 
 def multiply(
-    left: FloatArray, which: Sequence[int], right: FloatArray, spans: NDArray[np.int32], out: FloatArray
+    left: FloatArray, which: Sequence[int], right: FloatArray, spans: Ids, out: FloatArray, threads: int
 ) -> None:
     """Fill out with L @ right, where row i of a model's L is left[which, i] between the columns spans[i], else zero."""
     kinds, rows, _ = left.shape
@@ -66,22 +52,14 @@ def multiply(
 
 
 def adam(
-    theta: FloatArray,
-    grad: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    rate: Sequence[float],
-    keep: Sequence[float],
-    beta1: float,
-    beta2: float,
-    correct: float,
-    tiny: float,
-    spared: int,
+    state: AdamState, rate: Sequence[float], keep: Sequence[float], rule: AdamRule, spared: int, threads: int
 ) -> None:
     """θ = keep θ − rate m / (√(correct v) + tiny) with Adam's moments m and v, all updated in place.
 
     The first ``spared`` numbers of θ are kept whole before the step.
     """
+    theta, grad, first, second = state
+    beta1, beta2, correct, tiny = rule
     dtype = theta.dtype
     first += (1 - beta1) * (grad - first)
     second += (1 - beta2) * (grad**2 - second)
@@ -91,37 +69,36 @@ def adam(
 
 
 def descend(
-    ids: NDArray[np.int32],
-    weights: FloatArray,
+    batch: DesignBatch,
     vector: FloatArray,
     grad_value: FloatArray,
     dim: int,
     table: FloatArray,
-    rate: float,
-    beta1: float,
-    beta2: float,
-    correct: float,
-    tiny: float,
+    rule: DescentRule,
+    threads: int,
 ) -> None:
     """Take a step of :func:`adam` on the rows of table (n_ids, 3, padded D) that ids (rows, slots) name.
 
     A row holds θ and its two moments. The gradient is that of :func:`backward`; an id of weight zero is named, too.
     """
+    ids, weights = batch
     named, inverse = np.unique(ids, return_inverse=True)
     if len(named) and not 0 <= named[0] <= named[-1] < len(table):
         raise ValueError("ids holds a row that does not exist")
     places = inverse.reshape(ids.shape).astype(np.int32)
     grad = np.zeros((1, len(named), table.shape[2]), table.dtype)
     here = np.arange(len(ids), dtype=np.int32)[None]
-    backward(places, weights, here, vector, grad_value, dim, grad[..., : packed_size(dim)])
+    backward((places, weights, here), vector, grad_value, dim, grad[..., : packed_size(dim)], threads)
     parts = np.moveaxis(table[named], 1, 0).reshape(3, 1, -1)  # a copy
-    adam(parts[0], grad.reshape(1, -1), parts[1], parts[2], [rate], [1.0], beta1, beta2, correct, tiny, 0)
+    adam((parts[0], grad.reshape(1, -1), parts[1], parts[2]), rule[:1], [1.0], rule[1:], 0, threads)
     table[named] = np.moveaxis(parts.reshape(3, len(named), -1), 0, 1)
 
 
-def step_engine() -> ModuleType:
+def step_engine() -> StepEngine:
     """Return the module whose forward, backward, multiply, adam and descend do the work: the kernel, or this one."""
-    return native() or _THIS
+    return native() or _REFERENCE
 
 
-_THIS = sys.modules[__name__]
+from lambdak.eigen import steps as _this  # noqa: E402  # mypy compares this module, as its own import, with the protocol
+
+_REFERENCE: StepEngine = _this

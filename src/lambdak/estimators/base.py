@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray, check_weight
+from lambdak.eigen.runtime import thread_count
 from lambdak.estimators.methods import ModelMethods
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, parameters_of
 from lambdak.losses import Loss
@@ -155,7 +156,11 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         """Raw scores: before the link."""
-        return self._fitted.raw(X, offset)
+        return self._fitted.raw(X, offset, thread_count(self.n_jobs))
+
+    def _predict(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+        """Means, quantiles or probabilities."""
+        return self._fitted.predict(X, offset, thread_count(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -101,7 +101,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class, (rows, classes)."""
-        return self._fitted.predict(X)
+        return self._predict(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""

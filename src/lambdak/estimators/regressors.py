@@ -150,7 +150,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row."""
-        return self._fitted.predict(X, offset)
+        return self._predict(X, offset)
 
 
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):

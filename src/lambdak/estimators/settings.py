@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from lambdak._checks import check_int, check_tol
+from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
 from lambdak.training.effort import RECIPES, Recipe
 from lambdak.training.settings import FitSettings
@@ -46,7 +47,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         patience=patience if estimator.early_stopping else None,
         tol=tol if estimator.early_stopping else 0.0,
         validation_fraction=estimator.validation_fraction,
-        threads=0,
+        threads=thread_count(estimator.n_jobs),
         verbose=bool(estimator.verbose),
         own_dim=estimator.dim is not None,
     )

@@ -14,16 +14,22 @@ from lambdak.table.encoder import Design
 
 
 def evaluate(
-    coef: FloatArray, dim: int, indices: Sequence[int], design: Design, rows: NDArray[np.int32] | None = None
+    coef: FloatArray,
+    dim: int,
+    indices: Sequence[int],
+    design: Design,
+    rows: NDArray[np.int32] | None = None,
+    threads: int = 0,
 ) -> FloatArray:
     """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
 
-    ``rows`` (models, n) gives every model its own rows; None gives it all.
+    ``rows`` (models, n) gives every model its own rows; None gives it all. 0 threads are the process's setting.
     """
     models = len(coef)
     if rows is None:
         rows = np.broadcast_to(np.arange(len(design), dtype=np.int32), (models, len(design)))
     value = np.empty((rows.size, len(indices)), coef.dtype)
     width, chosen = packed_size(dim), np.ascontiguousarray(rows)
-    step_engine().forward(design.ids, design.weights, chosen, coef[..., :width], dim, list(indices), value, None)
+    given = (design.ids, design.weights, chosen)
+    step_engine().forward(given, coef[..., :width], dim, list(indices), (value, None), threads)
     return value.reshape(models, chosen.shape[1], len(indices))

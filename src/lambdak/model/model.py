@@ -93,27 +93,30 @@ class Model:
         labels = () if self.classes is None else [repr(label) for label in self.classes.tolist()]
         return self.loss.output_names(labels)
 
-    def raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        """Raw scores of the rows of a table, (rows,) or (rows, outputs): before the link."""
-        design = self.encoder.transform(X, self.coef.dtype)
-        return self.scores(design, optional_rows(offset, len(design), "offset"))
+    def raw(self, X: Any, offset: ArrayLike | None = None, threads: int = 0) -> FloatArray:
+        """Raw scores of the rows of a table, (rows,) or (rows, outputs): before the link.
 
-    def scores(self, design: Design, offset: FloatArray | None = None) -> FloatArray:
+        0 threads are the process's setting.
+        """
+        design = self.encoder.transform(X, self.coef.dtype, threads)
+        return self.scores(design, optional_rows(offset, len(design), "offset"), threads)
+
+    def scores(self, design: Design, offset: FloatArray | None = None, threads: int = 0) -> FloatArray:
         """Raw scores of design rows."""
         parts = []
         for first in range(0, max(len(design), 1), _ROWS_AT_ONCE):
             rows = slice(first, first + _ROWS_AT_ONCE)
-            parts.append(self._scores(design.take(rows), None if offset is None else offset[rows]))
+            parts.append(self._scores(design.take(rows), None if offset is None else offset[rows], threads))
         return np.concatenate(parts)
 
-    def _scores(self, design: Design, offset: FloatArray | None) -> FloatArray:
+    def _scores(self, design: Design, offset: FloatArray | None, threads: int) -> FloatArray:
         expanded = self.outputs.expand(design, self.encoder.n_design)
-        values = evaluate(self.coef, self.dim, self.outputs.indices, expanded).astype(np.float64)
+        values = evaluate(self.coef, self.dim, self.outputs.indices, expanded, None, threads).astype(np.float64)
         raw = self.start + self.scale * self.outputs.arrange(values)  # (members, rows, outputs)
         if offset is not None:
             raw = raw + offset[:, None]
         return np.asarray(np.tensordot(self.weights, raw[..., 0] if self.outputs.single else raw, 1))
 
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+    def predict(self, X: Any, offset: ArrayLike | None = None, threads: int = 0) -> FloatArray:
         """Means, quantiles (rows, quantiles) or probabilities (rows, classes)."""
-        return self.loss.predict(self.raw(X, offset))
+        return self.loss.predict(self.raw(X, offset, threads))

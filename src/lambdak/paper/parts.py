@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
-from lambdak.eigen.runtime import threads as use_threads
 from lambdak.paper.synthetic.grid import PROFILES
 
 _CLAIM, _RESULTS = "study.json", "results.parquet"
@@ -30,11 +29,14 @@ _LONGEST_WRITE = 600.0  # seconds
 
 @dataclass(frozen=True)
 class Piece:
-    """What becomes one part: its name, the number of its rows, and how they are made, in whichever process."""
+    """What becomes one part: its name, the number of its rows, and how they are made, in whichever process.
+
+    ``make`` takes the number of threads of every call of the kernel; 0 is the process's setting.
+    """
 
     name: str
     rows: int
-    make: Callable[[], pa.Table]
+    make: Callable[[int], pa.Table]
 
 
 def run_pieces(
@@ -61,7 +63,7 @@ def run_pieces(
     done = len(pieces) - len(missing)
     yield done, len(pieces)
     with _backend(dask), _workers_alive():
-        threads = 1 if workers > 1 or dask else None
+        threads = 1 if workers > 1 or dask else 0
         tasks = (joblib.delayed(_make_part)(piece, folder, threads) for piece in missing)
         for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
             done += 1
@@ -92,9 +94,8 @@ def _workers_alive() -> Iterator[None]:
         ) from error
 
 
-def _make_part(piece: Piece, folder: Path, threads: int | None) -> None:
-    with use_threads(threads):
-        write_table(piece.make(), part_path(folder, piece.name))
+def _make_part(piece: Piece, folder: Path, threads: int) -> None:
+    write_table(piece.make(threads), part_path(folder, piece.name))
 
 
 def study_folder(results: Path, name: str, profile: str | None) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.packing import packed_size
+from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.eigen.runtime import MAX_THREADS
 from lambdak.losses import Arrangement, Loss
 from lambdak.model import Model, Outputs, Promises
@@ -25,7 +25,6 @@ from lambdak.store._promises import check_bend, check_order, check_rise
 from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
 from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.parameters import PAD
 
 FORMAT = 1
 _FIELDS = (
@@ -246,6 +245,6 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
 def _padded(coef: FloatArray) -> FloatArray:
     """The coefficients with rows of whole vectors, as the kernel reads them."""
     models, design, width = coef.shape
-    result = np.zeros((models, design, -(-width // PAD) * PAD), coef.dtype)
+    result = np.zeros((models, design, padded_width(width)), coef.dtype)
     result[..., :width] = coef
     return result

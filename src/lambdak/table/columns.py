@@ -89,7 +89,7 @@ class Column:
         """Active entries of a cell: two for a curve with pieces, otherwise one."""
         return 2 if self.n_ramps else 1
 
-    def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray) -> None:
+    def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
         """Fill ``ids`` and ``weights``, both (rows, n_slots), with the active entries of ``cells``."""
         if self.kind == "category":
             self._write_category_(cells, ids, weights)
@@ -99,7 +99,7 @@ class Column:
         if gaps.any():
             x = np.where(gaps, self.median, x)
         if self.n_ramps:
-            self._write_curve_(x, ids, weights)
+            self._write_curve_(x, ids, weights, threads)
         else:
             ids[:, 0] = self.start
             weights[:, 0] = 1.0 if self.kind == "curve" else self._slope_weight(x)
@@ -128,10 +128,11 @@ class Column:
         else:
             weights[:, 0] = moves / self.scale if self.kind == "linear" else 0.0
 
-    def _write_curve_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
+    def _write_curve_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
         kernel = native()
         if kernel is not None:
-            kernel.curve(np.ascontiguousarray(x, np.float64), self.knots, self.start, self.clamp, ids, weights)
+            numbers = np.ascontiguousarray(x, np.float64)
+            kernel.curve(numbers, self.knots, self.start, self.clamp, (ids, weights), threads)
             return
         x = np.clip(x, self.knots[0], self.knots[-1]) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")

@@ -223,8 +223,8 @@ class TableEncoder:
         self.from_names, self.from_sparse = False, True
         return self
 
-    def transform(self, X: object, dtype: DTypeLike = np.float32) -> Design:
-        """Design rows of ``X``, with weights in float32 or float64."""
+    def transform(self, X: object, dtype: DTypeLike = np.float32, threads: int = 0) -> Design:
+        """Design rows of ``X``, with weights in float32 or float64; 0 threads are the process's setting."""
         if not self.columns:
             raise ValueError("this TableEncoder is not fitted yet: call fit(X) first")
         kind = check_dtype(dtype)
@@ -234,7 +234,7 @@ class TableEncoder:
             if self.from_sparse:
                 return Design(*sparse_rows(csr, self.columns, kind))
             X = csr.toarray()
-        return self._design(read_table(X), kind, Column.write_)
+        return self._design(read_table(X), kind, partial(Column.write_, threads=threads))
 
     def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.

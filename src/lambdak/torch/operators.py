@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from types import ModuleType
 from typing import Any
 
 import torch
+from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
 from lambdak.eigen.runtime import engine
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
+
+_THREADS = 0  # the process's setting: an operator of PyTorch has no argument for it
 
 
 @torch.library.custom_op("lambdak::eigenvalue", mutates_args=())
@@ -23,9 +25,8 @@ def eigenvalue(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool
     if not coords.is_cpu:
         return _full(coords, dim, tridiagonal)[0][..., list(index)]
     value = coords.new_empty((*coords.shape[:-1], len(index)))
-    _engine(dim, tridiagonal).solve(
-        *_matrices(coords, dim, tridiagonal), dim, list(index), _rows(value, len(index)), None
-    )
+    out = _rows(value, len(index)), None
+    _engine(dim, tridiagonal).solve(_matrices(coords, dim, tridiagonal), list(index), out, _THREADS)
     return value
 
 
@@ -38,7 +39,7 @@ def eigenpair(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool)
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     vector = coords.new_empty((*value.shape, dim))
     out = _rows(value, len(index)), _rows(vector, len(index), dim)
-    _engine(dim, tridiagonal).solve(*_matrices(coords, dim, tridiagonal), dim, list(index), *out)
+    _engine(dim, tridiagonal).solve(_matrices(coords, dim, tridiagonal), list(index), out, _THREADS)
     return value, vector
 
 
@@ -49,7 +50,8 @@ def eigenvalue_vjp(vector: Tensor, grad_value: Tensor, dim: int, tridiagonal: bo
         return unsym(vector.mT @ (vector * grad_value[..., None]), tridiagonal)
     grad = vector.new_empty((*vector.shape[:-2], width(dim, tridiagonal)))
     m = vector.shape[-2]
-    _engine(dim, tridiagonal).outer(_rows(vector, m, dim), _rows(grad_value, m), *_outputs(grad, dim, tridiagonal))
+    out = _outputs(grad, dim, tridiagonal)
+    _engine(dim, tridiagonal).outer(_rows(vector, m, dim), _rows(grad_value, m), out, _THREADS)
     return _scaled(grad, dim, tridiagonal)
 
 
@@ -68,12 +70,13 @@ def eigenpair_vjp(
         solved = _pseudo_inverse(coords, value, grad_vector, tridiagonal)
         return unsym((grad_value[..., None] * vector + solved).mT @ vector, tridiagonal)
     m, grad = vector.shape[-2], torch.empty_like(coords, memory_format=torch.contiguous_format)
-    given = _rows(value, m), _rows(vector, m, dim), _rows(grad_value, m), _rows(grad_vector, m, dim)
-    _engine(dim, tridiagonal).vjp(*_matrices(coords, dim, tridiagonal), dim, *given, *_outputs(grad, dim, tridiagonal))
+    pair, grads = (_rows(value, m), _rows(vector, m, dim)), (_rows(grad_value, m), _rows(grad_vector, m, dim))
+    out = _outputs(grad, dim, tridiagonal)
+    _engine(dim, tridiagonal).vjp(_matrices(coords, dim, tridiagonal), pair, grads, out, _THREADS)
     return _scaled(grad, dim, tridiagonal)
 
 
-def _engine(dim: int, tridiagonal: bool) -> ModuleType:
+def _engine(dim: int, tridiagonal: bool) -> EigenEngine:
     return engine("auto", dim, tridiagonal)
 
 
@@ -83,14 +86,14 @@ def _rows(tensor: Tensor, *tail: int) -> Any:
     return tensor.detach().contiguous().view(count, *tail).numpy()
 
 
-def _matrices(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Any, Any]:
+def _matrices(coords: Tensor, dim: int, tridiagonal: bool) -> Matrices:
     """Packed rows and None, or diagonals and off-diagonals."""
     if not tridiagonal:
-        return _rows(coords, coords.shape[-1]), None
-    return _rows(coords[..., :dim], dim), _rows(coords[..., dim:] * sqrt(0.5), dim - 1)
+        return _rows(coords, coords.shape[-1]), None, dim
+    return _rows(coords[..., :dim], dim), _rows(coords[..., dim:] * sqrt(0.5), dim - 1), dim
 
 
-def _outputs(grad: Tensor, dim: int, tridiagonal: bool) -> tuple[Any, Any]:
+def _outputs(grad: Tensor, dim: int, tridiagonal: bool) -> Gradient:
     """Where an engine writes packed rows, or diagonals and off-diagonals."""
     rows = _rows(grad, grad.shape[-1])
     return (rows[:, :dim], rows[:, dim:]) if tridiagonal else (rows, None)

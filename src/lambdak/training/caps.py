@@ -47,10 +47,10 @@ class Cap:
         self._swaps = swaps(column)
         self._factor, self._slope = np.ones(0), np.zeros(0)
 
-    def apply_(self, coef: FloatArray) -> None:
+    def apply_(self, coef: FloatArray, threads: int = 0) -> None:
         """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap."""
         rows = coef[:, self._place, : self._width]
-        bound, slope = steepest(self._swaps.astype(coef.dtype), rows)
+        bound, slope = steepest(self._swaps.astype(coef.dtype), rows, threads or None)
         bound = np.maximum(bound, _SMALLEST)
         self._factor = np.minimum(1.0, self._limit / bound)[:, None, None].astype(coef.dtype)
         self._slope = np.asarray(slope / bound[:, None, None])
@@ -64,17 +64,17 @@ class Cap:
         grad -= along * self._slope
 
 
-def steepest(swaps: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+def steepest(swaps: FloatArray, rows: FloatArray, n_jobs: int | None = None) -> tuple[FloatArray, FloatArray]:
     """Max ‖Σ_j swap_j C_j‖₂ over swaps (pairs, p), of rows (models, p, D), (models,); and its derivative, like rows."""
     models, dim = np.arange(len(rows)), packed_dim(rows.shape[-1])
     if not len(swaps):
         return np.zeros(len(rows), rows.dtype), np.zeros_like(rows)
     moves = np.ascontiguousarray(swaps @ rows)  # (models, pairs, D)
-    last = eigenvalue(moves, dim, dim - 1)
-    first = eigenvalue(moves, dim, 0)
+    last = eigenvalue(moves, dim, dim - 1, n_jobs=n_jobs)
+    first = eigenvalue(moves, dim, 0, n_jobs=n_jobs)
     norms = np.maximum(-first, last)
     worst = norms.argmax(axis=1)
     sign = np.where(last[models, worst] >= -first[models, worst], 1.0, -1.0).astype(rows.dtype)
-    _, vector = eigenpair(sign[:, None] * moves[models, worst], dim, dim - 1)
-    outer = eigenvalue_vjp(vector, sign)
+    _, vector = eigenpair(sign[:, None] * moves[models, worst], dim, dim - 1, n_jobs=n_jobs)
+    outer = eigenvalue_vjp(vector, sign, n_jobs=n_jobs)
     return norms.max(axis=1), np.asarray(swaps[worst][:, :, None] * outer[:, None, :])

@@ -163,9 +163,9 @@ class FreeCoordinates:
         self._left_spans[0] = self._back_spans[0] = 0, 1
         self._shift = shift[which]
 
-    def write_(self, theta: FloatArray, coef: FloatArray) -> None:
+    def write_(self, theta: FloatArray, coef: FloatArray, threads: int = 0) -> None:
         """Fill coef (models, P, width) from θ (models, size, width)."""
-        step_engine().multiply(self._left, self._which, theta, self._left_spans, coef)
+        step_engine().multiply(self._left, self._which, theta, self._left_spans, coef, threads)
         coef[:, 0] -= np.matmul(self._shift.transpose(0, 2, 1), theta[:, 1:])[:, 0]
 
     def exact(self, theta: Float64Array) -> Float64Array:
@@ -178,9 +178,9 @@ class FreeCoordinates:
             coef[:, 0] -= np.einsum("p,mpw->mw", self._whitening.mean[group.rows], rows)
         return coef
 
-    def pull_back_(self, grad_coef: FloatArray, grad: FloatArray) -> None:
+    def pull_back_(self, grad_coef: FloatArray, grad: FloatArray, threads: int = 0) -> None:
         """Fill grad (models, size, width) with the transpose of :meth:`write_`."""
-        step_engine().multiply(self._back, self._which, grad_coef, self._back_spans, grad)
+        step_engine().multiply(self._back, self._which, grad_coef, self._back_spans, grad, threads)
         grad[:, 1:] -= self._shift * grad_coef[:, :1]
 
 

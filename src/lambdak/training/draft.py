@@ -100,7 +100,7 @@ def draft(
 ) -> tuple[Draft, TrainingRows]:
     """The draft of a new model, and the rows it is fitted to."""
     encoder = _encoder(given, settings)
-    rows = given.encoded(encoder)
+    rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape
     )  # fmt: skip

@@ -82,9 +82,9 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
         settings, sketch = request.settings, Draft.of(model)
-        rows = request.rows.encoded(model.encoder)
+        rows = request.rows.encoded(model.encoder, settings.threads)
         session = _session(sketch, rows, request)
-        parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils)
+        parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
         history = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
@@ -92,7 +92,7 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
-    validation = request.rows.encoded_validation(sketch.encoder)
+    validation = request.rows.encoded_validation(sketch.encoder, request.settings.threads)
     measured = None if validation is None else sketch.problem(validation)
     return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
 
@@ -108,7 +108,7 @@ def _finished(
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
     model = sketch.model(coef, trainer.members)
-    return Fit(model, state, history, mean_effects(model, rows.design, rows.weight))
+    return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
 def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> tuple[Event, ...]:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.packing import packed_size
+from lambdak.eigen.engine import AdamConstants
+from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
 from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates
 from lambdak.training.shrink import Shrinkage
 
-PAD = 16  # the kernel reads coefficient rows in whole vectors
+ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)
 
-_BETAS = (0.9, 0.99)
-_TINY = 1e-8
 _START_SIZE = 0.05  # of the free parameters, relative to 1/√(how many)
 _CONE_DECAY = 0.1  # the steps of a constrained column decay slower: their parameters are roots
 
@@ -24,7 +23,8 @@ _CONE_DECAY = 0.1  # the steps of a constrained column decay slower: their param
 class Parameters:
     """The parameters of all models: one array for the free columns, and one for each constrained column.
 
-    ``coef`` (models, P, padded width) always holds the coefficients that belong to them.
+    ``coef`` (models, P, padded width) always holds the coefficients that belong to them. ``threads`` is the number of
+    threads of every call of the kernel, here and by the trainer; 0 is the process's setting.
     """
 
     def __init__(
@@ -36,10 +36,11 @@ class Parameters:
         *,
         caps: Sequence[Cap] = (),
         shrinkage: Shrinkage | None = None,
+        threads: int = 0,
     ) -> None:
         self.dim, self._free, self._cones, self._caps, self._shrinkage = dim, free, cones, caps, shrinkage
-        self._decay = np.asarray(decay)
-        width = -(-packed_size(dim) // PAD) * PAD
+        self._decay, self.threads = np.asarray(decay), threads
+        width = padded_size(dim)
         sizes = [free.size, *(cone.size for cone in cones)]
         self.theta = [np.zeros((len(decay), size, width), np.float32) for size in sizes]
         self.grad = [np.zeros_like(part) for part in self.theta]
@@ -68,14 +69,14 @@ class Parameters:
 
     def write_(self) -> None:
         """Fill ``coef`` from the parameters."""
-        self._free.write_(self.theta[0], self.coef)
+        self._free.write_(self.theta[0], self.coef, self.threads)
         self._finish_(self.theta, self.coef)
 
     def _finish_(self, theta: Sequence[FloatArray], coef: FloatArray) -> None:
         for part, cone in zip(theta[1:], self._cones, strict=True):
             cone.add_(part[..., : packed_size(self.dim)], coef)
         for cap in self._caps:
-            cap.apply_(coef)
+            cap.apply_(coef, self.threads)
 
     def exact(self, theta: Sequence[FloatArray]) -> FloatArray:
         """The coefficients of θ in float64: the steps of constrained columns are semidefinite to its rounding."""
@@ -89,7 +90,7 @@ class Parameters:
         """Fill ``grad`` from the gradient with respect to ``coef``, which is changed in place."""
         for cap in self._caps:
             cap.pull_back_(self.coef, grad_coef)
-        self._free.pull_back_(grad_coef, self.grad[0])
+        self._free.pull_back_(grad_coef, self.grad[0], self.threads)
         width = packed_size(self.dim)
         for theta, grad, cone in zip(self.theta[1:], self.grad[1:], self._cones, strict=True):
             grad[..., :width] = cone.pull_back(theta[..., :width], grad_coef)
@@ -113,9 +114,15 @@ class Parameters:
     def _adam_(self, part: int, rate: float) -> None:
         theta = self.theta[part]
         models, _, width = theta.shape
-        beta1, beta2 = _BETAS
-        size, correct = rate / (1 - beta1**self._steps), 1 / (1 - beta2**self._steps)
+        size = rate / ADAM.rate_correction(self._steps)
         keep = np.maximum(1 - rate * self._decay * (_CONE_DECAY if part else 1), 0)
-        flat = [array.reshape(models, -1) for array in (theta, self.grad[part], *self._moments[part])]
+        first, second = self._moments[part]
+        state = (_flat(theta), _flat(self.grad[part]), _flat(first), _flat(second))
         spared = 0 if part else width  # the constant does not decay
-        step_engine().adam(*flat, [size] * models, keep.tolist(), beta1, beta2, correct, _TINY, spared)
+        rule = ADAM.rule(self._steps)
+        step_engine().adam(state, [size] * models, keep.tolist(), rule, spared, self.threads)
+
+
+def _flat(part: FloatArray) -> FloatArray:
+    """The numbers of each model, in a row."""
+    return part.reshape(len(part), -1)

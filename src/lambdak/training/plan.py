@@ -39,13 +39,15 @@ class Plan:
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
 
-    def parameters(self, regularisations: Sequence[Regularisation], dim: int, pencils: int) -> Parameters:
+    def parameters(
+        self, regularisations: Sequence[Regularisation], dim: int, pencils: int, threads: int = 0
+    ) -> Parameters:
         """Parameters of a stack of models: ``pencils`` with each of the regularisations."""
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         free = FreeCoordinates(self._whitening, damping.tolist())
         caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
-        return Parameters(free, self._cones(dim), dim, decay.tolist(), caps=caps, shrinkage=shrinkage)
+        return Parameters(free, self._cones(dim), dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
 
     @cached_property
     def _bent(self) -> list[int]:

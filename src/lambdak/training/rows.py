@@ -25,22 +25,22 @@ class GivenRows:
     offset: ArrayLike | None = None
     validation: tuple[Any, NDArray[Any]] | None = None  # a table and its targets
 
-    def encoded(self, encoder: TableEncoder) -> TrainingRows:
+    def encoded(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows:
         """The same as design rows."""
-        design = encoder.transform(self.X)
+        design = encoder.transform(self.X, threads=threads)
         offset = optional_rows(self.offset, len(design), "offset")
         if len(self.y) != len(design):
             raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(self.y)}")
         return TrainingRows(design, self.y, self.weight, offset).merged()
 
-    def encoded_validation(self, encoder: TableEncoder) -> TrainingRows | None:
+    def encoded_validation(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows | None:
         """The validation rows, if some were given."""
         if self.validation is None:
             return None
         if self.offset is not None:
             raise ValueError("X_val has no offset of its own: omit it, and rows of X are used for validation instead")
         X, y = self.validation
-        design = encoder.transform(X)
+        design = encoder.transform(X, threads=threads)
         if len(y) != len(design):
             raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(y)}")
         return TrainingRows(design, y, None, None)

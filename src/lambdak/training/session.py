@@ -60,7 +60,7 @@ class Session:
     def new_parameters(self, plan: Plan, regularisations: Sequence[Regularisation]) -> Parameters:
         """Parameters of models that begin at random."""
         pencils = self.problem.outputs.pencils
-        parameters = plan.parameters(regularisations, self.draft.dim, pencils)
+        parameters = plan.parameters(regularisations, self.draft.dim, pencils, self.settings.threads)
         parameters.start_(self._constants(len(regularisations) * pencils), self.rng)
         return parameters
 

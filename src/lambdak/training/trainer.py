@@ -144,13 +144,14 @@ class Trainer:
         value = np.empty((models * batch, m), np.float32)
         vector = np.empty((models * batch, m, dim), np.float32)
         design = (problem.design.ids, problem.design.weights, rows)
-        engine.forward(*design, self.parameters.coef[..., :width], dim, list(problem.outputs.indices), value, vector)
+        threads, coef = self.parameters.threads, self.parameters.coef[..., :width]
+        engine.forward(design, coef, dim, list(problem.outputs.indices), (value, vector), threads)
         raw = problem.raw(value.reshape(models, batch, m), chosen)
         slope = problem.loss.gradient(raw, problem.y[chosen]).astype(np.float32)
         if self._importance is not None:  # relative to the whole table: a batch of light rows stays light
             own = self._importance[chosen]
             slope *= own if raw.ndim == 2 else own[..., None]
-        engine.backward(*design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width])
+        engine.backward(design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width], threads)
         return raw
 
     def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
@@ -165,7 +166,8 @@ class Trainer:
         """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which problem."""
         problem, rows = self.validation or self.problem, self._validation_rows
         each = None if rows is None else np.repeat(rows, problem.outputs.pencils, axis=0)
-        values = evaluate(coef, self.parameters.dim, problem.outputs.indices, problem.design, each)
+        parameters = self.parameters
+        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, each, parameters.threads)
         return values, slice(None) if rows is None else rows, problem
 
     def _keep_best(self) -> FloatArray:

@@ -25,7 +25,7 @@ def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("studies")
     for name in SYNTHETIC:
         list(results.run_study(name, "quick", out))
-    piece = parts.Piece("all", 4, lambda: pa.table(LOSSES))
+    piece = parts.Piece("all", 4, lambda threads: pa.table(LOSSES))
     list(parts.run_pieces(out / "higgs-quick", {"study": "higgs"}, [piece]))
     return out
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from lambdak.eigen import runtime
 from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.paper.data.rows import SparseBatch
@@ -79,10 +78,9 @@ def test_rows_that_are_not_active_stay_bit_identical():
 def test_a_second_thread_does_not_change_a_bit():
     batch, tables = make_batch(4096, 50_000, active=6), []
     for threads in (1, 2):
-        model = SparseSpectral(50_000, 3, 1e-2, 0, active=6)
-        with runtime.threads(threads):
-            model.step(batch)
-            model.step(batch)
+        model = SparseSpectral(50_000, 3, 1e-2, 0, active=6, threads=threads)
+        model.step(batch)
+        model.step(batch)
         tables.append(model.table)
     np.testing.assert_array_equal(*tables)
 

@@ -69,9 +69,11 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
   }
 }
 
-// Rows i0 .. i0+R-1 of out = left right, V vectors from column c on: the block is summed in registers.
-template <class T, int R, int V>
-inline void multiply_part(const T* left, const T* right, T* out, int reach, int width, int64_t i0, int c, int from, int to) {
+// Rows i0 .. i0+R-1 of out = left right, V vectors from column c on: the block is summed in registers. Their spans lie
+// within from .. to.
+template <class T, int R, int V> inline void multiply_part(const Product& product, int64_t i0, int c, int from, int to) {
+  const T *const left = static_cast<const T*>(product.left), *const right = static_cast<const T*>(product.right);
+  const int reach = product.reach, width = product.width;
   Vec<T> sum[R][V] = {};
   for (int k = from; k < to; ++k) {
     Vec<T> b[V];
@@ -84,45 +86,41 @@ inline void multiply_part(const T* left, const T* right, T* out, int reach, int 
       for (int v = 0; v < V; ++v) sum[r][v] += a * b[v];
     }
   }
+  T* const out = static_cast<T*>(product.out);
 #pragma GCC unroll 12
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) store<T>(out + (i0 + r) * width + c + v * W<T>, sum[r][v]);
 }
 
-template <class T, int R>
-inline void multiply_rows(const T* left, const T* right, T* out, int reach, int width, int64_t i0, const int32_t* spans) {
+template <class T, int R> inline void multiply_rows(const Product& product, int64_t i0) {
   constexpr int V = LAMBDAK_VECTOR_BYTES == 64 ? 4 : 2;
+  const int32_t* const spans = product.spans;
   const int from = spans[2 * i0];
   int to = from;
   for (int64_t i = i0; i < i0 + R; ++i) to = spans[2 * i + 1] > to ? spans[2 * i + 1] : to;
-  in_chunks<V>(width / W<T>, [&](auto chunk, int c) {
-    multiply_part<T, R, chunk.size>(left, right, out, reach, width, i0, c * W<T>, from, to);
-  });
+  in_chunks<V>(product.width / W<T>, [&](auto chunk, int c) { multiply_part<T, R, chunk.size>(product, i0, c * W<T>, from, to); });
 }
 
-template <class T, int R>
-void multiply_range(const T* left, const T* right, T* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
+template <class T, int R> void multiply_range(const Product& product, int64_t begin, int64_t end) {
+  const int32_t* const spans = product.spans;
   for (int64_t i = begin; i < end;) {
     bool alike = i + R <= end;
     for (int r = 1; alike && r < R; ++r) alike = spans[2 * (i + r)] == spans[2 * i];
     if (alike)
-      multiply_rows<T, R>(left, right, out, reach, width, i, spans), i += R;
+      multiply_rows<T, R>(product, i), i += R;
     else
-      multiply_rows<T, 1>(left, right, out, reach, width, i, spans), i += 1;
+      multiply_rows<T, 1>(product, i), i += 1;
   }
 }
 
-// Rows begin .. end-1 of out (rows, width) = left right, right (inner, width), width a multiple of `pad`. Row i of `left`
-// differs from zero between the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end.
-// The block of rows and vectors that is summed at once fills the registers.
-template <class T>
-void multiply(const void* left, const void* right, void* out, int reach, int width, const int32_t* spans, int64_t begin, int64_t end) {
+// Rows begin .. end-1 of a product. The block of rows and vectors that is summed at once fills the registers.
+template <class T> void multiply(const Product& product, int64_t begin, int64_t end) {
   constexpr bool many = LAMBDAK_VECTOR_BYTES == 64;
-  const auto work = width <= 2 * W<T>   ? multiply_range<T, many ? 12 : 4>
-                    : width <= 3 * W<T> ? multiply_range<T, many ? 8 : 4>
-                                        : multiply_range<T, many ? 6 : 4>;
-  work(static_cast<const T*>(left), static_cast<const T*>(right), static_cast<T*>(out), reach, width, spans, begin, end);
+  const auto work = product.width <= 2 * W<T>   ? multiply_range<T, many ? 12 : 4>
+                    : product.width <= 3 * W<T> ? multiply_range<T, many ? 8 : 4>
+                                                : multiply_range<T, many ? 6 : 4>;
+  work(product, begin, end);
 }
 
 // One step of Adam with decoupled weight decay on `count` numbers: θ, but for its first `spared` numbers, shrinks by

@@ -2,12 +2,17 @@
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <cstring>
 #include <initializer_list>
 #include <new>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -23,10 +28,15 @@ using In = nb::ndarray<nb::ro, nb::device::cpu>;
 using Out = nb::ndarray<nb::device::cpu>;
 using Indices = std::vector<int32_t>;
 
+// Groups of arguments, as lambdak.eigen.engine names them. Outputs are never converted: a copy would be filled instead.
+using Matrices = std::tuple<In, std::optional<In>, int>;  // packed rows, none, dim; or diagonals, off-diagonals, dim
+using Outputs = std::tuple<Out, std::optional<Out>>;      // value and vector, or grad and grad_off
+using DesignRows = std::tuple<In, In, In>;                // ids, weights, rows
+
 constexpr int max_dim = 512;
 
 extern const Kernel* active;         // the build for this CPU
-extern std::atomic<int> num_threads;
+extern std::atomic<int> num_threads;  // of a call that does not say how many
 
 void bind_steps(nb::module_& m);
 void bind_table(nb::module_& m);
@@ -93,11 +103,12 @@ struct Scratch {
   }
 };
 
-// body(chunk, scratch) for every chunk, without the GIL, each thread with its own scratch of `bytes`.
+// body(chunk, scratch) for every chunk, without the GIL, each thread with its own scratch of `bytes`; 0 threads stand for
+// the process's setting.
 template <class Body> void in_parallel(int64_t chunks, int threads, size_t bytes, Body body) {
   std::atomic<bool> out_of_memory{false};
   nb::gil_scoped_release unlocked;
-  parallel_for(chunks, threads, [&](int64_t chunk) {
+  parallel_for(chunks, threads > 0 ? threads : num_threads.load(), [&](int64_t chunk) {
     static thread_local Scratch scratch;
     const PlainArithmetic plain;
     try {

@@ -1,13 +1,10 @@
 // The eigen functions of lambdak.eigen._kernel: chooses the build for this CPU and hands row blocks to the thread pool.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <utility>
 #if defined(_WIN32)
 #include <intrin.h>
@@ -129,7 +126,7 @@ namespace {
 
 using Work = void (*)(const Job&, int64_t, int64_t, void*);
 
-void run(Job& job, Work work) {
+void run(Job& job, Work work, int threads) {
   if (job.rows == 0) return;
   std::vector<Guess> guess;
   complete(job, guess);
@@ -140,7 +137,7 @@ void run(Job& job, Work work) {
   const bool small = block_ns * double(blocks) < 40000;
   const int64_t chunks = small ? 1 : (blocks + per_chunk - 1) / per_chunk;
   const size_t bytes = size_t(active->scratch_bytes(job));
-  in_parallel(chunks, small ? 1 : num_threads.load(), bytes, [&](int64_t chunk, void* scratch) {
+  in_parallel(chunks, small ? 1 : threads, bytes, [&](int64_t chunk, void* scratch) {
     const int64_t begin = small ? 0 : chunk * per_chunk * block;
     const int64_t end = small ? job.rows : std::min(job.rows, begin + per_chunk * block);
     work(job, begin, end, scratch);
@@ -149,64 +146,67 @@ void run(Job& job, Work work) {
 
 // ---- what Python calls -----------------------------------------------------------------------------------------
 
-Job make_job(const In& matrix, const std::optional<In>& off, int dim, int n_index) {
+Job make_job(const In& matrix, bool tridiagonal, int dim, int n_index) {
   Job job;
   job.dim = dim;
   job.n_index = n_index;
   job.rows = matrix.ndim() ? int64_t(matrix.shape(0)) : 0;
-  job.tridiagonal = off.has_value();
+  job.tridiagonal = tridiagonal;
   job.double_precision = matrix.dtype() == nb::dtype<double>();
   if (dim < 1 || dim > max_dim || n_index < 1 || !is_float(matrix.dtype())) throw nb::value_error("bad dim, index or dtype");
   return job;
 }
 
-void set_matrix(Job& job, const In& matrix, const std::optional<In>& off) {
-  const int64_t d = job.dim;
+Job matrix_job(const Matrices& matrices, int n_index) {
+  const auto& [matrix, off, dim] = matrices;
+  Job job = make_job(matrix, off.has_value(), dim, n_index);
+  const int64_t d = dim;
   job.matrix = describe(matrix, "matrix", Axes::row_entry, {job.rows, job.tridiagonal ? d : d * (d + 1) / 2}, matrix.dtype());
   if (off) job.off = describe(*off, "off", Axes::row_entry, {job.rows, d - 1}, matrix.dtype());
+  return job;
 }
 
-void set_grad(Job& job, const Out& grad, const std::optional<Out>& grad_off, nb::dlpack::dtype dtype) {
+void set_grad(Job& job, const Outputs& out, nb::dlpack::dtype dtype) {
+  const auto& [grad, grad_off] = out;
   if (grad_off.has_value() != job.tridiagonal) throw nb::value_error("grad_off goes with tridiagonal matrices");
   const int64_t d = job.dim;
   job.grad = describe(grad, "grad", Axes::row_entry, {job.rows, job.tridiagonal ? d : d * (d + 1) / 2}, dtype);
   if (grad_off) job.grad_off = describe(*grad_off, "grad_off", Axes::row_entry, {job.rows, d - 1}, dtype);
 }
 
-void solve(In matrix, std::optional<In> off, int dim, Indices index, Out value, std::optional<Out> vector) {
+void solve(const Matrices& matrices, Indices index, const Outputs& out, int threads) {
   const int n_index = int(index.size());
-  Job job = make_job(matrix, off, dim, n_index);
-  check_index(index, dim);
-  set_matrix(job, matrix, off);
+  Job job = matrix_job(matrices, n_index);
+  check_index(index, job.dim);
+  const auto dtype = std::get<0>(matrices).dtype();
+  const auto& [value, vector] = out;
   job.index = index.data();
-  job.value = describe(value, "value", Axes::row_index, {job.rows, n_index}, matrix.dtype());
-  if (vector) job.vector = describe(*vector, "vector", Axes::row_index_entry, {job.rows, n_index, dim}, matrix.dtype());
-  run(job, active->solve);
+  job.value = describe(value, "value", Axes::row_index, {job.rows, n_index}, dtype);
+  if (vector) job.vector = describe(*vector, "vector", Axes::row_index_entry, {job.rows, n_index, job.dim}, dtype);
+  run(job, active->solve, threads);
 }
 
-void outer(In vector, In grad_value, Out grad, std::optional<Out> grad_off) {
+void outer(In vector, In grad_value, const Outputs& out, int threads) {
   if (vector.ndim() != 3) throw nb::value_error("vector must be (rows, index, dim)");
-  std::optional<In> off;
-  Job job = make_job(vector, off, int(vector.shape(2)), int(vector.shape(1)));
-  job.tridiagonal = grad_off.has_value();
+  Job job = make_job(vector, std::get<1>(out).has_value(), int(vector.shape(2)), int(vector.shape(1)));
   job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, vector.dtype());
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, vector.dtype());
-  set_grad(job, grad, grad_off, vector.dtype());
-  run(job, active->outer);
+  set_grad(job, out, vector.dtype());
+  run(job, active->outer, threads);
 }
 
-void vjp(In matrix, std::optional<In> off, int dim, In value, In vector, In grad_value, In grad_vector, Out grad,
-         std::optional<Out> grad_off) {
+void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, const Outputs& out, int threads) {
+  const auto& [value, vector] = pair;
+  const auto& [grad_value, grad_vector] = grads;
   if (vector.ndim() != 3) throw nb::value_error("vector must be (rows, index, dim)");
-  Job job = make_job(matrix, off, dim, int(vector.shape(1)));
-  set_matrix(job, matrix, off);
-  const auto dtype = matrix.dtype();
+  Job job = matrix_job(matrices, int(vector.shape(1)));
+  const auto dtype = std::get<0>(matrices).dtype();
   job.value = describe(value, "value", Axes::row_index, {job.rows, job.n_index}, dtype);
-  job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, dim}, dtype);
+  job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, dtype);
-  job.grad_vector = describe(grad_vector, "grad_vector", Axes::row_index_entry, {job.rows, job.n_index, dim}, dtype);
-  set_grad(job, grad, grad_off, dtype);
-  run(job, active->vjp);
+  job.grad_vector = describe(grad_vector, "grad_vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
+  set_grad(job, out, dtype);
+  run(job, active->vjp, threads);
 }
 
 }  // namespace
@@ -218,11 +218,9 @@ NB_MODULE(_kernel, m) {
   using namespace lambdak;
   num_threads = hardware_threads();
   active = available().back();
-  m.def("solve", &solve, nb::arg("matrix"), nb::arg("off").none(), nb::arg("dim"), nb::arg("index"), nb::arg("value").noconvert(),
-        nb::arg("vector").noconvert().none());
-  m.def("outer", &outer, nb::arg("vector"), nb::arg("grad_value"), nb::arg("grad").noconvert(), nb::arg("grad_off").noconvert().none());
-  m.def("vjp", &vjp, nb::arg("matrix"), nb::arg("off").none(), nb::arg("dim"), nb::arg("value"), nb::arg("vector"),
-        nb::arg("grad_value"), nb::arg("grad_vector"), nb::arg("grad").noconvert(), nb::arg("grad_off").noconvert().none());
+  m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("outer", &outer, nb::arg("vector"), nb::arg("grad_value"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
   bind_table(m);
   m.def("isa", [] { return std::string(active->name); });

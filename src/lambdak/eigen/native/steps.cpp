@@ -1,9 +1,6 @@
 // The training steps of lambdak.eigen._kernel: a stack of models on sparse design rows.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
-#include <optional>
+#include <array>
 
 #include "host.hpp"
 
@@ -18,7 +15,8 @@ struct Step {
   nb::dlpack::dtype dtype;
 };
 
-template <class C> Step make_step(const In& ids, const In& weights, const In& rows, const C& coef, int dim) {
+template <class C> Step make_step(const DesignRows& sparse, const C& coef, int dim) {
+  const auto& [ids, weights, rows] = sparse;
   if (dim < 1 || dim > max_dim || !is_float(coef.dtype())) throw nb::value_error("bad dim or dtype");
   const int64_t width = int64_t(dim) * (dim + 1) / 2;
   if (coef.ndim() != 3 || ids.ndim() != 2 || rows.ndim() != 2) throw nb::value_error("coef, ids or rows have the wrong shape");
@@ -66,12 +64,14 @@ Job step_job(const Step& step, int dim, int n_index) {
 }
 
 // value (models, batch, m) and vector (models, batch, m, d) of A(row) for every model and row of its batch.
-void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out value, std::optional<Out> vector) {
-  const Step step = make_step(ids, weights, rows, coef, dim);
+void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Outputs& out, int threads) {
+  const Step step = make_step(sparse, coef, dim);
+  const auto& [value, vector] = out;
+  const bool wants_vector = vector.has_value();
   const int64_t m = int64_t(index.size()), d = dim, total = step.models * step.batch;
   check_index(index, dim);
   const Array values = describe(value, "value", Axes::row_index, {total, m}, step.dtype);
-  const Array vectors = vector ? describe(*vector, "vector", Axes::row_index_entry, {total, m, d}, step.dtype) : Array{};
+  const Array vectors = wants_vector ? describe(*vector, "vector", Axes::row_index_entry, {total, m, d}, step.dtype) : Array{};
   if (total == 0) return;
   Job shape = step_job(step, dim, int(m));
   shape.index = index.data();
@@ -81,7 +81,7 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
   std::atomic<bool> strange{false};
   const int64_t chunks = (step.batch + rows_at_once - 1) / rows_at_once;
   const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
-  in_parallel(step.models * chunks, num_threads.load(), size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
+  in_parallel(step.models * chunks, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
     const int64_t model = task / chunks, begin = task % chunks * rows_at_once, end = std::min(step.batch, begin + rows_at_once);
     Design design = step.design;
     design.rows += model * step.batch;
@@ -95,7 +95,7 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
     job.rows = end - begin;
     job.matrix = rows_of(scratch, step.design.width);
     job.value.data = at(values, first * values.row, step);
-    if (vector) job.vector.data = at(vectors, first * vectors.row, step);
+    if (wants_vector) job.vector.data = at(vectors, first * vectors.row, step);
     active->solve(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
   });
   if (strange) throw nb::value_error("ids holds a coefficient that does not exist");
@@ -103,8 +103,8 @@ void forward(In ids, In weights, In rows, In coef, int dim, Indices index, Out v
 
 // grad (models, n_coef, D) = Σ_rows Σ_m g v vᵀ spread over the row's coefficients. The partial sums are cut by the
 // shape of the problem alone, so that the result does not depend on the thread count.
-void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Out grad) {
-  const Step step = make_step(ids, weights, rows, grad, dim);
+void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out grad, int threads) {
+  const Step step = make_step(sparse, grad, dim);
   const int64_t d = dim, total = step.models * step.batch, m = vector.ndim() == 3 ? int64_t(vector.shape(1)) : 0;
   if (m == 0) throw nb::value_error("vector must be (rows, index, dim)");
   if (step.design.stride != step.design.width) throw nb::value_error("the rows of grad must be padded, and no further apart");
@@ -120,7 +120,7 @@ void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Ou
   std::atomic<bool> strange{false};
   std::vector<char> extra(size_t((parts - 1) * step.models * size * element));
   char* const out = static_cast<char*>(const_cast<void*>(static_cast<const void*>(grad.data())));
-  in_parallel(step.models * parts, num_threads.load(), size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
+  in_parallel(step.models * parts, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
     const int64_t model = task / parts, part = task % parts;
     char* const sum = part ? extra.data() + ((part - 1) * step.models + model) * size * element : out + model * step.model_stride * element;
     std::memset(sum, 0, size_t(size * element));
@@ -157,7 +157,7 @@ void backward(In ids, In weights, In rows, In vector, In grad_value, int dim, Ou
 
 // out (models, rows, width) = left[which] right, right (models, inner, width), all contiguous; spans (rows, 2) say between
 // which columns a row of the left factors can differ from zero; left (kinds, rows, reach) holds what is between them.
-void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out) {
+void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out, int threads) {
   if (left.ndim() != 3 || right.ndim() != 3) throw nb::value_error("left and right must have three axes");
   const int64_t kinds = int64_t(left.shape(0)), rows = int64_t(left.shape(1)), reach = int64_t(left.shape(2));
   const int64_t models = int64_t(which.size());
@@ -178,17 +178,22 @@ void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out) 
   constexpr int64_t at_once = 48;
   const int64_t chunks = (rows + at_once - 1) / at_once;
   const bool small = models * rows * reach * width < 200000;
-  in_parallel(models * chunks, small ? 1 : num_threads.load(), 0, [&](int64_t task, void*) {
+  in_parallel(models * chunks, small ? 1 : threads, 0, [&](int64_t task, void*) {
     const int64_t model = task / chunks, begin = task % chunks * at_once;
     const auto of = [&](const Array& x, int64_t at, int64_t size) { return static_cast<char*>(x.data) + at * size * element; };
-    work(of(a, which[size_t(model)], rows * reach), of(b, model, inner * width), of(c, model, rows * width), int(reach), int(width), limits, begin,
-         std::min(rows, begin + at_once));
+    const Product product{of(a, which[size_t(model)], rows * reach), of(b, model, inner * width), of(c, model, rows * width),
+                          int(reach), int(width), limits};
+    work(product, begin, std::min(rows, begin + at_once));
   });
 }
 
+using AdamState = std::tuple<Out, In, Out, Out>;              // theta, grad, first, second
+using AdamRule = std::tuple<double, double, double, double>;  // beta1, beta2, correct, tiny
+
 // One Adam step of every model of a stack; all arrays are (models, size), contiguous, size a multiple of `pad`.
-void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, std::vector<double> keep, double beta1, double beta2,
-          double correct, double tiny, int64_t spared) {
+void adam(const AdamState& state, std::vector<double> rate, std::vector<double> keep, const AdamRule& rule, int64_t spared, int threads) {
+  const auto& [theta, grad, first, second] = state;
+  const auto [beta1, beta2, correct, tiny] = rule;
   const int64_t models = int64_t(rate.size()), size = theta.ndim() == 2 ? int64_t(theta.shape(1)) : 0;
   const int64_t element = int64_t(theta.itemsize());
   const auto dtype = theta.dtype();
@@ -197,57 +202,89 @@ void adam(Out theta, In grad, Out first, Out second, std::vector<double> rate, s
   describe(first, "first", Axes::row_entry, {models, size}, dtype), describe(second, "second", Axes::row_entry, {models, size}, dtype);
   fits = fits && dense(theta) && dense(grad) && dense(first) && dense(second);
   if (!fits) throw nb::value_error("adam needs contiguous arrays of padded size");
+  std::vector<Adam> steps;
+  for (int64_t model = 0; model < models; ++model)
+    steps.push_back({beta1, beta2, rate[size_t(model)], keep[size_t(model)], correct, tiny, spared});
   const auto work = active->adam[dtype == nb::dtype<double>()];
-  in_parallel(models, models * size < 20000 ? 1 : num_threads.load(), 0, [&](int64_t model, void*) {
-    const auto of = [&](const void* data) { return const_cast<char*>(static_cast<const char*>(data)) + model * size * element; };
-    const Adam step{beta1, beta2, rate[size_t(model)], keep[size_t(model)], correct, tiny, spared};
-    work(step, of(theta.data()), of(grad.data()), of(first.data()), of(second.data()), size);
+  const std::array<void*, 4> parts{theta.data(), const_cast<void*>(grad.data()), first.data(), second.data()};
+  in_parallel(models, models * size < 20000 ? 1 : threads, 0, [&](int64_t model, void*) {
+    const auto of = [&](int part) { return static_cast<char*>(parts[part]) + model * size * element; };
+    work(steps[size_t(model)], of(0), of(1), of(2), of(3), size);
   });
 }
 
-template <class T> void fill_curve(const double* x, int64_t n, const double* knots, int64_t count, int32_t start, bool clamp, int32_t* ids, int64_t id_stride, T* weights, int64_t weight_stride) {
-  for (int64_t i = 0; i < n; ++i) {
+// A piecewise linear curve: at least two increasing knots, the first of design column `start`.
+struct Curve {
+  const double* knots;
+  int64_t count;
+  int32_t start;
+  bool clamp;
+};
+
+// Two neighbouring entries per row.
+template <class T> struct Entries {
+  T* data;
+  int64_t stride;
+  T* of(int64_t row) const { return data + row * stride; }
+};
+
+template <class T>
+void fill_curve(const Curve& curve, const double* x, int64_t begin, int64_t end, Entries<int32_t> ids, Entries<T> weights) {
+  const double* const knots = curve.knots;
+  for (int64_t i = begin; i < end; ++i) {
     double at = x[i];
-    if (clamp) at = at < knots[0] ? knots[0] : at > knots[count - 1] ? knots[count - 1] : at;
-    int64_t piece = 0, size = count - 1;  // the last piece whose first knot is not beyond `at`
+    if (curve.clamp) at = at < knots[0] ? knots[0] : at > knots[curve.count - 1] ? knots[curve.count - 1] : at;
+    int64_t piece = 0, size = curve.count - 1;  // the last piece whose first knot is not beyond `at`
     while (size > 1) {
       const int64_t half = size / 2;
       piece += knots[piece + half] <= at ? half : 0;
       size -= half;
     }
     const double t = (at - knots[piece]) / (knots[piece + 1] - knots[piece]);
-    ids[i * id_stride] = start + int32_t(piece), ids[i * id_stride + 1] = start + int32_t(piece) + 1;
-    weights[i * weight_stride] = T(1.0 - t), weights[i * weight_stride + 1] = T(t);
+    int32_t* const id = ids.of(i);
+    T* const weight = weights.of(i);
+    id[0] = curve.start + int32_t(piece), id[1] = curve.start + int32_t(piece) + 1;
+    weight[0] = T(1.0 - t), weight[1] = T(t);
   }
 }
 
+constexpr int64_t curve_rows = 4096;  // of one task: some tens of microseconds
+
 // The two active entries (n, 2) of a curve through knots, for numbers x (n).
-void curve(In x, In knots, int start, bool clamp, Out ids, Out weights) {
+void curve(In x, In knots, int start, bool clamp, const std::tuple<Out, Out>& out, int threads) {
+  const auto& [ids, weights] = out;
   const int64_t n = x.ndim() == 1 ? int64_t(x.shape(0)) : -1, count = knots.ndim() == 1 ? int64_t(knots.shape(0)) : 0;
   if (n == 0) return;
   const auto pair = [&](const Out& a) { return a.ndim() == 2 && int64_t(a.shape(0)) == n && a.shape(1) == 2 && a.stride(1) == 1; };
   const bool fits = count > 1 && x.dtype() == nb::dtype<double>() && knots.dtype() == nb::dtype<double>() && dense(x) && dense(knots) &&
                     pair(ids) && pair(weights) && ids.dtype() == nb::dtype<int32_t>() && is_float(weights.dtype());
-  if (!fits) throw nb::value_error("curve needs numbers and knots in double precision, and places for two entries per row");
-  const auto fill = [&](auto* to) {
-    fill_curve(static_cast<const double*>(x.data()), n, static_cast<const double*>(knots.data()), count, start, clamp,
-               static_cast<int32_t*>(ids.data()), ids.stride(0), to, weights.stride(0));
+  if (!fits) throw nb::value_error("curve needs numbers and knots in double precision, and room for two entries per row");
+  const Curve shape{static_cast<const double*>(knots.data()), count, start, clamp};
+  const double* const numbers = static_cast<const double*>(x.data());
+  const Entries<int32_t> id{static_cast<int32_t*>(ids.data()), ids.stride(0)};
+  const auto fill = [&](auto weight) {
+    in_parallel((n + curve_rows - 1) / curve_rows, threads, 0, [&](int64_t task, void*) {
+      fill_curve(shape, numbers, task * curve_rows, std::min(n, (task + 1) * curve_rows), id, weight);
+    });
   };
-  weights.dtype() == nb::dtype<double>() ? fill(static_cast<double*>(weights.data())) : fill(static_cast<float*>(weights.data()));
+  const int64_t stride = weights.stride(0);
+  weights.dtype() == nb::dtype<double>() ? fill(Entries<double>{static_cast<double*>(weights.data()), stride})
+                                         : fill(Entries<float>{static_cast<float*>(weights.data()), stride});
 }
 
 }  // namespace
 
 void bind_steps(nb::module_& m) {
-  m.def("forward", &forward, nb::arg("ids"), nb::arg("weights"), nb::arg("rows"), nb::arg("coef"), nb::arg("dim"), nb::arg("index"),
-        nb::arg("value").noconvert(), nb::arg("vector").noconvert().none());
-  m.def("backward", &backward, nb::arg("ids"), nb::arg("weights"), nb::arg("rows"), nb::arg("vector"), nb::arg("grad_value"),
-        nb::arg("dim"), nb::arg("grad").noconvert());
-  m.def("curve", &curve, nb::arg("x"), nb::arg("knots"), nb::arg("start"), nb::arg("clamp"), nb::arg("ids").noconvert(),
-        nb::arg("weights").noconvert());
-  m.def("multiply", &multiply, nb::arg("left"), nb::arg("which"), nb::arg("right"), nb::arg("spans"), nb::arg("out").noconvert());
-  m.def("adam", &adam, nb::arg("theta").noconvert(), nb::arg("grad"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
-        nb::arg("rate"), nb::arg("keep"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("correct"), nb::arg("tiny"), nb::arg("spared"));
+  m.def("forward", &forward, nb::arg("design"), nb::arg("coef"), nb::arg("dim"), nb::arg("index"), nb::arg("out").noconvert(),
+        nb::arg("threads"));
+  m.def("backward", &backward, nb::arg("design"), nb::arg("vector"), nb::arg("grad_value"), nb::arg("dim"),
+        nb::arg("grad").noconvert(), nb::arg("threads"));
+  m.def("curve", &curve, nb::arg("x"), nb::arg("knots"), nb::arg("start"), nb::arg("clamp"), nb::arg("out").noconvert(),
+        nb::arg("threads"));
+  m.def("multiply", &multiply, nb::arg("left"), nb::arg("which"), nb::arg("right"), nb::arg("spans"), nb::arg("out").noconvert(),
+        nb::arg("threads"));
+  m.def("adam", &adam, nb::arg("state").noconvert(), nb::arg("rate"), nb::arg("keep"), nb::arg("rule"), nb::arg("spared"),
+        nb::arg("threads"));
 }
 
 }  // namespace lambdak

@@ -13,6 +13,9 @@ constexpr int64_t at_once = 16;  // buckets
 
 constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
+using Batch = std::tuple<In, In>;                                        // ids, weights
+using DescentRule = std::tuple<double, double, double, double, double>;  // rate, beta1, beta2, correct, tiny
+
 // One call: the batch, the table, and the memory between its three loops.
 struct Descent {
   Design design;
@@ -22,16 +25,17 @@ struct Descent {
   void* slots;                  // (rows · slots) of Slot<T>, bucket by bucket
   std::vector<int64_t> starts;  // (parts, buckets): where a part's slots of a bucket go
 
-  Descent(const In& ids, const In& weights, const In& vector, const In& grad_value, int dim, const Out& data);
+  Descent(const Batch& batch, const In& vector, const In& grad_value, int dim, const Out& data);
   template <class T> void reserve();
   bool count(int64_t part);
   void arrange();
   template <class T> void fill(int64_t part);
   template <class T> void update(const Adam& step, int threads);
-  template <class T> void run(const Adam& step);
+  template <class T> void run(const Adam& step, int threads);
 };
 
-Descent::Descent(const In& ids, const In& weights, const In& vector, const In& grad_value, int dim, const Out& data) {
+Descent::Descent(const Batch& batch, const In& vector, const In& grad_value, int dim, const Out& data) {
+  const auto& [ids, weights] = batch;
   if (dim < 1 || dim > max_dim || !is_float(data.dtype())) throw nb::value_error("bad dim or dtype");
   if (ids.ndim() != 2 || vector.ndim() != 3 || data.ndim() != 3) throw nb::value_error("ids, vector or table have the wrong shape");
   const auto dtype = data.dtype();
@@ -105,9 +109,9 @@ template <class T> void Descent::update(const Adam& step, int threads) {
   });
 }
 
-template <class T> void Descent::run(const Adam& step) {
+template <class T> void Descent::run(const Adam& step, int threads) {
   if (rows * design.slots == 0) return;
-  const int threads = rows * design.slots * table.width < 20000 ? 1 : num_threads.load();
+  if (rows * design.slots * table.width < 20000) threads = 1;
   std::atomic<bool> strange{false};
   reserve<T>();
   in_parallel(parts, threads, size_t(active->scratch_bytes(outer)), [&](int64_t part, void* scratch) {
@@ -125,18 +129,18 @@ template <class T> void Descent::run(const Adam& step) {
 // One step of Adam on the rows of table (n_ids, 3, padded D) that ids (rows, slots) name: θ and its two moments, with the
 // gradient Σ weight Σ_m g v vᵀ. The slots of an id are summed in their order, whatever the thread count. All input is
 // read before the table is written.
-void descend(In ids, In weights, In vector, In grad_value, int dim, Out table, double rate, double beta1, double beta2, double correct,
-             double tiny) {
-  Descent descent(ids, weights, vector, grad_value, dim, table);
+void descend(const Batch& batch, In vector, In grad_value, int dim, Out table, const DescentRule& rule, int threads) {
+  Descent descent(batch, vector, grad_value, dim, table);
+  const auto [rate, beta1, beta2, correct, tiny] = rule;
   const Adam step{beta1, beta2, rate, 1.0, correct, tiny, 0};
-  descent.design.double_precision ? descent.run<double>(step) : descent.run<float>(step);
+  descent.design.double_precision ? descent.run<double>(step, threads) : descent.run<float>(step, threads);
 }
 
 }  // namespace
 
 void bind_table(nb::module_& m) {
-  m.def("descend", &descend, nb::arg("ids"), nb::arg("weights"), nb::arg("vector"), nb::arg("grad_value"), nb::arg("dim"),
-        nb::arg("table").noconvert(), nb::arg("rate"), nb::arg("beta1"), nb::arg("beta2"), nb::arg("correct"), nb::arg("tiny"));
+  m.def("descend", &descend, nb::arg("batch"), nb::arg("vector"), nb::arg("grad_value"), nb::arg("dim"),
+        nb::arg("table").noconvert(), nb::arg("rule"), nb::arg("threads"));
 }
 
 }  // namespace lambdak

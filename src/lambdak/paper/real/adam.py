@@ -5,34 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import AdamConstants, DescentRule
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch
 
-BETAS = (0.9, 0.999)
-TINY = 1e-8
+PYTORCH_ADAM = AdamConstants(beta1=0.9, beta2=0.999, tiny=1e-8)  # its defaults
 
 
 class Adam:
     """The clock and the corrections of the two moments; the moments themselves belong to the model."""
 
-    def __init__(self, rate: float) -> None:
-        self._rate, self._steps = rate, 0
+    def __init__(self, rate: float, threads: int = 0) -> None:
+        self._rate, self._threads, self._steps = rate, threads, 0
 
     def step_(self, theta: FloatArray, grad: FloatArray, first: FloatArray, second: FloatArray) -> None:
-        """Move parameters, in place. Arrays are contiguous and of padded size."""
-        rate, *others = self._tick()
-        flat = [part.reshape(1, -1) for part in (theta, grad, first, second)]
-        step_engine().adam(*flat, [rate], [1.0], *others, 0)
+        """Move parameters (size,), in place. Arrays are contiguous and of padded size."""
+        rule, state = self._tick(), (theta[None], grad[None], first[None], second[None])
+        step_engine().adam(state, rule[:1], [1.0], rule[1:], 0, self._threads)
 
     def descend_(self, batch: SparseBatch, vector: FloatArray, slope: FloatArray, dim: int, table: FloatArray) -> None:
         """Move the rows of a table (n_ids, 3, padded D) that a batch names: θ and its moments, in place."""
-        step_engine().descend(batch.ids, batch.weights, vector, slope, dim, table, *self._tick())
+        design = (batch.ids, batch.weights)
+        step_engine().descend(design, vector, slope, dim, table, self._tick(), self._threads)
 
-    def _tick(self) -> tuple[float, float, float, float, float]:
+    def _tick(self) -> DescentRule:
         """Begin the next step: its rate, and the other numbers of Adam."""
         self._steps += 1
-        correct = 1.0 / (1.0 - BETAS[1] ** self._steps)
-        return self._rate / (1.0 - BETAS[0] ** self._steps), *BETAS, correct, TINY
+        return self._rate / PYTORCH_ADAM.rate_correction(self._steps), *PYTORCH_ADAM.rule(self._steps)
 
 
 def logistic_slope(scores: FloatArray, y: FloatArray) -> FloatArray:

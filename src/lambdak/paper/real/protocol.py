@@ -103,22 +103,22 @@ def real_protocol(name: str, profile: str) -> Protocol:
     return whole
 
 
-def make_model(run: Run, data: Data) -> Learner:
-    """The untrained model of a run."""
+def make_model(run: Run, data: Data, threads: int = 0) -> Learner:
+    """The untrained model of a run; ours uses so many threads, 0 for the process's setting."""
     family = run.model.partition("-")[0]
     if isinstance(data, DenseData):
-        return _dense_model(run, family, data.features.shape[1])
+        return _dense_model(run, family, data.features.shape[1], threads)
     if not isinstance(data, SparseData):
         raise TypeError(f"data must be DenseData or SparseData; got {type(data).__name__}")
     if family == "spectral":
-        return SparseSpectral(data.n_ids, run.dim, run.rate, run.seed, active=data.ids.shape[1])
+        return SparseSpectral(data.n_ids, run.dim, run.rate, run.seed, data.ids.shape[1], threads)
     factors = packed_size(run.dim) - 1 if family == "fm" else 0
     return factorisation_machine(data.n_ids, factors, run.rate, run.seed)
 
 
-def _dense_model(run: Run, family: str, n_features: int) -> Learner:
+def _dense_model(run: Run, family: str, n_features: int, threads: int) -> Learner:
     if family == "spectral":
-        return DenseSpectral(n_features, run.dim, run.rate, run.seed)
+        return DenseSpectral(n_features, run.dim, run.rate, run.seed, threads)
     if family == "linear":
         return perceptron(n_features, [], run.rate, run.seed)
     width = hidden_width(run.model, run.dim, n_features)

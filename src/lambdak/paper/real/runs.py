@@ -16,7 +16,6 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.eigen.runtime import get_num_threads
-from lambdak.eigen.runtime import threads as use_threads
 from lambdak.paper.data.criteo import raw_criteo
 from lambdak.paper.data.higgs import higgs
 from lambdak.paper.data.ids import KINDS, criteo
@@ -113,17 +112,17 @@ def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path
     return write_miniature(name, out / "cache")
 
 
-def _make(name: str, source: Path, cache: Path, run: Run, protocol: Protocol) -> pa.Table:
-    """The rows of a run, with the data mapped anew, since this may be another process."""
+def _make(name: str, source: Path, cache: Path, run: Run, protocol: Protocol, threads: int) -> pa.Table:
+    """The rows of a run, with the data mapped again, since this may be another process."""
     data = load(name, source, cache, progress=False)[run.kind]
-    count = 1 if protocol.batch < _THREADED_BATCH else None
-    with use_threads(count), nullcontext() if run.is_spectral else torch_threads(get_num_threads()):
-        return run_model(data, run, protocol)
+    count = 1 if protocol.batch < _THREADED_BATCH else threads
+    with nullcontext() if run.is_spectral else torch_threads(count or get_num_threads()):
+        return run_model(data, run, protocol, count)
 
 
-def run_model(data: Data, run: Run, protocol: Protocol) -> pa.Table:
+def run_model(data: Data, run: Run, protocol: Protocol, threads: int = 0) -> pa.Table:
     """Train and measure one model: one row per sample count."""
-    model = make_model(run, data)
+    model = make_model(run, data, threads)
     rows = []
     for samples in train(model, data, protocol, run.seed):
         losses = {part: log_loss(model, data, part) for part in ("validation", "test")}

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.packing import packed_size
+from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch
 from lambdak.paper.real.adam import Adam, logistic_slope
 from lambdak.pencil.initial import Seed, gapped
-from lambdak.training.parameters import PAD
 
 _LINE = 64  # bytes
 _STARTED = 1 << 16  # matrices whose start is drawn at once
@@ -33,15 +32,18 @@ class SparseSpectral:
         Seed of the gapped start.
     active
         How many ids of a row are active, besides the constant.
+    threads
+        Of every call of the kernel; 0 is the process's setting.
     """
 
-    def __init__(self, n_ids: int, dim: int, rate: float, random_state: Seed, active: int = 39) -> None:
+    def __init__(
+        self, n_ids: int, dim: int, rate: float, random_state: Seed, active: int = 39, threads: int = 0
+    ) -> None:
         self.dim, self.index, self.width = dim, dim // 2, packed_size(dim)
-        padded = -(-self.width // PAD) * PAD
-        self.table = _aligned((n_ids, 3, padded))  # coefficients and Adam's two moments, side by side
+        self.table = _aligned((n_ids, 3, padded_size(dim)))  # coefficients and Adam's two moments, side by side
         self.coef = self.table[:, 0, : self.width]
         _start_(self.coef, dim, random_state, active)
-        self._adam = Adam(rate)
+        self._adam, self._threads = Adam(rate, threads), threads
 
     @property
     def n_parameters(self) -> int:
@@ -60,8 +62,8 @@ class SparseSpectral:
 
     def _solve(self, batch: SparseBatch, vector: FloatArray | None) -> FloatArray:
         value = np.empty((len(batch.ids), 1), np.float32)
-        rows = np.arange(len(batch.ids), dtype=np.int32)[None]
-        step_engine().forward(batch.ids, batch.weights, rows, self.coef[None], self.dim, [self.index], value, vector)
+        design = (batch.ids, batch.weights, np.arange(len(batch.ids), dtype=np.int32)[None])
+        step_engine().forward(design, self.coef[None], self.dim, [self.index], (value, vector), self._threads)
         return value[:, 0]
 
 

@@ -39,8 +39,8 @@ def _n_rows(grid: Grid) -> int:
     return grid.models * len(grid.checkpoints)
 
 
-def _make(grid: Grid, cell: Cell) -> pa.Table:
-    return rows(grid, cell, run_cell(grid, cell))
+def _make(grid: Grid, cell: Cell, threads: int) -> pa.Table:
+    return rows(grid, cell, run_cell(grid, cell, threads))
 
 
 def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:

@@ -12,12 +12,13 @@ from scipy.linalg import hessenberg
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import tridiagonal_eigenpair, tridiagonal_eigenvalue
-from lambdak.eigen.packing import unsym
+from lambdak.eigen.engine import AdamRule, DesignRows
+from lambdak.eigen.packing import padded_width, unsym
 from lambdak.eigen.steps import step_engine
+from lambdak.paper.real.adam import PYTORCH_ADAM
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus, Tridiagonal
 from lambdak.pencil.initial import gapped
-from lambdak.training.parameters import PAD
 
 CONSTRAINTS: dict[str, Constraint] = {
     "diagonal": DiagonalPSD(),
@@ -25,23 +26,27 @@ CONSTRAINTS: dict[str, Constraint] = {
     "root": RootFactor(),
     "squareplus": SpectralSquareplus(),
 }
-_BETAS = (0.9, 0.999)
-_TINY = 1e-8
 _MEASURED_ROWS = 1 << 20  # at a time
 _SQRT2 = np.float32(np.sqrt(2.0))
 
 
 class Stack:
-    """Models of one cell, (targets × seeds × rates), with their Adam states; they start as in the paper."""
+    """Models of one cell, (targets × seeds × rates), with their Adam states; they start as in the paper.
 
-    def __init__(self, cell: Cell, grid: Grid, constraints: tuple[str, ...], rng: np.random.Generator) -> None:
+    ``threads`` is the number of threads of every call of the kernel; 0 is the process's setting.
+    """
+
+    def __init__(
+        self, cell: Cell, grid: Grid, constraints: tuple[str, ...], rng: np.random.Generator, threads: int = 0
+    ) -> None:
+        self._threads = threads
         self._dim, self._inputs, self._index = cell.dim, cell.inputs, cell.dim // 2
         self._streams, self._copies, self._steps = grid.targets * grid.seeds, len(grid.rates), 0
         signs = [0] * (cell.inputs - len(constraints)) + [1] * len(constraints)
         starts = np.stack([self._start(signs, rng) for _ in range(self._streams)])
         self._width = starts.shape[-1]
-        padded = -(-self._width // PAD) * PAD
-        self.coef = np.zeros((self._streams * self._copies, cell.inputs + 1, padded), np.float32)
+        shape = self._streams * self._copies, cell.inputs + 1, padded_width(self._width)
+        self.coef = np.zeros(shape, np.float32)
         self.coef[..., : self._width] = np.repeat(starts, self._copies, axis=0)
         self._rates = np.tile(np.asarray(grid.rates), self._streams)
         self._grad = np.zeros_like(self.coef)
@@ -55,14 +60,14 @@ class Stack:
         """One step of every model on the points of its stream, x (streams, batch, inputs) and y (streams, batch)."""
         self._differentiate(x, y)
         self._steps += 1
-        correct = 1.0 / (1.0 - _BETAS[1] ** self._steps)
-        rates = self._rates / (1.0 - _BETAS[0] ** self._steps)
+        rule = PYTORCH_ADAM.rule(self._steps)
+        rates = self._rates / PYTORCH_ADAM.rate_correction(self._steps)
         for matrix, bound in self._bounds.items():
-            bound.step_(self._grad[:, matrix, : self._width], rates, correct)
+            bound.step_(self._grad[:, matrix, : self._width], rates, rule)
             self._grad[:, matrix] = 0.0
         models = len(self.coef)
-        flat = [part.reshape(models, -1) for part in (self.coef, self._grad, *self._moments)]
-        step_engine().adam(*flat, rates.tolist(), [1.0] * models, *_BETAS, correct, _TINY, 0)
+        theta, grad, first, second = (part.reshape(models, -1) for part in (self.coef, self._grad, *self._moments))
+        step_engine().adam((theta, grad, first, second), rates.tolist(), [1.0] * models, rule, 0, self._threads)
         for matrix, bound in self._bounds.items():
             self.coef[:, matrix, : self._width] = bound.matrix()
 
@@ -84,18 +89,17 @@ class Stack:
 
     def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
         """Fill the gradient of the mean squared error."""
-        ids, weights, rows = self._design(x)
-        value = np.empty((rows.size, 1), np.float32)
-        vector = np.empty((rows.size, 1, self._dim), np.float32)
+        design, total = self._design(x), len(self.coef) * x.shape[1]
+        value = np.empty((total, 1), np.float32)
+        vector = np.empty((total, 1, self._dim), np.float32)
         coef, grad = (part[..., : self._width] for part in (self.coef, self._grad))
-        step_engine().forward(ids, weights, rows, coef, self._dim, [self._index], value, vector)
-        step_engine().backward(ids, weights, rows, vector, self._slope(value, y), self._dim, grad)
+        step_engine().forward(design, coef, self._dim, [self._index], (value, vector), self._threads)
+        step_engine().backward(design, vector, self._slope(value, y), self._dim, grad, self._threads)
 
     def _values(self, x: FloatArray, coef: FloatArray) -> FloatArray:
         """λ_k of some models at the points of their streams."""
-        ids, weights, rows = self._design(x)
-        value = np.empty((rows.size, 1), np.float32)
-        step_engine().forward(ids, weights, rows, coef, self._dim, [self._index], value, None)
+        value = np.empty((len(coef) * x.shape[1], 1), np.float32)
+        step_engine().forward(self._design(x), coef, self._dim, [self._index], (value, None), self._threads)
         return value
 
     def _slope(self, value: FloatArray, y: FloatArray) -> FloatArray:
@@ -105,7 +109,7 @@ class Stack:
         slope *= np.float32(2.0 / batch)
         return slope.reshape(-1, 1)
 
-    def _design(self, x: FloatArray) -> tuple[NDArray[np.int32], FloatArray, NDArray[np.int32]]:
+    def _design(self, x: FloatArray) -> DesignRows:
         """Sparse rows of all points, and which of them each model takes."""
         streams, batch, _ = x.shape
         weights = np.ones((streams * batch, self._inputs + 1), np.float32)
@@ -131,14 +135,15 @@ class BandStack(Stack):
 
     def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
         at, entries = self._entries(x, self.coef[..., : self._width])
-        value, vector = tridiagonal_eigenpair(*self._bands(entries), self._index)
+        value, vector = tridiagonal_eigenpair(*self._bands(entries), self._index, n_jobs=self._threads or None)
         slope = self._slope(value, y).reshape(*value.shape, 1)
         entries[..., : self._dim] = vector * vector
         entries[..., self._dim :] = _SQRT2 * vector[..., :-1] * vector[..., 1:]
         self._grad[..., : self._width] = np.swapaxes(at, -1, -2) @ (slope * entries)
 
     def _values(self, x: FloatArray, coef: FloatArray) -> FloatArray:
-        return tridiagonal_eigenvalue(*self._bands(self._entries(x, coef)[1]), self._index)
+        bands = self._bands(self._entries(x, coef)[1])
+        return tridiagonal_eigenvalue(*bands, self._index, n_jobs=self._threads or None)
 
     def _entries(self, x: FloatArray, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(1, x) for every model and point, (models, batch, inputs + 1), and A(x), (models, batch, width)."""
@@ -151,10 +156,10 @@ class BandStack(Stack):
         return entries[..., : self._dim], entries[..., self._dim :] / _SQRT2
 
 
-def make_stack(cell: Cell, grid: Grid, rng: np.random.Generator) -> Stack:
+def make_stack(cell: Cell, grid: Grid, rng: np.random.Generator, threads: int = 0) -> Stack:
     """The models of a cell at their start."""
     fit = FITS[cell.fit]
-    return (BandStack if fit.model == "tridiagonal" else Stack)(cell, grid, fit.constraints, rng)
+    return (BandStack if fit.model == "tridiagonal" else Stack)(cell, grid, fit.constraints, rng, threads)
 
 
 class _Bound:
@@ -168,10 +173,10 @@ class _Bound:
     def matrix(self) -> FloatArray:
         return self._constraint.forward(self._theta)
 
-    def step_(self, grad: FloatArray, rates: NDArray[np.float64], correct: float) -> None:
+    def step_(self, grad: FloatArray, rates: NDArray[np.float64], rule: AdamRule) -> None:
         own = self._constraint.vjp(self._theta, np.ascontiguousarray(grad))
-        beta1, beta2 = _BETAS
+        beta1, beta2, correct, tiny = rule
         self._mean += np.float32(1.0 - beta1) * (own - self._mean)
         self._square += np.float32(1.0 - beta2) * (own * own - self._square)
-        size = np.sqrt(self._square * np.float32(correct)) + np.float32(_TINY)
+        size = np.sqrt(self._square * np.float32(correct)) + np.float32(tiny)
         self._theta -= rates[:, None].astype(np.float32) * self._mean / size

@@ -26,13 +26,13 @@ class CellResult:
     test: FloatArray
 
 
-def run_cell(grid: Grid, cell: Cell) -> CellResult:
+def run_cell(grid: Grid, cell: Cell, threads: int = 0) -> CellResult:
     """Train and measure every model of a cell."""
     place = (cell.inputs, list(FITS).index(cell.fit), cell.complexity, round(1000 * cell.noise), cell.dim)
     rng = np.random.default_rng(place)
     targets = make_targets(FITS[cell.fit].target, cell.inputs, cell.complexity, range(grid.targets))
     which = np.repeat(np.arange(grid.targets), grid.seeds)  # of each stream of points
-    stack = make_stack(cell, grid, rng)
+    stack = make_stack(cell, grid, rng, threads)
     points = _Points(targets, which, cell, rng)
     held, exact = points.draw(1, grid.measured), points.lattice(grid.measured)
     validation, test = [], []

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from lambdak.atomic import write_text
-from lambdak.eigen.runtime import threads
 from lambdak.paper.output.summary import csv_text
 from lambdak.paper.synthetic.grid import Cell, Grid, study
 from lambdak.paper.synthetic.stacks import make_stack
@@ -43,16 +42,15 @@ def read_times(folder: Path) -> Times:
 def sample_time(grid: Grid, cell: Cell) -> float:
     """Seconds per sample and model, the least of a few repeats: gradient, Adam and the constraints' own work."""
     rng, streams = np.random.default_rng(0), grid.targets * grid.seeds
-    stack = make_stack(cell, grid, rng)
+    stack = make_stack(cell, grid, rng, threads=1)
     x = rng.uniform(LOW, HIGH, (streams, grid.batch, cell.inputs)).astype(np.float32)
     y = rng.standard_normal((streams, grid.batch)).astype(np.float32)
     found = []
-    with threads(1):
-        stack.step(x, y)
-        for _ in range(_REPEATS):
-            began, steps, spent = time.process_time(), 0, 0.0
-            while not steps or spent < _LEAST:
-                stack.step(x, y)
-                steps, spent = steps + 1, time.process_time() - began
-            found.append(spent / (steps * grid.models * grid.batch))
+    stack.step(x, y)
+    for _ in range(_REPEATS):
+        began, steps, spent = time.process_time(), 0, 0.0
+        while not steps or spent < _LEAST:
+            stack.step(x, y)
+            steps, spent = steps + 1, time.process_time() - began
+        found.append(spent / (steps * grid.models * grid.batch))
     return min(found)

@@ -1,0 +1,130 @@
+"""What an engine offers, compiled or reference: many small eigenproblems, and the steps of training.
+
+An engine fills the arrays that it is given and checks no more than it must to stay within them. ``threads`` is the
+number of threads of one call; 0 is the process's setting, see :func:`lambdak.set_num_threads`. mypy compares the
+stub of the compiled kernel and the reference modules with these protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+
+Ids: TypeAlias = NDArray[np.int32]
+
+Matrices: TypeAlias = tuple[FloatArray, FloatArray | None, int]  # packed rows, None, dim; diagonal, off-diagonal, dim
+Solution: TypeAlias = tuple[FloatArray, FloatArray | None]  # value (rows, m) and, if wanted, vector (rows, m, d)
+Pair: TypeAlias = tuple[FloatArray, FloatArray]  # value and vector, or the derivatives with respect to them
+Gradient: TypeAlias = tuple[FloatArray, FloatArray | None]  # packed and None; diagonal and off-diagonal
+
+DesignRows: TypeAlias = tuple[Ids, FloatArray, Ids]  # ids and weights (n, slots); which rows of them (models, batch)
+DesignBatch: TypeAlias = tuple[Ids, FloatArray]  # ids and weights (rows, slots)
+AdamState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # θ, gradient, both moments (models, size)
+AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction of the second moment, tiny
+DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
+
+
+class AdamConstants(NamedTuple):
+    """How fast the two moments of Adam forget, and what keeps a step finite where the second one is zero."""
+
+    beta1: float
+    beta2: float
+    tiny: float
+
+    def rate_correction(self, step: int) -> float:
+        """What the learning rate of a step, counted from one, is divided by: the first moment starts at zero."""
+        return 1.0 - self.beta1**step
+
+    def rule(self, step: int) -> AdamRule:
+        """What :meth:`StepEngine.adam` takes at a step, counted from one."""
+        return self.beta1, self.beta2, 1.0 / (1.0 - self.beta2**step), self.tiny
+
+
+class EigenEngine(Protocol):
+    """Eigenvalues, eigenvectors and their derivatives, row by row."""
+
+    def solve(self, matrices: Matrices, index: Sequence[int], out: Solution, threads: int) -> None:
+        """Fill value and, unless it is None, vector with those of increasing indices."""
+
+    def outer(self, vector: FloatArray, grad_value: FloatArray, out: Gradient, threads: int) -> None:
+        """Fill the gradient with Σ_m g_m v_m v_mᵀ in the coordinates of the matrices."""
+
+    def vjp(self, matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int) -> None:
+        """Fill the gradient with the reverse derivative through value and vector."""
+
+
+class StepEngine(Protocol):
+    """One step of a stack of models on sparse design rows; rows of coefficients are of padded width."""
+
+    def forward(
+        self, design: DesignRows, coef: FloatArray, dim: int, index: Sequence[int], out: Solution, threads: int
+    ) -> None:
+        """Fill value (models * batch, m) and vector (models * batch, m, d) of A(row) = Σ_s weight_s coef[id_s]."""
+
+    def backward(
+        self, design: DesignRows, vector: FloatArray, grad_value: FloatArray, dim: int, grad: FloatArray, threads: int
+    ) -> None:
+        """Fill grad (models, n_design, D) with the transpose of :meth:`forward` applied to g v vᵀ."""
+
+    def multiply(
+        self, left: FloatArray, which: Sequence[int], right: FloatArray, spans: Ids, out: FloatArray, threads: int
+    ) -> None:
+        """Fill out with L @ right; row i of a model's L is left[which, i] in the columns spans[i], else zero."""
+
+    def adam(
+        self,
+        state: AdamState,
+        rate: Sequence[float],
+        keep: Sequence[float],
+        rule: AdamRule,
+        spared: int,
+        threads: int,
+    ) -> None:
+        """θ = keep θ − rate m / (√(correct v) + tiny); the first ``spared`` numbers of θ are kept whole before."""
+
+    def descend(
+        self,
+        batch: DesignBatch,
+        vector: FloatArray,
+        grad_value: FloatArray,
+        dim: int,
+        table: FloatArray,
+        rule: DescentRule,
+        threads: int,
+    ) -> None:
+        """Take a step of :meth:`adam` on the rows of table (n_ids, 3, padded D), θ and its moments, that ids name."""
+
+
+class CompiledEngine(EigenEngine, StepEngine, Protocol):
+    """The kernel: both, the entries of curves, and which build of it is in use."""
+
+    def curve(
+        self,
+        x: NDArray[np.float64],
+        knots: NDArray[np.float64],
+        start: int,
+        clamp: bool,
+        out: DesignBatch,
+        threads: int,
+    ) -> None:
+        """Fill ids and weights (n, 2) with the two active entries of a curve through knots at every x."""
+
+    def isa(self) -> str:
+        """The instruction set in use."""
+
+    def use_isa(self, name: str) -> None:
+        """Use another one of those available."""
+
+    def available_isas(self) -> list[str]:
+        """Instruction sets that this machine has, best last."""
+
+    def num_threads(self) -> int:
+        """Threads of a call that does not say how many."""
+
+    def set_num_threads(self, threads: int) -> None:
+        """Set the same."""
