@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
 from lambdak.training.trainer import Schedule
 
 # Pairs of (damping of the whitening, weight decay), from weak to strong regularisation; the two of a rung act about
@@ -28,8 +29,6 @@ _MOST_SCOUT_EPOCHS = 30
 _MOST_SCOUTS = 36  # models that are trained at once, where several folds or classes multiply them
 _ENOUGH_HELD = 1_000  # held-out rows that rank scouts well enough
 _LONG = 200_000  # rows of which a scout need not see any twice
-_ROWS_PER_KNOT = 40
-_CURVES = 450  # knots of all columns together, where they are ours to choose
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Recipe:
 
     def n_knots(self, rows: int, columns: int) -> int:
         """Knots per numeric column, fewer for wide and for short tables."""
-        return int(np.clip(min(_CURVES // max(columns, 1), rows // _ROWS_PER_KNOT), 5, self.knots))
+        return auto_knots(rows, columns, FEWEST_TRAINED_KNOTS, self.knots)
 
     def schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """Epochs and batch for this many rows."""
