@@ -15,7 +15,6 @@ from lambdak.training.coordinates import (
     Whitening,
     design_moments,
     free_blocks,
-    rising,
 )
 from lambdak.training.parameters import Parameters
 from lambdak.training.trainer import Task, Trainer, evaluate
@@ -45,7 +44,7 @@ def trainer_of(task, validation, encoder, signs=None, damping=DAMPING, decay=DEC
     ladder = np.repeat([damping, decay], task.neurons, axis=1)
     free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), ladder[0].tolist())
     columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
-    cones = [ConeCoordinates(column, sign, moments, DIM, rising(column)) for column, sign in columns]
+    cones = [ConeCoordinates(column, sign, moments, DIM, column.rising()) for column, sign in columns]
     start = Parameters(free, cones, DIM, ladder[1].tolist())
     start.start_(np.stack([constant(task, anchors, rng) for _ in ladder[0]]), rng)
     return Trainer(task, start, rng, folds, validation)

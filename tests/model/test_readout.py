@@ -23,8 +23,8 @@ from fitted_models import (
 from sklearn.exceptions import NotFittedError
 
 from lambdak import SpectralRegressor
-from lambdak.model.readout import active_values, dense_rows, predictions, readouts, shown, slots_of
-from lambdak.table.columns import OTHER
+from lambdak.model.readout import active_values, dense_rows, predictions, readouts, slots_of
+from lambdak.table.levels import OTHER, shown
 
 
 @pytest.mark.parametrize("kind", KINDS)

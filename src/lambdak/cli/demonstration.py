@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,9 +93,7 @@ def spectral(table: Table, effort: str) -> SpectralRegressor:
 def fitted(table: Table, effort: str) -> SpectralRegressor:
     """The regressor, fitted to the whole table, with the names of its columns: no library for tables is needed."""
     model = spectral(table, effort).fit(table.X, table.y)
-    encoder = model.encoder_
-    encoder.columns = tuple(replace(own, name=name) for own, name in zip(encoder.columns, table.names, strict=True))
-    encoder.from_names = True
+    model.encoder_ = model.encoder_.renamed(table.names)
     model.feature_names_in_ = np.array(table.names, dtype=object)
     return model
 

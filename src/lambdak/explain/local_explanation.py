@@ -13,10 +13,11 @@ from lambdak._checks import check_int
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
 from lambdak.model.fitted import FittedModel
-from lambdak.model.readout import dense_rows, shown
+from lambdak.model.readout import dense_rows
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
 from lambdak.table.frames import make_frame
+from lambdak.table.levels import shown
 from lambdak.table.read import read_table
 
 _TOLD = 4  # columns that words go into
@@ -124,7 +125,7 @@ def explain_local(model: FittedModel, X: Any, baseline: Any = None, output: int 
     parts = source.explain()
     return LocalExplanation(
         columns=names,
-        kinds=tuple("category" if column.kind == "category" else "number" for column in source.outputs[0].columns),
+        kinds=tuple("number" if column.is_number else "category" for column in source.outputs[0].columns),
         output=tuple(source.outputs[i].name for i in source.chosen),
         cells=_cells(model, source.X),
         _source=source,
@@ -133,16 +134,9 @@ def explain_local(model: FittedModel, X: Any, baseline: Any = None, output: int 
 
 
 def _cells(model: FittedModel, X: Any) -> tuple[tuple[str, ...], ...]:
-    table = read_table(X)
-    columns = []
-    for column, place in zip(model.encoder_.columns, model.encoder_.places(table), strict=True):
-        cells = table.cells(place)
-        if column.kind == "category":
-            codes, levels = cells.levels()
-            columns.append(np.array([shown(level) for level in levels], object)[codes])
-        else:
-            columns.append(np.array([shown(number) for number in cells.numbers()], object))
-    return tuple(zip(*columns, strict=True))
+    table, encoder = read_table(X), model.encoder_
+    pairs = zip(encoder.columns, encoder.positions(table), strict=True)
+    return tuple(zip(*(column.shown_cells(table.cells(position)) for column, position in pairs), strict=True))
 
 
 def _words(local: LocalExplanation, row: int) -> list[str]:
