@@ -7,8 +7,12 @@ import pyarrow as pa
 
 
 def bits(encoder):
-    """Every attribute of every column, such that 0.0 is not -0.0 and nan is nan."""
-    return [tuple(_bits(getattr(column, field.name)) for field in fields(column)) for column in encoder.columns]
+    """Type, place and every attribute of every column, such that 0.0 is not -0.0 and nan is nan."""
+    return [(column.kind, column.stop, column.missing, *_own_bits(column)) for column in encoder.columns]
+
+
+def _own_bits(column):
+    return [_bits(getattr(column, field.name)) for field in fields(column)]
 
 
 def _bits(value):

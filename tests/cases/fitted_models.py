@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.table.encoder import OTHER
+from lambdak.table.columns import OTHER, Category, Linear
 
 SMALL = {"effort": "fast", "max_iter": 3, "n_estimators": 2, "dim": 5, "random_state": 0, "n_jobs": 1}
 CAP = 1.5
@@ -130,7 +130,7 @@ def gap_in(cell):
 def cell_weights(column, cell):
     """How a cell mixes the column's matrices, as the documentation of the columns says."""
     own = np.zeros(column.stop - column.start)
-    if column.kind == "category":
+    if isinstance(column, Category):
         level = None if gap_in(cell) else cell
         found = level if level in column.levels else OTHER
         if found in column.levels:
@@ -142,7 +142,7 @@ def cell_weights(column, cell):
             return own
         cell = column.median
     x = min(max(cell, column.low), column.high) if column.clamp else cell
-    if column.kind == "linear":
+    if isinstance(column, Linear):
         own[0] = (x - column.center) / column.scale
     elif len(column.knots) == 1:
         own[0] = 1.0
@@ -212,7 +212,7 @@ def random_cells(model, count, seed=0):
     for _ in range(count):
         row = []
         for column in model.model_.encoder.columns:
-            if column.kind == "category":
+            if isinstance(column, Category):
                 levels = ["never seen", *(level for level in column.levels if level is not OTHER)]
                 row.append(levels[rng.integers(len(levels))])
             else:
@@ -225,7 +225,7 @@ def random_cells(model, count, seed=0):
 def frame_of(model, cells):
     return pd.DataFrame(
         {
-            column.name: pd.Series([row[i] for row in cells], dtype=object if column.kind == "category" else float)
+            column.name: pd.Series([row[i] for row in cells], dtype=float if column.is_number else object)
             for i, column in enumerate(model.model_.encoder.columns)
         }
     )

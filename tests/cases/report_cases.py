@@ -92,7 +92,7 @@ def page_row(model, row):
     for column in model.model_.encoder.columns:
         cell = row[column.name]
         gap = cell is None or cell != cell
-        if column.kind != "category":
+        if column.is_number:
             cells.append(None if gap else float(cell))
         else:
             places = list(column.levels)

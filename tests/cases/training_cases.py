@@ -17,7 +17,6 @@ from lambdak.training.coordinates import (
     Whitening,
     design_moments,
     free_blocks,
-    rising,
 )
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
@@ -51,7 +50,7 @@ def trainer_of(
     pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
     free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
     columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
-    cones = [ConeCoordinates(column, sign, moments, DIM, rising(column)) for column, sign in columns]
+    cones = [ConeCoordinates(column, sign, moments, DIM, column.rising()) for column, sign in columns]
     start = Parameters(free, cones, DIM, pairs[1].tolist())
     start.start_(np.stack([constant(problem, anchors, rng) for _ in pairs[0]]), rng)
     return Trainer(problem, start, rng, folds, validation)

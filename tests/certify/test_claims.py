@@ -78,7 +78,7 @@ def test_what_was_asked_is_marked_and_the_rounding_margin_is_stated():
     assert (income.requested, income.proven, income.details["sign"]) == (True, True, 1)
     assert (age.requested, age.proven, age.details["sign"]) == (True, True, -1)
     assert "never rises as age rises" in age.statement
-    assert "a missing cell is left aside" in age.how
+    assert "a missing cell is ignored" in age.how
     for each in (income, age):
         assert 0 < each.margin < 1e-11
         assert f"rounding margin {each.margin:.1e}" in each.how
@@ -156,7 +156,8 @@ def test_shapes_are_held_by_the_end_of_the_spectrum_and_changes_of_slope(kind, s
 
 def test_a_model_that_is_flat_beyond_its_range_is_not_convex():
     model = fitted("convex")
-    model = with_columns(model, [replace(column, clamp=True) for column in model.model_.encoder.columns])
+    columns = [replace(own, clamp=True) if own.is_number else own for own in model.model_.encoder.columns]
+    model = with_columns(model, columns)
     found = claim(model.certify(), "convex")
     assert not found.proven
     assert "clamped at the ends of the training range" in found.how
@@ -193,7 +194,7 @@ def test_influence_is_never_exceeded_by_scores_of_random_rows(kind):
     for i, column in enumerate(model.model_.encoder.columns):
         found = claim(certificate, "influence", column.name)
         for row, other in pairwise(cells):
-            if not column.clamp and column.kind != "category":
+            if not column.bounded:
                 row, other = (
                     [*each[:i], np.clip(each[i], column.low, column.high), *each[i + 1 :]] for each in (row, other)
                 )
@@ -201,7 +202,7 @@ def test_influence_is_never_exceeded_by_scores_of_random_rows(kind):
             for output in range(n_outputs(model)):
                 moved = abs(score_by_hand(model, changed, output) - score_by_hand(model, row, output))
                 assert moved <= found.value * (1 + 1e-9) + 1e-9
-                if column.kind != "category" and np.isfinite([row[i], other[i]]).all():
+                if column.is_number and np.isfinite([row[i], other[i]]).all():
                     assert moved <= found.details["across the range"] * (1 + 1e-9) + 1e-9
                     assert moved <= found.details["per unit"] * abs(other[i] - row[i]) * (1 + 1e-9) + 1e-9
 
@@ -243,10 +244,10 @@ def test_bounds_state_what_rounding_can_do_to_them(kind):
     for column in model.model_.encoder.columns:
         found = claim(certificate, "influence", column.name)
         assert f"rounding margin {found.margin:.1e}" in found.how
-        cells = [*(column.knots if column.kind == "curve" else [column.low, column.high])]
         weights = np.eye(column.stop - column.start)
         if column.kind == "linear":
-            weights = np.vstack([*([(x - column.center) / column.scale, *weights[0, 1:]] for x in cells), weights[1:]])
+            ends = [[(x - column.center) / column.scale, *weights[0, 1:]] for x in (column.low, column.high)]
+            weights = np.vstack([*ends, weights[1:]])
         sizes = [
             np.linalg.norm(np.tensordot(weight, matrices(model, member)[column.start : column.stop], 1), 2)
             for member in range(len(model.model_.coef))

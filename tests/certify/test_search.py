@@ -11,7 +11,6 @@ from fitted_models import BROKEN, CAP, KINDS, X, broken, by_hand, fitted, rows_o
 
 from lambdak.certify import search as module
 from lambdak.certify.claims import certify
-from lambdak.model.influence import all_cells
 
 
 @pytest.fixture
@@ -133,7 +132,7 @@ def test_other_cells_are_put_in_their_place():
     search = search_of(fitted("regressor"))
     rows, width = search.rows(5), fitted("regressor").model_.encoder.n_design
     for i, column in enumerate(search.outputs[0].columns):
-        cells = np.vstack([all_cells(column)[0][:4], np.zeros(column.stop - column.start)])[:5]
+        cells = np.vstack([column.all_cells()[0][:4], np.zeros(column.stop - column.start)])[:5]
         cells = np.resize(cells, (5, cells.shape[1]))
         expected = rows.to_sparse(width).toarray()
         expected[:, column.start : column.stop] = cells

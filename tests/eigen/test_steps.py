@@ -32,8 +32,8 @@ from lambdak import eigenpair, eigenvalue, sym
 from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import PAD
 from lambdak.eigen.runtime import native
-from lambdak.table import columns
-from lambdak.table.columns import Column
+from lambdak.table import curve
+from lambdak.table.curve import Curve
 from lambdak.table.encoder import TableEncoder
 
 kernel = native()
@@ -333,13 +333,13 @@ def test_curve_fills_the_entries_that_numpy_finds(knots, clamp, monkeypatch):
     rng = np.random.default_rng(0)
     knots = np.array(knots)
     x = np.concatenate([knots, rng.uniform(knots[0] - 3, knots[-1] + 3, 200), [-np.inf, np.inf] if clamp else []])
-    column = Column("x", "curve", 5, 5 + len(knots), knots=knots, clamp=clamp)
+    column = Curve("x", 5, knots=knots, clamp=clamp)
     for dtype in DTYPES:
         results = []
         for kernel_of in (lambda: kernel, lambda: None):
-            monkeypatch.setattr(columns, "native", kernel_of)
+            monkeypatch.setattr(curve, "native", kernel_of)
             ids, weights = np.zeros((len(x), 4), np.int32), np.zeros((len(x), 4), dtype)
-            column._write_curve_(x, ids[:, 1:3], weights[:, 1:3])
+            column._write_numbers_(x, ids[:, 1:3], weights[:, 1:3])
             results.append((ids, weights))
         for got, wanted in zip(*results, strict=True):
             np.testing.assert_array_equal(got, wanted)
@@ -365,7 +365,7 @@ def test_the_encoder_hands_its_threads_to_the_kernel(monkeypatch):
             kernel.curve(*arguments)
 
     spy = Spy()
-    monkeypatch.setattr(columns, "native", lambda: spy)
+    monkeypatch.setattr(curve, "native", lambda: spy)
     encoder = TableEncoder(n_knots=3).fit([[0.0, 1.0], [1.0, 2.0], [4.0, 9.0]])
     encoder.transform([[2.0, 3.0]])
     encoder.transform([[2.0, 3.0]], threads=3)

@@ -19,7 +19,7 @@ from fitted_models import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lambdak.explain.what_if import saw_tooth, teeth
+from lambdak.explain.what_if import TEETH, saw_tooth
 from lambdak.table.encoder import OTHER
 
 RANGES = {
@@ -48,7 +48,7 @@ def chosen(local, model):
 
 def grid(column, between):
     low, high = between or (column.low, column.high)
-    inside = [knot for knot in column.knots if low <= knot <= high]
+    inside = [knot for knot in column.corners() if low <= knot <= high]
     return np.unique([*np.linspace(low, high, 60), *inside])
 
 
@@ -183,7 +183,7 @@ def test_no_value_between_two_nodes_leaves_the_saw_tooth(seed, dim, data):
 
 def test_teeth_have_the_ends_and_the_knots():
     column = fitted("free").model_.encoder.columns[0]
-    nodes = teeth(column, -5.0, 6.0)
+    nodes = column.grid(-5.0, 6.0, TEETH)
     assert (nodes[0], nodes[-1]) == (-5.0, 6.0)
     assert {knot for knot in column.knots if -5 < knot < 6} <= set(nodes.tolist())
     assert len(nodes) >= 25

@@ -27,12 +27,11 @@ from hypothesis import strategies as st
 
 from lambdak import SpectralRegressor
 from lambdak.model import influence as reach
-from lambdak.model.influence import any_change, bends, box, cell_names, cell_rows, increments, nearby, per_unit, weyl
+from lambdak.model.influence import any_change, box, per_unit, weyl
 from lambdak.model.readout import readouts
-from lambdak.table.columns import OTHER, Column
-from lambdak.training.caps import extreme_cells
+from lambdak.table.columns import OTHER, Category, Curve, Linear
 
-CURVE = Column("c", "curve", 1, 6, knots=np.array([0.0, 1.0, 1.5, 4.0]), low=0.0, high=4.0, missing=5, median=1.0)
+CURVE = Curve("c", 1, knots=np.array([0.0, 1.0, 1.5, 4.0]), has_missing=True, median=1.0)
 
 
 def norm_of(model, i, move, output=0):
@@ -47,13 +46,12 @@ def norm_of(model, i, move, output=0):
 
 
 def cells(column):
-    found = list(column.levels) if column.kind == "category" else [*column.knots, column.low, column.high]
-    rows = [cell_weights(column, cell) for cell in found if cell is not OTHER]
-    if OTHER in column.levels:
-        rows.append(np.eye(len(column.levels))[-1])
-    if column.kind != "category" and column.missing >= 0:
-        rows.append(cell_weights(column, np.nan))
-    return rows
+    if isinstance(column, Category):
+        rows = [cell_weights(column, cell) for cell in column.levels if cell is not OTHER]
+        return [*rows, np.eye(len(column.levels))[-1]] if OTHER in column.levels else rows
+    knots = column.knots if isinstance(column, Curve) else []
+    missing = [np.nan] if column.missing >= 0 else []
+    return [cell_weights(column, cell) for cell in [*knots, column.low, column.high, *missing]]
 
 
 @pytest.mark.parametrize("kind", HONEST)
@@ -72,11 +70,11 @@ def test_feature_strengths_are_the_largest_bounds_and_no_row_exceeds_them(kind):
     rng = np.random.default_rng(3)
     for row in random_cells(model, 25, seed=4):
         i = int(rng.integers(len(row)))
-        if not model.model_.encoder.columns[i].clamp and model.model_.encoder.columns[i].kind != "category":
+        if not model.model_.encoder.columns[i].bounded:
             row[i] = model.model_.encoder.columns[i].low
         moved_row = row.copy()
         moved_row[i] = random_cells(model, 1, seed=int(rng.integers(1 << 30)))[0][i]
-        if model.model_.encoder.columns[i].kind != "category" and not model.model_.encoder.columns[i].clamp:
+        if not model.model_.encoder.columns[i].bounded:
             moved_row[i] = model.model_.encoder.columns[i].high
         for output in range(n_outputs(model)):
             moved = abs(score_by_hand(model, moved_row, output) - score_by_hand(model, row, output))
@@ -93,10 +91,10 @@ def test_the_cells_between_which_a_bound_is_attained_are_named():
     output = readouts(model.model_)[0]
     for i, column in enumerate(model.model_.encoder.columns):
         found = any_change(output, i)
-        names = dict(zip(cell_names(column), extreme_cells(column), strict=True))
+        names = dict(zip(column.cell_names(), column.extreme_cells(), strict=True))
         first, second = (names[name] for name in found.cells)
         assert norm_of(model, i, second - first) == pytest.approx(found.bound)
-    assert cell_names(model.model_.encoder.columns[2]) == ["north", "south", "missing", "other"]
+    assert model.model_.encoder.columns[2].cell_names() == ["north", "south", "missing", "other"]
 
 
 def test_a_level_that_was_never_seen_counts_even_if_levels_are_not_centred():
@@ -132,13 +130,13 @@ def test_many_levels_are_bounded_by_way_of_their_mean(monkeypatch):
 
 
 def test_a_column_with_one_cell_moves_nothing():
-    column = Column("c", "curve", 1, 2, knots=np.array([7.0]), low=7.0, high=7.0, median=7.0)
+    column = Curve("c", 1, knots=np.array([7.0]), median=7.0)
     output = readouts(by_hand(np.eye(2), [np.eye(2)]).model_)[0]
     object.__setattr__(output, "columns", (column,))
     assert any_change(output, 0) == (0.0, None)
     assert per_unit(output, 0) == (0.0, None)
-    assert increments(column).shape == (0, 1)
-    assert not nearby(column, 3.0).any()
+    assert column.increments().shape == (0, 1)
+    assert not column.nearby(3.0).any()
 
 
 @pytest.mark.parametrize("kind", ["free", "linear", "convex"])
@@ -147,7 +145,7 @@ def test_per_unit_is_the_steepest_that_secants_get(kind):
     output = readouts(model.model_)[0]
     for i in (0, 1):
         column = model.model_.encoder.columns[i]
-        grid = np.unique([*np.linspace(column.low, column.high, 2000), *column.knots])
+        grid = np.unique([*np.linspace(column.low, column.high, 2000), *column.nodes()])
         rows = np.array([cell_weights(column, x) for x in grid])
         secants = [norm_of(model, i, b - a) / h for a, b, h in zip(rows, rows[1:], np.diff(grid), strict=False)]
         assert max(secants) == pytest.approx(per_unit(output, i).bound, rel=1e-6)
@@ -168,19 +166,19 @@ def test_weyl_is_between_the_extreme_eigenvalues_of_the_move():
 
 
 def test_increments_and_bends_are_differences_of_knots():
-    np.testing.assert_array_equal(increments(CURVE), np.diff(np.eye(5)[:4], axis=0))
+    np.testing.assert_array_equal(CURVE.increments(), np.diff(np.eye(5)[:4], axis=0))
     heights = np.array([2.0, 5.0, 4.0, 9.0, 77.0])
-    np.testing.assert_allclose(bends(CURVE) @ heights, [-2.0 - 3.0, 2.0 + 2.0])
-    assert bends(Column("l", "linear", 1, 2)).shape == (0, 1)
+    np.testing.assert_allclose(CURVE.bends() @ heights, [-2.0 - 3.0, 2.0 + 2.0])
+    assert Linear("l", 1, low=0.0, high=1.0).bends().shape == (0, 1)
 
 
 @pytest.mark.parametrize("clamp", [True, False])
 def test_cell_rows_are_the_weights_of_the_documentation(clamp):
     column = replace(CURVE, clamp=clamp)
     values = np.array([-3.0, 0.0, 0.25, 1.0, 1.2, 4.0, 9.0, np.nan])
-    np.testing.assert_allclose(cell_rows(column, values), [cell_weights(column, value) for value in values], atol=1e-15)
-    city = Column("c", "category", 1, 4, levels=("Bern", 3, None), missing=3)
-    np.testing.assert_array_equal(cell_rows(city, ["Bern", 3, None, "new"]), [*np.eye(3), np.zeros(3)])
+    np.testing.assert_allclose(column.cell_rows(values), [cell_weights(column, value) for value in values], atol=1e-15)
+    city = Category("c", 1, levels=("Bern", 3, None))
+    np.testing.assert_array_equal(city.cell_rows(["Bern", 3, None, "new"]), [*np.eye(3), np.zeros(3)])
 
 
 @settings(max_examples=100, deadline=None)
@@ -188,7 +186,7 @@ def test_cell_rows_are_the_weights_of_the_documentation(clamp):
 def test_differences_within_a_tolerance_are_in_the_hull_of_those_listed(tolerance, a, share, clamp, seed):
     column = replace(CURVE, clamp=clamp)
     move = cell_weights(column, a + share * tolerance) - cell_weights(column, a)
-    listed = nearby(column, tolerance)
+    listed = column.nearby(tolerance)
     for direction in np.random.default_rng(seed).normal(size=(20, 5)):
         assert abs(move @ direction) <= np.abs(listed @ direction).max() + 1e-9
 

@@ -24,8 +24,8 @@ from sklearn.exceptions import NotFittedError
 
 from lambdak import SpectralRegressor
 from lambdak.losses.link import SOFTMAX
-from lambdak.model.readout import active_values, dense_rows, readouts, shown, slots_of
-from lambdak.table.columns import OTHER
+from lambdak.model.readout import active_values, dense_rows, readouts, slots_of
+from lambdak.table.levels import OTHER, shown
 
 
 @pytest.mark.parametrize("kind", KINDS)

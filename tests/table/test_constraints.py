@@ -1,4 +1,4 @@
-"""What a user asks of columns: every spelling means the same, and every mistake is named."""
+"""Column constraints: every spelling means the same, and every mistake is named."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lambdak.table.columns import Category, Curve, Linear
 from lambdak.table.constraints import check_positions, influence_caps, monotone_signs
-from lambdak.table.encoder import Column
 
-AGE = Column("age", "curve", 1, 4, knots=np.arange(3.0))
-DOSE = Column("dose", "linear", 4, 5)
-CITY = Column("city", "category", 5, 7, levels=("Bern", "Oslo"))
+AGE = Curve("age", 1, knots=np.arange(3.0))
+DOSE = Linear("dose", 4, low=0.0, high=1.0)
+CITY = Category("city", 5, levels=("Bern", "Oslo"))
 COLUMNS = [AGE, DOSE, CITY]
 
 SIGNS = {
@@ -31,8 +31,8 @@ SIGNS = {
 
 @pytest.mark.parametrize("spelling", SIGNS)
 def test_monotone_signs_may_be_spelled_as(spelling):
-    wish, expected = SIGNS[spelling]
-    signs = monotone_signs(wish, COLUMNS)
+    requested, expected = SIGNS[spelling]
+    signs = monotone_signs(requested, COLUMNS)
     assert signs == expected
     assert all(type(sign) is int for sign in signs.values())
 
@@ -67,9 +67,9 @@ SIGN_FAULTS = {
 
 @pytest.mark.parametrize("fault", SIGN_FAULTS)
 def test_monotone_signs_refuse(fault):
-    wish, message = SIGN_FAULTS[fault]
+    requested, message = SIGN_FAULTS[fault]
     with pytest.raises(ValueError, match="monotonic_cst") as caught:
-        monotone_signs(wish, COLUMNS)
+        monotone_signs(requested, COLUMNS)
     assert message in str(caught.value)
 
 
@@ -89,8 +89,8 @@ CAPS = {
 
 @pytest.mark.parametrize("spelling", CAPS)
 def test_caps_may_be_spelled_as(spelling):
-    wish, expected = CAPS[spelling]
-    caps = influence_caps(wish, COLUMNS)
+    requested, expected = CAPS[spelling]
+    caps = influence_caps(requested, COLUMNS)
     assert caps == expected
     assert all(type(cap) is float for cap in caps.values())
 
@@ -114,19 +114,19 @@ CAP_FAULTS = {
 
 @pytest.mark.parametrize("fault", CAP_FAULTS)
 def test_caps_refuse(fault):
-    wish, message = CAP_FAULTS[fault]
+    requested, message = CAP_FAULTS[fault]
     with pytest.raises(ValueError, match="max_influence") as caught:
-        influence_caps(wish, COLUMNS)
+        influence_caps(requested, COLUMNS)
     assert message in str(caught.value)
 
 
 def test_a_word_asks_for_all_columns_of_numbers_and_leaves_categories():
-    columns = [Column("age", "curve", 1, 3, knots=np.arange(2.0)), Column("city", "category", 3, 5, levels=("a", "b"))]
+    columns = [Curve("age", 1, knots=np.arange(2.0)), Category("city", 3, levels=("a", "b"))]
     assert monotone_signs("decreasing", columns) == {0: -1}
 
 
 def test_a_number_that_is_the_name_of_a_column_is_no_position():
-    columns = [Column("1", "linear", 1, 2), Column("0", "linear", 2, 3)]
+    columns = [Linear("1", 1, low=0.0, high=1.0), Linear("0", 2, low=0.0, high=1.0)]
     with pytest.raises(ValueError, match=r"names columns that X does not have: \[0\]; X has \['1', '0'\]"):
         monotone_signs({0: 1}, columns)
     assert monotone_signs({"0": 1}, columns) == {1: 1}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lambdak.table.cells import LARGEST
 from lambdak.table.knots import auto_knots, center_and_scale, choose_knots, distinct, median
-from lambdak.table.read import LARGEST
 
 quick = settings(max_examples=200, deadline=None)
 numbers = st.floats(-LARGEST, LARGEST)
@@ -70,6 +70,12 @@ def test_zeros_of_both_signs_are_one_value_whose_sign_does_not_depend_on_the_ord
     values, mass = distinct(np.array(sample), np.ones(len(sample)) if weighted else None)
     assert not np.signbit(values).any()
     assert mass.tolist() == [count for count in (sample.count(0.0), sample.count(1.0)) if count]
+
+
+def test_auto_shrinks_with_the_columns_between_its_limits():
+    assert [auto_knots(10**6, columns) for columns in (0, 1, 14, 15, 112, 10**6)] == [32, 32, 32, 30, 4, 4]
+    assert [auto_knots(rows, 45, 5, 36) for rows in (1, 300, 10**6)] == [5, 7, 10]
+    assert auto_knots(10**6, 1, most=36) == 36
 
 
 def test_auto_grows_with_the_rows_between_its_limits():

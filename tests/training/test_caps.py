@@ -10,29 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.encoder import Column, TableEncoder
+from lambdak.table.columns import Category, Curve, Linear
+from lambdak.table.encoder import TableEncoder
 from lambdak.training import caps
-from lambdak.training.caps import Cap, steepest, swaps
+from lambdak.training.caps import Cap, steepest
 
 LEVELS = (0.0, 1.0, 2.0, 3.0)
 
 SWAPS = {
-    "a curve": (Column("x", "curve", 1, 4, knots=np.array([0.0, 1, 3])), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
+    "a curve": (Curve("x", 1, knots=[0.0, 1, 3]), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
     "a curve with missing cells": (
-        Column("x", "curve", 1, 4, knots=np.array([0.0, 1]), missing=3), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
-    "a curve with one knot": (Column("x", "curve", 1, 2, knots=np.zeros(1)), np.empty((0, 1))),
-    "a linear column": (Column("x", "linear", 3, 4, center=1, scale=2, low=0, high=5), [[2.5]]),
+        Curve("x", 1, knots=[0.0, 1], has_missing=True), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
+    "a curve with one knot": (Curve("x", 1, knots=np.zeros(1)), np.empty((0, 1))),
+    "a linear column": (Linear("x", 3, center=1, scale=2, low=0, high=5), [[2.5]]),
     "a linear column with missing cells": (
-        Column("x", "linear", 3, 5, center=1, scale=2, low=0, high=5, missing=4), [[2.5, 0], [0.5, 1], [-2, 1]]),
-    "a category": (Column("x", "category", 2, 5, levels=("a", "b", None)), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
-    "a category of one level": (Column("x", "category", 2, 3, levels=("a",)), np.empty((0, 1))),
+        Linear("x", 3, center=1, scale=2, low=0, high=5, has_missing=True), [[2.5, 0], [0.5, 1], [-2, 1]]),
+    "a category": (Category("x", 2, levels=("a", "b", None)), [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]),
+    "a category of one level": (Category("x", 2, levels=("a",)), np.empty((0, 1))),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", SWAPS)
 def test_swaps_are_the_differences_between_the_extreme_cells_of(case):
     column, expected = SWAPS[case]
-    np.testing.assert_array_equal(swaps(column), expected)
+    np.testing.assert_array_equal(column.swaps(), expected)
 
 
 def encoder_of(kind, gaps, seed=0):
@@ -63,11 +64,11 @@ def moves(encoder, cells, coef):
 def test_no_two_cells_of_a_column_are_further_apart_than_the_bound_and_some_are_as_far(kind, gaps):
     encoder = encoder_of(kind, gaps)
     column, rng = encoder.columns[1], np.random.default_rng(1)
-    numbers = np.concatenate([column.knots, [column.low, column.high], rng.uniform(-9, 9, 40)])
-    cells = np.concatenate([LEVELS if kind == "category" else numbers, [np.nan] if gaps or kind != "category" else []])
+    numbers = np.concatenate([column.nodes(), rng.uniform(-9, 9, 40)]) if column.is_number else LEVELS
+    cells = np.concatenate([numbers, [np.nan] if gaps or kind != "category" else []])
     for _ in range(5):
         coef = rng.standard_normal((encoder.n_design, 10))
-        bound, _ = steepest(swaps(column), coef[None, column.start : column.stop])
+        bound, _ = steepest(column.swaps(), coef[None, column.start : column.stop])
         assert moves(encoder, cells, coef).max() == pytest.approx(bound[0], rel=1e-12)
 
 
@@ -75,7 +76,7 @@ def test_no_two_cells_of_a_column_are_further_apart_than_the_bound_and_some_are_
 
 
 def random_swaps(rng, p):
-    return swaps(Column("x", "curve", 1, 1 + p, knots=np.arange(float(p)))) if p > 1 else rng.standard_normal((2, 1))
+    return Curve("x", 1, knots=np.arange(float(p))).swaps() if p > 1 else rng.standard_normal((2, 1))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -119,7 +120,7 @@ def padded(coef):
 
 def bounds(column, coef, width):
     """The largest move of every model by dense norms in float64."""
-    some = swaps(column) @ coef[:, column.start : column.stop, :width].astype(np.float64)
+    some = column.swaps() @ coef[:, column.start : column.stop, :width].astype(np.float64)
     return np.linalg.norm(sym(some), 2, axis=(-2, -1)).max(axis=1)
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.encoder import Column, TableEncoder
+from lambdak.table.columns import Curve
+from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import (
     JOINT_RAMPS,
     ConeCoordinates,
@@ -15,8 +16,6 @@ from lambdak.training.coordinates import (
     Whitening,
     design_moments,
     free_blocks,
-    hinged,
-    rising,
 )
 
 ROWS = 150
@@ -390,7 +389,12 @@ def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
     if encoder is None:
         encoder, design = mixed()
     moments, column = design_moments(design, encoder.n_design), encoder.columns[position]
-    return ConeCoordinates(column, sign, moments, dim, (spread or rising)(column)), column, encoder, design
+    return (
+        ConeCoordinates(column, sign, moments, dim, column.rising() if spread is None else spread(column)),
+        column,
+        encoder,
+        design,
+    )
 
 
 def cone_coef(cone, theta, n_design, dtype=np.float32):
@@ -455,7 +459,7 @@ def test_a_cone_leaves_the_mean_matrix_over_the_training_rows_where_it_was(posit
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("position", "bent"), [(CURVE, False), (GAPPY_CURVE, False), (LINEAR, False), (CURVE, True)])
 def test_pull_back_of_a_cone_is_the_transpose_of_its_derivative_by_central_differences(position, bent, sign, dim):
-    cone, _, encoder, _ = cone_of(position, sign, dim, spread=(lambda column: hinged(column, sign)) if bent else None)
+    cone, _, encoder, _ = cone_of(position, sign, dim, spread=(lambda column: column.hinged(sign)) if bent else None)
     rng, h = np.random.default_rng(0), 1e-5
     theta = rng.standard_normal((2, cone.size, dim * (dim + 1) // 2))
     direction = rng.standard_normal(theta.shape)
@@ -494,7 +498,7 @@ def curvatures(knots, x):
 def test_knots_of_a_hinged_cone_bend_one_way_and_with_a_sign_go_one_way(n_knots, bend, sign):
     X = np.random.default_rng(0).exponential(size=(300, 1))  # knots at uneven distances
     encoder, design = encoded(X, n_knots, (), ())
-    cone, column, *_ = cone_of(0, bend, 3, encoder, design, lambda column: hinged(column, sign))
+    cone, column, *_ = cone_of(0, bend, 3, encoder, design, lambda column: column.hinged(sign))
     theta = random_theta(np.random.default_rng(0), 4, cone.size, 6)
     assert cone.size == n_knots - (1 if sign else 2)
     knots = sym(cone_coef(cone, theta, encoder.n_design)[:, column.start : column.stop, :6].astype(np.float64))
@@ -511,11 +515,11 @@ def test_knots_of_a_hinged_cone_bend_one_way_and_with_a_sign_go_one_way(n_knots,
 def test_hinges_and_a_slope_describe_every_convex_curve():
     rng = np.random.default_rng(0)
     x = np.cumsum(rng.exponential(size=8))
-    column = Column("x", "curve", 1, 9, knots=x)
+    column = Curve("x", 1, knots=x)
     heights = np.cumsum(np.concatenate([[0], np.cumsum(rng.uniform(-1, 1, 1).tolist() + [0.5] * 6) * np.diff(x)]))
     lines = np.column_stack([np.ones(8), x])
-    weights = np.linalg.lstsq(np.column_stack([lines, hinged(column, 0)]), heights)[0]
-    np.testing.assert_allclose(np.column_stack([lines, hinged(column, 0)]) @ weights, heights, atol=1e-10)
+    weights = np.linalg.lstsq(np.column_stack([lines, column.hinged(0)]), heights)[0]
+    np.testing.assert_allclose(np.column_stack([lines, column.hinged(0)]) @ weights, heights, atol=1e-10)
     assert (weights[2:] > 0).all()
 
 

@@ -15,8 +15,6 @@ from lambdak.training.coordinates import (
     Whitening,
     design_moments,
     free_blocks,
-    hinged,
-    rising,
 )
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
@@ -46,8 +44,8 @@ class Parts:
         self.blocks = free_blocks(columns, [MONOTONE], [CONVEX])
         self.free = FreeCoordinates(Whitening(self.blocks, MOMENTS, apart=alpha > 0), DAMPING)
         self.cones = [
-            ConeCoordinates(columns[MONOTONE], -1, MOMENTS, DIM, rising(columns[MONOTONE])),
-            ConeCoordinates(columns[CONVEX], 1, MOMENTS, DIM, hinged(columns[CONVEX], 0)),
+            ConeCoordinates(columns[MONOTONE], -1, MOMENTS, DIM, columns[MONOTONE].rising()),
+            ConeCoordinates(columns[CONVEX], 1, MOMENTS, DIM, columns[CONVEX].hinged(0)),
         ]
         self.caps = [Cap(columns[i], 0.7, DIM) for i in caps]
         self.shrinkage = Shrinkage([block.cols for block in self.blocks], DIM, alpha) if alpha else None

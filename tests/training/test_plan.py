@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lambdak.eigen.packing import packed_size, sym
 from lambdak.model.evaluate import evaluate
+from lambdak.table.columns import Linear
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.plan import Plan
@@ -49,13 +50,13 @@ def with_random_theta(plan, seed=0, size=1.0, dim=DIM, pencils=1):
 def matrices(coef, position, dim=DIM):
     """The matrices (models, knots, d, d) at the knots of a curve; of a linear column its slope, as if at one knot."""
     column = ENCODER.columns[position]
-    own = slice(column.start, column.start + max(len(column.knots), 1))
+    own = slice(column.start, column.start + column.n_entries)
     return sym(coef[:, own, : packed_size(dim)].astype(np.float64))
 
 
 def steps(coef, position, dim=DIM):
     knots = matrices(coef, position, dim)
-    return knots if ENCODER.columns[position].kind == "linear" else np.diff(knots, axis=1)
+    return knots if isinstance(ENCODER.columns[position], Linear) else np.diff(knots, axis=1)
 
 
 def bends(coef, position, dim=DIM):
@@ -71,9 +72,9 @@ def semidefinite(stack, sign, tol=1e-5):
 def influence(coef, position, dim=DIM):
     """max ‖A(a) − A(b)‖₂ of each model over the cells of a column, by dense norms."""
     column = ENCODER.columns[position]
-    ends = (np.array([[column.low], [column.high]]) - column.center) / column.scale
     packed = coef[:, column.start : column.stop, : packed_size(dim)].astype(np.float64)
-    if column.kind == "linear":
+    if isinstance(column, Linear):
+        ends = (np.array([[column.low], [column.high]]) - column.center) / column.scale
         packed = np.concatenate([ends * packed[:, :1], packed[:, 1:]], axis=1)
     return np.linalg.norm(sym(packed[:, :, None] - packed[:, None]), 2, axis=(-2, -1)).max(axis=(1, 2))
 

@@ -10,11 +10,10 @@ import numpy as np
 from lambdak.certify.certificate import IN_RANGE, Certificate, Claim
 from lambdak.losses import Arrangement
 from lambdak.model import Model
-from lambdak.model.influence import Reach, any_change, bends, box, increments, per_unit
+from lambdak.model.influence import Reach, any_change, box, per_unit
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array, extremes, rounding_tol, spectral_norm
-from lambdak.table.columns import Column
-from lambdak.training.caps import extreme_cells
+from lambdak.table.column import Column
 
 
 def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Certificate:
@@ -45,13 +44,13 @@ def _monotone(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
         return
     readout, requested = outputs[0], model.promises.signs
     for i, column in enumerate(readout.columns):
-        if column.kind != "category":
+        if column.is_number:
             yield _monotone_claim(readout, i, requested[i], model.loss.sign)
 
 
 def _monotone_claim(readout: Readout, i: int, requested: int, flip: int) -> Claim:
     column = readout.columns[i]
-    steps = increments(column)
+    steps = column.increments()
     low, high = extremes(steps @ readout.column(i))
     least, most = (readout.scale * low.min(), readout.scale * high.max()) if low.size else (0.0, 0.0)
     if flip < 0:
@@ -108,12 +107,12 @@ def _shape_claim(outputs: tuple[Readout, ...], bend: int, requested: str | None)
     kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
     least, margin = np.inf, 0.0
     for output in outputs:
-        for i in [i for i, column in enumerate(output.columns) if column.kind != "category"]:
-            low, high = extremes(bends(output.columns[i]) @ output.column(i))
+        for i in [i for i, column in enumerate(output.columns) if column.is_number]:
+            low, high = extremes(output.columns[i].bends() @ output.column(i))
             least = min(least, float(output.scale * (low if bend > 0 else -high).min(initial=np.inf)))
             margin = max(margin, rounding_margin(output, i) * _steepness(output.columns[i]))
     extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
-    straight = not any(column.clamp and (column.n_ramps or column.kind == "linear") for column in readout.columns)
+    straight = not any(column.bounded and column.n_steps for column in readout.columns)
     how = _place_words(outputs, bend, extreme)
     if not straight:
         how += "; columns are clamped at the ends of the training range"
@@ -136,7 +135,7 @@ def _place_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 
 
 def _steepness(column: Column) -> float:
-    return 4.0 / float(np.diff(column.knots).min()) if column.n_ramps else 0.0
+    return 4.0 / float(column.lengths().min()) if column.n_ramps else 0.0
 
 
 # ---- influence -----------------------------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ def _influences(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
 
 def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
     details: dict[str, float | str] = {}
-    if outputs[0].columns[i].kind != "category":
+    if outputs[0].columns[i].is_number:
         unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
         details["per unit"] = unit.bound
         if unit.cells:
@@ -168,9 +167,9 @@ def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> di
 
 
 def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
-    if column.kind == "category":
+    if not column.is_number:
         return "no swap of levels moves a raw score by more"
-    words = "no change moves a raw score by more" + ("" if column.clamp else f" {IN_RANGE}")
+    words = "no change moves a raw score by more" + ("" if column.bounded else f" {IN_RANGE}")
     across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
     if across != f"{bound:.4g}":
         words += f"; across the range {across}, if no cell is missing"
@@ -180,13 +179,13 @@ def _influence_words(column: Column, bound: float, details: Mapping[str, float |
 def _influence_method(column: Column, whole: Reach) -> str:
     if whole.cells is None and whole.bound:
         return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
-    cells = f"{len(extreme_cells(column))} levels" if column.kind == "category" else "knots and ends"
+    cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
     return f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
 
 
 def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
     """What rounding can do to the bound of column i, in units of the score."""
-    cells, tol = extreme_cells(outputs[0].columns[i]), rounding_tol(outputs[0].dim, np.float64)
+    cells, tol = outputs[0].columns[i].extreme_cells(), rounding_tol(outputs[0].dim, np.float64)
     return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
 
 
@@ -208,7 +207,7 @@ def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -
 
 def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
     names = [column.name for column in columns]
-    example = f"such as {{{names[0]!r}: {repr('any') if columns[0].kind == 'category' else 1.0}}}"
+    example = f"such as {{{names[0]!r}: {1.0 if columns[0].is_number else repr('any')}}}"
     if not isinstance(within, Mapping):
         raise TypeError(f"within must map columns to their largest change, {example}; got a {type(within).__name__}")
     if not within:
@@ -222,7 +221,7 @@ def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) 
 def _tolerance(column: Column, size: object) -> float | None:
     """The largest change of a number; None for any change of a category."""
     any_swap, what = isinstance(size, str) and size == "any", f"within[{column.name!r}] must be"
-    if column.kind == "category":
+    if not column.is_number:
         if not any_swap:
             raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
         return None

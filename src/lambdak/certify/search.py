@@ -18,11 +18,10 @@ from lambdak.certify.certificate import Claim, printed
 from lambdak.certify.claims import certify
 from lambdak.eigen import eigenvalue
 from lambdak.model import Model
-from lambdak.model.influence import all_cells, cell_rows
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
 from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
-from lambdak.table.columns import Column
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
+from lambdak.table.numeric import Numeric
 
 _STARTS = 8  # rows that the adversarial search begins from
 _SWEEPS = 2  # over all other columns
@@ -168,7 +167,12 @@ class _Search:
     def column(self, name: str) -> int:
         return next(i for i, column in enumerate(self.outputs[0].columns) if column.name == name)
 
-    def numbers(self, column: Column, count: int) -> Float64Array:
+    def numeric(self, name: str) -> tuple[int, Numeric]:
+        """A column of numbers, which monotone claims are about, and its position."""
+        columns = enumerate(self.outputs[0].columns)
+        return next((i, each) for i, each in columns if each.name == name and isinstance(each, Numeric))
+
+    def numbers(self, column: Numeric, count: int) -> Float64Array:
         """Random numbers of a column, some beyond its range, if it is not constant there."""
         beyond = 0.0 if column.clamp else _BEYOND * (column.high - column.low)
         return np.asarray(self.rng.uniform(column.low - beyond, column.high + beyond, count))
@@ -195,19 +199,20 @@ class _Tally:
 
 
 def _monotone(search: _Search, claim: Claim) -> Check:
-    readout, i, tally = search.outputs[0], search.column(claim.subject), _Tally(claim)
-    column, sign = readout.columns[i], search.model.loss.sign * float(claim.details["sign"])
+    readout, tally = search.outputs[0], _Tally(claim)
+    i, column = search.numeric(claim.subject)
+    sign = search.model.loss.sign * float(claim.details["sign"])
     span = column.high - column.low
     for count in search.blocks():
         rows = search.rows(count)
         ends = np.sort([search.numbers(column, count) for _ in range(2)], axis=0)
-        low, high = (search.scores(search.put(rows, i, cell_rows(column, values))) for values in ends)
+        low, high = (search.scores(search.put(rows, i, column.cell_rows(values))) for values in ends)
         rise, width = sign * (high - low), (ends[1] - ends[0])[:, None]
         wide = width[:, 0] > _NARROW * span
         tally.add(rise, search.slack, shown=(rise * span / np.where(width > 0, width, 1.0))[wide])
-    between = 0.5 * (column.knots[1:] + column.knots[:-1])
-    nodes = np.unique([*column.knots, *between, column.low, column.high])
-    own = cell_rows(column, nodes) @ readout.column(i)
+    corners = column.corners()
+    nodes = np.unique([*column.nodes(), *(0.5 * (corners[1:] + corners[:-1]))])
+    own = column.cell_rows(nodes) @ readout.column(i)
 
     def steepness(packed: Float64Array) -> Float64Array:
         values = readout.over_members(eigenvalue(packed[:, :, None] + own[:, None], readout.dim, readout.index))
@@ -220,7 +225,7 @@ def _monotone(search: _Search, claim: Claim) -> Check:
 
 def _influence(search: _Search, claim: Claim) -> Check:
     i, tally = search.column(claim.subject), _Tally(claim)
-    bound, (cells, _) = float(claim.value or 0.0), all_cells(search.outputs[0].columns[i])
+    bound, (cells, _) = float(claim.value or 0.0), search.outputs[0].columns[i].all_cells()
     for count in search.blocks():
         rows = search.rows(count)
         low, high = (search.put(rows, i, cells[search.rng.integers(len(cells), size=count)]) for _ in range(2))
@@ -252,7 +257,7 @@ def _guided(
     least = margin(packed)
     for j in [j for j in range(len(readout.columns)) if j != i] * _SWEEPS:
         span = slice(readout.columns[j].start, readout.columns[j].stop)
-        cells, _ = all_cells(readout.columns[j])
+        cells, _ = readout.columns[j].all_cells()
         for cell in cells[search.rng.permutation(len(cells))[:_CANDIDATES]]:
             changed = packed + (cell - Z[:, span]) @ readout.coef[:, span]
             found = margin(changed)
@@ -267,9 +272,9 @@ def _shape(search: _Search, claim: Claim) -> Check:
     for count in search.blocks():
         rows = [search.rows(count)] * 3  # two ends, and the middle between them
         for i, column in enumerate(search.outputs[0].columns):
-            if column.kind != "category":
+            if isinstance(column, Numeric):
                 a, b = (search.numbers(column, count) for _ in range(2))
-                cells = (cell_rows(column, values) for values in (a, b, 0.5 * (a + b)))
+                cells = (column.cell_rows(values) for values in (a, b, 0.5 * (a + b)))
                 rows = [search.put(own, i, some) for own, some in zip(rows, cells, strict=True)]
         first, last, middle = map(search.scores, rows)
         tally.add(sign * (0.5 * (first + last) - middle), search.slack)

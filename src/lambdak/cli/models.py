@@ -39,5 +39,4 @@ def columns_of(model: Any, table: Any) -> Any:
 
 def _text_columns(model: Any) -> list[str]:
     """Categories whose levels are text: 007 must not be read as the number 7."""
-    columns = model.model_.encoder.columns
-    return [column.name for column in columns if any(isinstance(level, str) for level in column.levels)]
+    return [column.name for column in model.model_.encoder.columns if column.holds_text]

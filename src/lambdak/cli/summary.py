@@ -14,8 +14,8 @@ def described(model: Any, path: Path) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "model": str(path),
         "bytes": path.stat().st_size,
-        "numbers": [column.name for column in columns if column.kind != "category"],
-        "categories": {column.name: len(column.levels) for column in columns if column.kind == "category"},
+        "numbers": [column.name for column in columns if column.is_number],
+        "categories": {column.name: column.width for column in columns if not column.is_number},
         "epochs": model.n_iter_,
         "guarantees": [
             {"column": claim.subject, "statement": claim.statement, "proven": claim.proven}

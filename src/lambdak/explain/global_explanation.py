@@ -14,11 +14,10 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.rows import local_slopes, typical_row
 from lambdak.model import Model
-from lambdak.model.influence import any_change, cell_rows, increments, norms, per_unit, weyl
-from lambdak.model.readout import Readout, dense_rows, readouts, shown, slots_of
+from lambdak.model.influence import any_change, norms, per_unit, weyl
+from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
 from lambdak.pencil.spectrum import Float64Array, extremes
-from lambdak.table.columns import Column
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
 from lambdak.table.read import read_table
 
@@ -183,8 +182,8 @@ def _spread(rows: int) -> NDArray[np.intp]:
 
 def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None) -> ColumnEffect:
     column = readout.columns[i]
-    number = column.kind != "category"
-    x, cells, reference, name = _points(column)
+    number = column.is_number
+    (x, cells), reference = column.points(_MOST_POINTS), column.typical()
     change = _changes(readout, design, i, np.vstack([reference, cells]))
     moves = (cells - reference)[: len(x)]
     (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i)
@@ -193,12 +192,12 @@ def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None
         kind="number" if number else "category",
         sign=_sign(readout, i),
         x=x,
-        reference=name,
+        reference=column.typical_name,
         low=low,
         high=high,
         norm=norm,
         missing=float(change[:, -1].mean()) if number and column.missing >= 0 else np.nan,
-        within_range=number and not column.clamp,
+        within_range=not column.bounded,
         per_unit=per_unit(readout, i).bound if number else np.nan,
         **_seen(change[:, : len(x)], norm, any_change(readout, i).bound),
         **_slopes(steep[:, i] if number and steep is not None else np.empty(0)),
@@ -227,21 +226,6 @@ def _slopes(steep: Float64Array) -> dict[str, Any]:
     return {"slope_min": float(least), "slope_median": float(median), "slope_max": float(most)}
 
 
-def _points(column: Column) -> tuple[tuple[Any, ...], Float64Array, Float64Array, float | str]:
-    """Points of a column, its cells there (then "missing", if it has a matrix), the reference, and its name."""
-    own = np.eye(column.stop - column.start)
-    if column.kind == "category":
-        return tuple(map(shown, column.levels)), own, np.zeros(len(own)), "average level"
-    ends = column.knots if column.n_ramps else np.array([column.low, column.high])
-    share = max(1, (_MOST_POINTS - 1) // max(len(ends) - 1, 1))
-    fine = (ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share).ravel()
-    x = np.unique([*fine, ends[-1], column.median])
-    cells = cell_rows(column, x)
-    if column.missing >= 0:
-        cells = np.vstack([cells, own[column.missing - column.start]])
-    return tuple(x.tolist()), cells, cell_rows(column, np.array([column.median]))[0], column.median
-
-
 def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> Float64Array:
     """Change of the score of each row when column i goes from the first of the cells to the others, (rows, others)."""
     others = Design(design.ids, design.weights.copy())
@@ -256,9 +240,9 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
 
 def _sign(readout: Readout, i: int) -> int:
     """+1 or −1 if all increments of a column of numbers have that sign, up to rounding."""
-    if readout.columns[i].kind == "category":
+    if not readout.columns[i].is_number:
         return 0
-    low, high = extremes(increments(readout.columns[i]) @ readout.column(i))
+    low, high = extremes(readout.columns[i].increments() @ readout.column(i))
     margin = rounding_margin(readout, i)
     rises, falls = readout.scale * low.min(initial=0.0) >= -margin, readout.scale * high.max(initial=0.0) <= margin
     return int(rises) - int(falls)

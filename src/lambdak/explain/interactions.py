@@ -17,8 +17,7 @@ from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym
 from lambdak.model.readout import Readout, slots_of
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.encoder import Design
-from lambdak.training.caps import extreme_cells
+from lambdak.table.design import Design
 
 _H_ROWS = 40  # of which all pairs are formed
 _H_PAIRS = 45  # pairs of columns that H is computed for, the strongest first
@@ -111,7 +110,7 @@ def _moments(readout: Readout, design: Design | None, i: int, member: int) -> Fl
     """Few matrices B (p, d, d) with Σ B ⊗ B = E A_i ⊗ A_i over the cells of the rows, or the extreme cells."""
     column = readout.columns[i]
     if design is None:
-        cells = extreme_cells(column)
+        cells = column.extreme_cells()
     else:
         cells = design.to_sparse(readout.coef.shape[1])[:, column.start : column.stop].toarray()
     root = np.linalg.qr((cells - cells.mean(axis=0)) / np.sqrt(len(cells)), mode="r")

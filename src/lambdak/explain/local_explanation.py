@@ -13,10 +13,11 @@ from lambdak._checks import check_int
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
 from lambdak.model import Model
-from lambdak.model.readout import dense_rows, shown
+from lambdak.model.readout import dense_rows
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
 from lambdak.table.frames import make_frame
+from lambdak.table.levels import shown
 from lambdak.table.read import Table, read_table
 
 _SHOWN = 4  # columns that are named in words
@@ -125,7 +126,7 @@ def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None
     parts = source.explain()
     return LocalExplanation(
         columns=names,
-        kinds=tuple("category" if column.kind == "category" else "number" for column in source.outputs[0].columns),
+        kinds=tuple("number" if column.is_number else "category" for column in source.outputs[0].columns),
         output=tuple(source.outputs[i].name for i in source.chosen),
         cells=_cells(model, table),
         _source=source,
@@ -135,15 +136,8 @@ def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None
 
 
 def _cells(model: Model, table: Table) -> tuple[tuple[str, ...], ...]:
-    columns = []
-    for column, place in zip(model.encoder.columns, model.encoder.places(table), strict=True):
-        cells = table.cells(place)
-        if column.kind == "category":
-            codes, levels = cells.levels()
-            columns.append(np.array([shown(level) for level in levels], object)[codes])
-        else:
-            columns.append(np.array([shown(number) for number in cells.numbers()], object))
-    return tuple(zip(*columns, strict=True))
+    pairs = zip(model.encoder.columns, model.encoder.positions(table), strict=True)
+    return tuple(zip(*(column.shown_cells(table.cells(position)) for column, position in pairs), strict=True))
 
 
 def _words(local: LocalExplanation, row: int) -> list[str]:

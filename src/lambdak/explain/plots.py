@@ -54,7 +54,7 @@ def save(ax: Axes, path: Path) -> None:
 def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
     """The mean change of the score along a column, that of most rows, and the region that no row can leave."""
     ax = ax or side_by_side(1)[0]
-    draw = _draw_levels if effect.kind == "category" else _draw_curve
+    draw = _draw_curve if effect.kind == "number" else _draw_levels
     draw(effect, ax)
     asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
     ax.set_title(_short(effect.column) + asked)

@@ -20,13 +20,11 @@ from lambdak.explain.paths import mean_outer
 from lambdak.explain.what_if import WhatIf, score_interval
 from lambdak.losses import Link
 from lambdak.model import Model
-from lambdak.model.influence import cell_rows
 from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
-from lambdak.table.columns import OTHER, Column
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 from lambdak.table.read import Table
 
 _PATH_TOL = 1e-7  # of attributions, in units of eigenvalues: the target's spread, or log-odds
@@ -112,7 +110,7 @@ class RowWork:
         if name not in names:
             raise ValueError(f"column must be one of {names}; got {name!r}")
         i = names.index(name)
-        cells = check_range(columns[i], between)
+        cells = columns[i].check_between(between)
         low, high = (np.array(ends) for ends in zip(*(self._interval(o, i, cells) for o in self.outputs), strict=True))
         rows = np.arange(len(self.design))
         if self.link.joint:
@@ -184,30 +182,11 @@ def typical_row(readout: Readout) -> Design:
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0
     for column, own in zip(readout.columns, slots_of(readout.columns), strict=True):
-        if column.kind != "category":
-            row = cell_rows(column, np.array([column.median]))[0]
-            active = np.flatnonzero(row)
-            ids[0, own.start : own.start + len(active)] = column.start + active
-            weights[0, own.start : own.start + len(active)] = row[active]
+        row = column.typical()
+        active = np.flatnonzero(row)
+        ids[0, own.start : own.start + len(active)] = column.start + active
+        weights[0, own.start : own.start + len(active)] = row[active]
     return Design(ids, weights)
-
-
-def check_range(column: Column, between: Sequence[Any] | None) -> Sequence[Any]:
-    """The two ends of a range of numbers, or known levels; by default all of them, and OTHER for those never seen."""
-    if column.kind == "category":
-        known = dict.fromkeys([*column.levels, OTHER])
-        levels = [between] if isinstance(between, str) else list(known if between is None else between)
-        unknown = [level for level in levels if level not in known]
-        if unknown or not levels:
-            raise ValueError(f"between must hold levels of {column.name!r}, {list(column.levels)}; got {unknown}")
-        return levels
-    try:
-        ends = (column.low, column.high) if between is None else tuple(map(float, between))
-    except (TypeError, ValueError):
-        ends = ()
-    if len(ends) != 2 or not np.isfinite(np.asarray(ends, float)).all() or ends[0] > ends[1]:
-        raise ValueError(f"between must hold two numbers, the smaller first, for {column.name!r}; got {between!r}")
-    return ends
 
 
 def _eigenspace_bound(output: Readout, slopes: Design, vectors: Float64Array, same: NDArray[np.bool_]) -> Float64Array:

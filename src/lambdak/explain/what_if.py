@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lambdak.eigen import eigenvalue
-from lambdak.model.influence import cell_rows, weyl
+from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout
 from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
-from lambdak.table.columns import Column
 
 TEETH = 24  # at least, over the range
 
@@ -52,35 +51,17 @@ def score_interval(
     ``others`` (members, rows, D) are the matrices of the rows without column i.
     """
     column = readout.columns[i]
-    numbers = column.kind != "category"
-    ends = [float(end) for end in cells] if numbers else []  # type: ignore[arg-type]
-    own = cell_rows(column, teeth(column, *ends)) if numbers else level_rows(column, cells)
+    own = column.path(cells, TEETH)
     matrices = own @ readout.column(i)  # (members, nodes, D)
     down, up = weyl(readout, np.diff(own, axis=0), i)
     lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])
     for rows in readout.blocks(others.shape[1], len(own) * others.shape[2]):
         packed = others[:, rows, None] + matrices[:, None]
         values = readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))
-        low, high = saw_tooth(values, down, up) if numbers else (values, values)
+        low, high = saw_tooth(values, down, up) if column.is_number else (values, values)
         rounding = readout.scale * rounding_tol(readout.dim, np.float64) * spectral_norm(packed).max(axis=(0, 2))
         lower[rows], upper[rows] = low.min(axis=1) - rounding, high.max(axis=1) + rounding
     return lower, upper
-
-
-def level_rows(column: Column, levels: Sequence[object]) -> Float64Array:
-    """(n, p): levels of a category; one that was never seen and has none to be pooled into counts as their average."""
-    own = np.eye(column.stop - column.start)
-    places = [column.levels.index(level) if level in column.levels else None for level in levels]
-    return np.array([np.zeros(len(own)) if place is None else own[place] for place in places])
-
-
-def teeth(column: Column, low: float, high: float) -> Float64Array:
-    """Nodes of the range: its ends, the knots inside, and enough between them."""
-    inner = column.knots[(column.knots > low) & (column.knots < high)]
-    ends = np.array([low, *inner, high])
-    share = -(-TEETH // max(len(ends) - 1, 1))
-    fine = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share
-    return np.append(fine.ravel(), high)
 
 
 def saw_tooth(values: Float64Array, down: Float64Array, up: Float64Array) -> tuple[Float64Array, Float64Array]:

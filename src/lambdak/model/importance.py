@@ -6,11 +6,9 @@ import numpy as np
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
-from lambdak.model.influence import cell_rows
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.columns import Column
 from lambdak.table.encoder import Design
 
 _MOST_ROWS = 300  # of the training table, evenly spread
@@ -34,16 +32,10 @@ def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int |
     score = readout.over_members(eigenvalue(packed, readout.dim, readout.index, n_jobs=n_jobs))
     effects = np.zeros(len(readout.columns))
     for i, column in enumerate(readout.columns):
-        moves = _typical(column) - Z[:, column.start : column.stop].toarray()
+        moves = column.typical() - Z[:, column.start : column.stop].toarray()
         rows = np.flatnonzero(moves.any(axis=1))
         if rows.size:
             moved = packed[:, rows] + moves[rows] @ readout.column(i)
             values = readout.over_members(eigenvalue(moved, readout.dim, readout.index, n_jobs=n_jobs))
             effects[i] = mass[rows] @ np.abs(values - score[rows]) / mass.sum()
     return effects
-
-
-def _typical(column: Column) -> Float64Array:
-    if column.kind == "category":
-        return np.zeros(column.stop - column.start)
-    return np.asarray(cell_rows(column, np.array([column.median]))[0])

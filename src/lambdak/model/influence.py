@@ -7,7 +7,7 @@ lie at its ends and at the knots between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -15,11 +15,8 @@ import numpy as np
 
 from lambdak.eigen.packing import packed_size
 from lambdak.model.model import Model
-from lambdak.model.readout import Readout, readouts, shown
+from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
-from lambdak.table.columns import OTHER, Column
-from lambdak.table.read import read_table
-from lambdak.training.caps import extreme_cells
 
 _MOST_CELLS = 128  # beyond, pairs of cells are bounded by way of their mean
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
@@ -43,18 +40,10 @@ def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
     return readout.over_members(spectral_norm(moves @ readout.column(i)))
 
 
-def all_cells(column: Column) -> tuple[Float64Array, list[str]]:
-    """(cells, p) and their names: the extreme cells, and for a category the unseen level, if it is not pooled."""
-    cells, names = extreme_cells(column), cell_names(column)
-    if column.kind == "category" and OTHER not in column.levels:
-        return np.vstack([cells, np.zeros(cells.shape[1])]), [*names, "an unseen level"]
-    return cells, names
-
-
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     """The bound on any change of column i; ``present_only`` leaves out changes from and to "missing"."""
     column = readout.columns[i]
-    cells, names = all_cells(column)
+    cells, names = column.all_cells()
     if present_only and column.missing >= 0:
         kept = np.arange(len(cells)) != cells[:, column.missing - column.start].argmax()
         cells, names = cells[kept], [name for name, keep in zip(names, kept, strict=True) if keep]
@@ -79,46 +68,11 @@ def strengths(model: Model) -> Float64Array:
 def per_unit(readout: Readout, i: int) -> Reach:
     """The bound per unit of a column of numbers: its steepest piece."""
     column = readout.columns[i]
-    if column.kind == "linear":
-        return Reach(float(norms(readout, _slope_of(column), i)[0] / column.scale), None)
-    if not column.n_ramps:
+    if not column.n_steps:
         return Reach(0.0, None)
-    slopes = norms(readout, increments(column), i) / np.diff(column.knots)
-    piece = int(slopes.argmax())
-    return Reach(float(slopes[piece]), (shown(column.knots[piece]), shown(column.knots[piece + 1])))
-
-
-def increments(column: Column) -> Float64Array:
-    """(steps, p): from knot to knot, or one unit of a linear column's scaled number."""
-    if column.kind == "linear":
-        return _slope_of(column)
-    rows = np.eye(column.stop - column.start)[: len(column.knots)]
-    return np.asarray(np.diff(rows, axis=0))
-
-
-def bends(column: Column) -> Float64Array:
-    """(knots inside, p): by how much the slope of a curve grows at each of its inner knots."""
-    if column.n_ramps < 2:
-        return np.zeros((0, column.stop - column.start))
-    return np.asarray(np.diff(increments(column) / np.diff(column.knots)[:, None], axis=0))
-
-
-def cell_rows(column: Column, values: Sequence[object] | Float64Array) -> Float64Array:
-    """(n, p): cells of a column, numbers or levels, as combinations of its p design rows."""
-    table = read_table(np.asarray(values, object if column.kind == "category" else np.float64)[:, None])
-    ids, weights = np.zeros((len(values), column.n_slots), np.int32), np.zeros((len(values), column.n_slots))
-    column.write_(table.cells(0), ids, weights)
-    rows = np.zeros((len(values), column.stop - column.start))
-    np.add.at(rows, (np.arange(len(values))[:, None], np.where(weights == 0, 0, ids - column.start)), weights)
-    return rows
-
-
-def cell_names(column: Column) -> list[str]:
-    """Names of the extreme cells of a column."""
-    if column.kind == "category":
-        return [shown(level) for level in column.levels]
-    ends = column.knots if column.kind == "curve" else (column.low, column.high)
-    return [*map(shown, ends), *(["missing"] if column.missing >= 0 else [])]
+    slopes = norms(readout, column.increments(), i) / column.lengths()
+    piece, names = int(slopes.argmax()), column.cell_names()
+    return Reach(float(slopes[piece]), (names[piece], names[piece + 1]) if column.n_ramps else None)
 
 
 def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float, str]:
@@ -126,7 +80,7 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
 
     A tolerance of None allows any change of a category.
     """
-    moves = [nearby(readout.columns[i], tolerance) for i, tolerance in tolerances.items()]
+    moves = [readout.columns[i].nearby(tolerance) for i, tolerance in tolerances.items()]
     corners = float(np.prod([len(some) for some in moves])) * 2.0 ** max(len(moves) - 1, 0)
     if corners > _MOST_CORNERS:
         parts = [norms(readout, some, i).max(initial=0.0) for i, some in zip(tolerances, moves, strict=True)]
@@ -139,25 +93,3 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
             total = (total[:, :, None] + sign * part[:, None]).reshape(len(total), -1, total.shape[-1])
         worst = max(worst, float(readout.over_members(spectral_norm(total)).max(initial=0.0)))
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
-
-
-def nearby(column: Column, tolerance: float | None) -> Float64Array:
-    """(moves, p): differences A(b) − A(a) with |b − a| ≤ tolerance whose convex hull, with −1 times them, has all."""
-    if tolerance is None:
-        cells, _ = all_cells(column)
-        first, second = np.triu_indices(len(cells), 1)
-        return np.asarray(cells[second] - cells[first])
-    if column.kind == "linear":
-        most = min(tolerance, column.high - column.low) if column.clamp else tolerance
-        return most / column.scale * _slope_of(column)
-    if not column.n_ramps:
-        return np.zeros((1, column.stop - column.start))
-    first, second = np.triu_indices(len(column.knots), 1)
-    close = column.knots[second] - column.knots[first] <= tolerance
-    low = np.concatenate([column.knots, column.knots - tolerance, column.knots[first[close]]])
-    high = np.concatenate([column.knots + tolerance, column.knots, column.knots[second[close]]])
-    return cell_rows(column, high) - cell_rows(column, low)
-
-
-def _slope_of(column: Column) -> Float64Array:
-    return np.eye(column.stop - column.start)[:1]

@@ -20,8 +20,8 @@ from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.columns import OTHER, Column
-from lambdak.table.encoder import Design
+from lambdak.table.column import Column
+from lambdak.table.design import Design
 
 _BLOCK_FLOATS = 1 << 21  # 16 MB of float64 at a time
 
@@ -132,14 +132,3 @@ def slots_of(columns: Sequence[Column]) -> list[range]:
     """The slots of a dense design row that belong to each column."""
     ends = np.cumsum([1, *(column.n_slots for column in columns)]).tolist()
     return [range(first, last) for first, last in pairwise(ends)]
-
-
-def shown(cell: object) -> str:
-    """A cell as text."""
-    if cell is None or (isinstance(cell, float | np.floating) and np.isnan(cell)):
-        return "missing"
-    if cell is OTHER:
-        return "other"
-    if isinstance(cell, float | np.floating):
-        return f"{cell:.6g}"
-    return str(cell)

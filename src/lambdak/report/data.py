@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.model.readout import shown
-from lambdak.table.columns import OTHER, Column
+from lambdak.table.cells import Cells
+from lambdak.table.column import Column
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.read import Cells, Table, read_table
+from lambdak.table.levels import shown
+from lambdak.table.read import Table, read_table
 
 _MOST_EXAMPLES = 50
 _MOST_SUMMARIES = 500  # columns; a page with more is of no use to a reader
@@ -32,7 +33,7 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict
     cells = _reader(encoder, X.tocsr()[chosen].toarray()) if issparse(X) else read
     picked = slice(None) if issparse(X) else chosen
     columns = encoder.columns
-    values = [page_cells(column, cells(i))[picked] for i, column in enumerate(columns)]
+    values = [column.plain_cells(cells(i))[picked] for i, column in enumerate(columns)]
     examples = [{"row": row, "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())]
     if target is not None:
         for example, label in zip(examples, target[chosen].tolist(), strict=True):
@@ -59,21 +60,8 @@ def _reader(encoder: TableEncoder, X: Any) -> Reader:
     return lambda i: table.cells(place[names[i]])
 
 
-def page_cells(column: Column, cells: Cells) -> NDArray[np.object_]:
-    """Cells as the page keeps them: numbers and None, or positions among the levels, −1 for an unknown one."""
-    if column.kind != "category":
-        numbers = cells.numbers()
-        x = numbers.astype(object)
-        x[np.isnan(numbers)] = None
-        return x
-    codes, levels = cells.levels()
-    places = {level: i for i, level in enumerate(column.levels)}
-    found = np.array([places.get(level, places.get(OTHER, -1)) for level in levels], object)
-    return found[codes]
-
-
 def _summary(column: Column, cells: Cells) -> dict[str, Any]:
-    return _levels(cells) if column.kind == "category" else _numbers(cells)
+    return _numbers(cells) if column.is_number else _levels(cells)
 
 
 def _numbers(cells: Cells) -> dict[str, Any]:

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.measures import measures
-from lambdak.model.readout import Readout, readouts, shown
+from lambdak.model.readout import Readout, readouts
 from lambdak.report.constants import constants
 from lambdak.report.data import describe, row_count
-from lambdak.table.columns import OTHER, Column
+from lambdak.table.column import Column
+from lambdak.table.levels import OTHER, shown
 from lambdak.table.rows import target_rows
+
+# The page knows all types of columns by the same fields; those that a type does not have are these.
+_ABSENT: dict[str, Any] = {
+    "knots": (), "levels": (), "center": 0.0, "scale": 1.0, "low": None, "high": None, "median": None, "clamp": True,
+}  # fmt: skip
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -90,21 +96,16 @@ def _target_name(y: Any) -> str | None:
 
 
 def _column(column: Column, strength: float) -> dict[str, Any]:
-    knots = column.knots.tolist()
-    return {
+    known = {name: getattr(column, name, absent) for name, absent in _ABSENT.items()}
+    knots, levels = np.asarray(known["knots"]).tolist(), known["levels"]
+    return known | {
         "name": column.name,
         "kind": column.kind,
         "start": column.start,
         "knots": knots,
-        "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in column.levels],
-        "pooled": OTHER in column.levels,
-        "center": column.center,
-        "scale": column.scale,
-        "low": column.low,
-        "high": column.high,
+        "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
+        "pooled": OTHER in levels,
         "missing": column.missing,
-        "median": column.median,
-        "clamp": column.clamp,
         "strength": strength,
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }

@@ -10,7 +10,7 @@ import numpy as np
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.store._fields import damaged
-from lambdak.table.columns import Column
+from lambdak.table.column import Column
 from lambdak.table.encoder import TableEncoder
 
 _ROUNDING = 1e-9  # relative to the largest matrix of the column
@@ -21,7 +21,7 @@ _AGAIN = "fit the model again if its settings were changed after the fit"
 def check_rise(column: Column, sign: int, coef: FloatArray, dim: int) -> None:
     """Going up along a column adds a semidefinite matrix of this sign at every knot, in every member."""
     rows = _own(column, coef)
-    steps = rows[:, :1] if column.kind == "linear" else np.diff(rows[:, : len(column.knots)], axis=1)
+    steps = column.increments() @ rows
     if not _semidefinite(sign * steps, rows, dim):
         raise damaged(f"its matrices break monotonic_cst={sign:+d} of column {column.name!r} ({_AGAIN})")
 
@@ -31,7 +31,7 @@ def check_bend(column: Column, sign: int, coef: FloatArray, dim: int) -> None:
     if column.n_ramps < 2:
         return
     rows = _own(column, coef)
-    steps, lengths = np.diff(rows[:, : len(column.knots)], axis=1), np.diff(column.knots / 2)
+    steps, lengths = column.increments() @ rows, column.lengths() / 2  # halves, whose sum cannot overflow
     before, after = lengths[:-1, None], lengths[1:, None]
     bends = (steps[:, 1:] * before - steps[:, :-1] * after) / (before + after)
     if not _semidefinite(sign * bends, rows, dim):

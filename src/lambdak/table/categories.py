@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak.table.read import Cells, Table
+from lambdak.table.cells import Cells
+from lambdak.table.read import Table
 
 
 def is_category(cells: Cells, by_dtype: bool) -> bool:
@@ -34,17 +35,17 @@ def listed_columns(categorical_features: ArrayLike | None, table: Table) -> NDAr
                 f"here ({n_features},); got {listed.shape}"
             )
         return listed
-    return np.isin(np.arange(n_features), _places(listed, table))
+    return np.isin(np.arange(n_features), _positions(listed, table))
 
 
-def _places(listed: NDArray[Any], table: Table) -> list[int]:
+def _positions(listed: NDArray[Any], table: Table) -> list[int]:
     if listed.dtype.kind in "iu":
         if listed.min() < 0 or listed.max() >= table.shape[1]:
             raise ValueError(
                 "categorical_features set as integer indices must be in [0, n_features - 1], "
                 f"here [0, {table.shape[1] - 1}]; got {listed.tolist()}"
             )
-        return [int(place) for place in listed]
+        return [int(position) for position in listed]
     names = listed.tolist()
     if not all(isinstance(name, str) for name in names):
         raise ValueError(f"categorical_features must be an array-like of bool, int or str; got {names}")

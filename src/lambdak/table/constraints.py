@@ -1,4 +1,4 @@
-"""What a user asks of single columns, by name or position: monotone signs and caps on their influence."""
+"""Column constraints, requested by name or position: monotone signs and caps on the influence of a column."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lambdak.table.columns import Column
+from lambdak.table.column import Column
 
 
 def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, int]:
@@ -19,12 +19,12 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
                 f"monotonic_cst must be 'increasing', 'decreasing', a dict or an array; got {monotonic_cst!r}"
             )
         sign = 1 if monotonic_cst == "increasing" else -1
-        monotonic_cst = [0 if column.kind == "category" else sign for column in columns]
+        monotonic_cst = [sign if column.is_number else 0 for column in columns]
     signs = _by_position(monotonic_cst, names, "monotonic_cst", 0)
     for column, sign in zip(columns, signs, strict=True):
         if sign not in (-1, 0, 1):
             raise ValueError(f"monotonic_cst of column {column.name!r} must be -1, 0 or 1; got {sign!r}")
-        if sign and column.kind == "category":
+        if sign and not column.is_number:
             raise ValueError(
                 f"monotonic_cst of column {column.name!r} must be 0, because it is a category; got {sign}: give it as "
                 "numbers if its levels are ordered"
@@ -47,39 +47,39 @@ def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, f
     return {i: float(cap) for i, cap in enumerate(caps) if np.isfinite(cap)}
 
 
-def _by_position(wish: Any, names: Sequence[str], what: str, default: float) -> Sequence[Any]:
-    if wish is None:
+def _by_position(requested: Any, names: Sequence[str], what: str, default: float) -> Sequence[Any]:
+    if requested is None:
         return [default] * len(names)
-    if isinstance(wish, Mapping):
-        places = {name: i for i, name in enumerate(names)}
-        found = {key: places.get(key, _position(key, places)) for key in wish}
-        unknown = [key for key, place in found.items() if place is None]
+    if isinstance(requested, Mapping):
+        positions = {name: i for i, name in enumerate(names)}
+        found = {key: positions.get(key, _position(key, positions)) for key in requested}
+        unknown = [key for key, position in found.items() if position is None]
         if unknown:
             raise ValueError(f"{what} names columns that X does not have: {unknown}; X has {list(names)}")
-        asked = {place: wish[key] for key, place in found.items()}
-        if len(asked) < len(wish):
-            raise ValueError(f"{what} must name a column once, by name or by position; got {list(wish)}")
-        return [asked.get(i, default) for i in range(len(names))]
-    if np.ndim(wish) != 1:
-        raise ValueError(f"{what} must be a dict or an array with one entry per column; got {wish!r}")
-    if len(wish) != len(names):
-        raise ValueError(f"{what} must have {len(names)} entries, one per column; got {len(wish)}")
-    return list(wish)
+        entries = {position: requested[key] for key, position in found.items()}
+        if len(entries) < len(requested):
+            raise ValueError(f"{what} must name a column once, by name or by position; got {list(requested)}")
+        return [entries.get(i, default) for i in range(len(names))]
+    if np.ndim(requested) != 1:
+        raise ValueError(f"{what} must be a dict or an array with one entry per column; got {requested!r}")
+    if len(requested) != len(names):
+        raise ValueError(f"{what} must have {len(names)} entries, one per column; got {len(requested)}")
+    return list(requested)
 
 
-def _position(key: Any, places: Mapping[str, int]) -> int | None:
+def _position(key: Any, positions: Mapping[str, int]) -> int | None:
     """A whole number as the position that it is, unless a column is called so."""
-    if isinstance(key, bool) or not isinstance(key, int | np.integer) or str(key) in places:
+    if isinstance(key, bool) or not isinstance(key, int | np.integer) or str(key) in positions:
         return None
-    return int(key) if 0 <= key < len(places) else None
+    return int(key) if 0 <= key < len(positions) else None
 
 
-def check_positions(wish: Any, labels: Sequence[object], what: str) -> None:
+def check_positions(requested: Any, labels: Sequence[object], what: str) -> None:
     """Refuse a whole number that is the label of one column and the position of another."""
-    if isinstance(wish, Mapping):
-        for place, label in enumerate(labels):
-            if label in wish and not isinstance(label, str) and label != place:
+    if isinstance(requested, Mapping):
+        for position, label in enumerate(labels):
+            if label in requested and not isinstance(label, str) and label != position:
                 raise ValueError(
                     f"{what} must name columns by position where their labels are not text; got {label!r}, the label "
-                    f"of the column at {place}: use X.columns = X.columns.astype(str), and text for names"
+                    f"of the column at {position}: use X.columns = X.columns.astype(str), and text for names"
                 )

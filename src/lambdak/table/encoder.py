@@ -1,75 +1,43 @@
 """A table becomes design rows z, sparse and rectangular: A(z) = Σ_s w_s C[id_s], the constant first.
 
 Slot 0 is the constant (id 0, weight 1). Each user column follows with its one or two active entries, see
-:class:`~lambdak.table.columns.Column`; the design columns [start, stop) of a column lead back to it.
+:class:`~lambdak.table.column.Column`; the design columns [start, stop) of a column lead back to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray, check_dtype, check_int, check_weight
+from lambdak._checks import check_dtype, check_int, check_weight
 from lambdak.table.categories import is_category, listed_columns
-from lambdak.table.columns import OTHER, Column, fit_category, fit_number
-from lambdak.table.knots import Floats
-from lambdak.table.read import EVERY_ROW, Rows, Table, read_table
+from lambdak.table.cells import EVERY_ROW, Cells, Rows
+from lambdak.table.columns import OTHER, Category, Column, Curve, Linear
+from lambdak.table.design import Design
+from lambdak.table.knots import MAX_KNOTS, Floats
+from lambdak.table.read import Table, read_table
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
 
-MAX_KNOTS = 4096
 MAX_LEVELS = 1 << 20
 _NAMES_SHOWN = 5
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Design:
-    """z = Σ_s w_s e_{id_s}: the active entries of every row.
-
-    Attributes
-    ----------
-    ids : int32 array of shape (rows, slots)
-        Design columns; slot 0 is the constant, id 0.
-    weights : float array of shape (rows, slots)
-        Their weights; slot 0 has weight 1. A slot that is not needed has weight 0.
-    """
-
-    ids: NDArray[np.int32]
-    weights: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Design:
-        """The design of some rows, given by their indices, a boolean mask or a slice."""
-        return Design(self.ids[rows], self.weights[rows])
-
-    def to_sparse(self, n_design: int) -> Any:
-        """Z as a SciPy CSR array of shape (rows, n_design).
-
-        >>> design = TableEncoder(n_knots=2).fit([[0.0], [4.0]]).transform([[1.0]])
-        >>> design.to_sparse(3).toarray()
-        array([[1.  , 0.75, 0.25]], dtype=float32)
-        """
-        rows, slots = self.ids.shape
-        ends = np.arange(rows + 1) * slots
-        return sparse.csr_array((self.weights.ravel(), self.ids.ravel(), ends), shape=(rows, n_design))
-
-
-@final
+@dataclass(frozen=True, eq=False, repr=False)
 class TableEncoder:
     """A(x) = A_0 + Σ_i A_i(x_i): from the columns of a table to the entries of the pencil they activate.
 
     Takes pandas, polars and pyarrow tables, 2-D NumPy arrays, lists of rows and SciPy sparse matrices. Dates,
-    durations, nested columns and infinite values are refused with the way out. Nothing is random.
+    durations, nested columns and infinite values are refused with the way out. Nothing is random, and nothing changes:
+    :meth:`fit` returns another encoder, which is fitted.
 
     Parameters
     ----------
@@ -86,16 +54,16 @@ class TableEncoder:
     max_levels : int
         Of more levels than this, the most frequent stay and the others are pooled into OTHER.
     clamp : bool
-        Whether columns of numbers are constant outside of the training range; otherwise they go on with the slope
-        they have at its ends.
+        Whether columns of numbers are constant outside of the training range; otherwise they continue with the
+        slope they have at its ends.
 
     Attributes
     ----------
     columns : tuple of Column
-        One per user column, in the order of training; empty before ``fit``.
+        One per user column, in the order of training; empty unless fitted.
     from_names : bool
         Whether the table had names. Columns are then found by name: they may come in any order, and columns that
-        were not there in training are left aside.
+        were not there in training are ignored.
     from_sparse : bool
         Whether the table was sparse. Its columns are linear with center 0, and only non-zeros are active.
 
@@ -116,24 +84,26 @@ class TableEncoder:
     (array([[0, 2, 3, 5]], dtype=int32), array([[1. , 0.5, 0.5, 1. ]], dtype=float32))
     """
 
-    def __init__(
-        self,
-        n_knots: int | str = "auto",
-        categorical_features: ArrayLike | None = "from_dtype",
-        linear: Collection[str] = (),
-        min_level_count: int = 5,
-        max_levels: int = 255,
-        clamp: bool = True,
-    ) -> None:
-        self.n_knots = _check_knots(n_knots)
-        self.categorical_features = categorical_features
-        self.linear = (linear,) if isinstance(linear, str) else tuple(linear)
-        self.min_level_count = check_int(min_level_count, "min_level_count", 1, MAX_LEVELS)
-        self.max_levels = check_int(max_levels, "max_levels", 1, MAX_LEVELS)
-        self.clamp = bool(clamp)
-        self.columns: tuple[Column, ...] = ()
-        self.from_names = False
-        self.from_sparse = False
+    n_knots: int | str = "auto"
+    categorical_features: ArrayLike | None = "from_dtype"
+    linear: Collection[str] = ()
+    min_level_count: int = 5
+    max_levels: int = 255
+    clamp: bool = True
+    columns: tuple[Column, ...] = field(default=(), kw_only=True)
+    from_names: bool = field(default=False, kw_only=True)
+    from_sparse: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked = {
+            "n_knots": _check_knots(self.n_knots),
+            "linear": (self.linear,) if isinstance(self.linear, str) else tuple(self.linear),
+            "min_level_count": check_int(self.min_level_count, "min_level_count", 1, MAX_LEVELS),
+            "max_levels": check_int(self.max_levels, "max_levels", 1, MAX_LEVELS),
+            "clamp": bool(self.clamp),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         state = f"{self.n_features} columns, {self.n_design} design columns" if self.columns else "not fitted"
@@ -166,45 +136,44 @@ class TableEncoder:
         >>> TableEncoder(n_knots=2).fit([[0.0, "a"], [4.0, "b"]] * 5).get_feature_names_out().tolist()
         ['constant', 'x0=0', 'x0=4', 'x1=a', 'x1=b']
         """
-        names = ["constant"]
-        for column in self.columns:
-            words: dict[object, object] = {None: "missing", OTHER: "other"}
-            own = [f"{column.name}={words.get(level, level)}" for level in column.levels]
-            own += [f"{column.name}={knot:g}" for knot in column.knots] if column.kind == "curve" else []
-            own += [column.name] if column.kind == "linear" else []
-            own += [f"{column.name}=missing"] * (column.stop - column.start - len(own))
-            names += own
+        names = ["constant", *(name for column in self.columns for name in column.feature_names())]
         return np.array(names, dtype=object)
 
+    def renamed(self, names: Sequence[str]) -> TableEncoder:
+        """The same with names for the columns of a table that had none."""
+        columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
+        return replace(self, columns=columns, from_names=True)
+
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
-        """Choose knots, levels, centers and scales.
+        """Choose knots, levels, centers and scales: a new encoder, which has them.
 
         A row of weight w counts as w rows wherever rows are counted (so weights should not sum to 1), and a row of
         weight 0 as none: whole weights give, to the last bit, what repeating the rows gives, in any order.
         """
         if sparse.issparse(X):
             return self._fit_sparse(read_sparse(X), sample_weight)
-        table = read_table(X)
+        table = read_table(X, keep=False)
         _check_not_empty(table.shape)
         rows, mass = _weighted_rows(sample_weight, table.shape[0])
-        self.columns = tuple(self._fit_columns(table, rows, mass))
-        self.from_names, self.from_sparse = table.named, False
-        return self
+        columns = tuple(self._fit_columns(table, rows, mass))
+        return replace(self, columns=columns, from_names=table.named, from_sparse=False)
 
     def _fit_columns(self, table: Table, rows: Rows, mass: Floats | None) -> Iterator[Column]:
         listed = listed_columns(self.categorical_features, table)
         self._check_linear(table, listed)
-        by_dtype = isinstance(self.categorical_features, str)
         start = 1
-        for i, name in enumerate(table.names):
-            cells = table.cells(i, rows)
-            if name not in self.linear and (listed[i] or is_category(cells, by_dtype)):
-                column = fit_category(cells, start, self.min_level_count, self.max_levels, mass)
-            else:
-                n_knots = 0 if name in self.linear else self.n_knots
-                column = fit_number(cells, start, n_knots if isinstance(n_knots, int) else None, self.clamp, mass)
+        for i in range(len(table.names)):
+            column = self._fit_column(table.cells(i, rows), start, bool(listed[i]), mass)
             start = column.stop
             yield column
+
+    def _fit_column(self, cells: Cells, start: int, listed: bool, mass: Floats | None) -> Column:
+        straight, by_dtype = cells.name in self.linear, isinstance(self.categorical_features, str)
+        if not straight and (listed or is_category(cells, by_dtype)):
+            return Category.fit(cells, start, self.min_level_count, self.max_levels, mass)
+        if straight or self.n_knots == 0:
+            return Linear.fit(cells, start, self.clamp, mass)
+        return Curve.fit(cells, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp, mass)
 
     def _check_linear(self, table: Table, listed: NDArray[np.bool_]) -> None:
         categories = {name for name, category in zip(table.names, listed, strict=True) if category}
@@ -219,12 +188,14 @@ class TableEncoder:
         if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
             raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
         rows, mass = _weighted_rows(sample_weight, csr.shape[0])
-        self.columns = fit_sparse(csr[rows], self.clamp, mass)
-        self.from_names, self.from_sparse = False, True
-        return self
+        columns = fit_sparse(csr[rows], self.clamp, mass)
+        return replace(self, columns=columns, from_names=False, from_sparse=True)
 
     def transform(self, X: object, dtype: DTypeLike = np.float32, threads: int = 0) -> Design:
-        """Design rows of ``X``, with weights in float32 or float64; 0 threads are the process's setting."""
+        """Design rows of ``X``, a table of any kind or one that was read, with weights in float32 or float64.
+
+        0 threads are the process's setting.
+        """
         if not self.columns:
             raise ValueError("this TableEncoder is not fitted yet: call fit(X) first")
         kind = check_dtype(dtype)
@@ -232,44 +203,46 @@ class TableEncoder:
             csr = read_sparse(X)
             self._check_width(csr.shape[1])
             if self.from_sparse:
-                return Design(*sparse_rows(csr, self.columns, kind))
+                return Design(*sparse_rows(csr, cast("tuple[Linear, ...]", self.columns), kind))
             X = csr.toarray()
-        return self._design(read_table(X), kind, partial(Column.write_, threads=threads))
+        return self._design(X, kind, lambda column: partial(column.write_, threads=threads))
 
     def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
 
         At a knot it is that to the right, or ``leftwards``. A category has none: in its place stands its level.
         """
-        write_ = partial(Column.write_slopes_, leftwards=leftwards)
-        return self._design(read_table(X), np.dtype(np.float64), write_)
+        return self._design(X, np.dtype(np.float64), lambda column: partial(column.write_slopes_, leftwards=leftwards))
 
-    def _design(self, table: Table, kind: np.dtype[np.floating], write_: Callable[..., None]) -> Design:
-        places = self.places(table)
+    def _design(
+        self, X: object, kind: np.dtype[np.floating], writer: Callable[[Column], Callable[..., None]]
+    ) -> Design:
+        table = read_table(X, keep=False)
+        positions = self.positions(table)
         ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
         weights = np.ones(ids.shape, kind)
         slot = 1
-        for column, place in zip(self.columns, places, strict=True):
+        for column, position in zip(self.columns, positions, strict=True):
             own = slice(slot, slot + column.n_slots)
-            write_(column, table.cells(place), ids[:, own], weights[:, own])
+            writer(column)(table.cells(position), ids[:, own], weights[:, own])
             slot = own.stop
         return Design(ids, weights)
 
-    def places(self, table: Table) -> list[int]:
+    def positions(self, table: Table) -> list[int]:
         """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
         if not (self.from_names and table.named):
             self._check_width(table.shape[1])
             return list(range(table.shape[1]))
-        place = {name: i for i, name in enumerate(table.names)}
-        missing = sorted(set(self.feature_names) - set(place))
+        found = {name: i for i, name in enumerate(table.names)}
+        missing = sorted(set(self.feature_names) - set(found))
         if missing:
-            unseen = sorted(set(place) - set(self.feature_names))
+            unseen = sorted(set(found) - set(self.feature_names))
             raise ValueError(
                 "The feature names should match those that were passed during fit.\n"
                 + _bullets("Feature names unseen at fit time", unseen)
                 + _bullets("Feature names seen at fit time, yet now missing", missing)
             )
-        return [place[name] for name in self.feature_names]
+        return [found[name] for name in self.feature_names]
 
     def _check_width(self, width: int) -> None:
         if width != self.n_features:

@@ -13,17 +13,26 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-ROWS_PER_KNOT = 40
-FEWEST_KNOTS, MOST_KNOTS = 4, 32
+MAX_KNOTS = 4096  # of one column, where the user says how many
+
+# What n_knots="auto" stands for.
+_ROWS_PER_KNOT = 40
+_ALL_KNOTS = 450  # of all columns together
+FEWEST_KNOTS, MOST_KNOTS = 4, 32  # of a column
+FEWEST_TRAINED_KNOTS = 5  # where an estimator chooses; its effort says how many are the most
 
 
-def auto_knots(rows: float) -> int:
-    """clip(rows // 40, 4, 32), the number of knots that ``n_knots="auto"`` stands for; rows count by their weight.
+def auto_knots(rows: float, columns: int = 1, fewest: int = FEWEST_KNOTS, most: int = MOST_KNOTS) -> int:
+    """clip(min(rows // 40, 450 // columns), fewest, most): fewer knots per column for short and for wide tables.
+
+    Rows count by their weight.
 
     >>> [auto_knots(rows) for rows in (10, 400, 10_000)]
     [4, 10, 32]
+    >>> [auto_knots(10_000, columns, most=36) for columns in (10, 30, 1_000)]
+    [36, 15, 4]
     """
-    return int(np.clip(rows // ROWS_PER_KNOT, FEWEST_KNOTS, MOST_KNOTS))
+    return int(np.clip(min(rows // _ROWS_PER_KNOT, _ALL_KNOTS // max(columns, 1)), fewest, most))
 
 
 def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:

@@ -1,7 +1,8 @@
 r"""Quantile levels as one more column: f(x, q) = λ_k(A(x) + P(q)), with P rising by semidefinite steps from q to q.
 
 An eigenvalue never falls when a semidefinite matrix is added, so quantiles of one row never cross. Every row appears
-once for each level; the level is a curve whose knots are the levels.
+once for each quantile level; the column is a curve whose knots are the quantile levels. (Levels without more words are
+those of a category.)
 """
 
 from __future__ import annotations
@@ -10,21 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lambdak.table.columns import Column
-from lambdak.table.encoder import Design
+from lambdak.table.curve import Curve
+from lambdak.table.design import Design
 
 NAME = "quantile level"
 
 
-def level_column(levels: Sequence[float], start: int) -> Column:
-    """The column that holds the level of a row, with design columns from ``start`` on."""
-    knots = np.asarray(levels, float)
-    return Column(NAME, "curve", start, start + len(knots), knots=knots, low=float(knots[0]), high=float(knots[-1]))
+def level_column(quantile_levels: Sequence[float], start: int) -> Curve:
+    """The column that holds the quantile level of a row, with design columns from ``start`` on."""
+    return Curve(NAME, start, knots=np.asarray(quantile_levels, float))
 
 
-def with_levels(design: Design, n_design: int, levels: int) -> Design:
-    """Every row once for each level, the levels of a row after one another."""
+def with_levels(design: Design, n_design: int, n_levels: int) -> Design:
+    """Every row once for each of ``n_levels`` quantile levels, those of one row after one another."""
     rows = len(design)
-    ids = np.column_stack([np.repeat(design.ids, levels, axis=0), n_design + np.tile(np.arange(levels), rows)])
-    weights = np.column_stack([np.repeat(design.weights, levels, axis=0), np.ones(rows * levels)])
+    ids = np.column_stack([np.repeat(design.ids, n_levels, axis=0), n_design + np.tile(np.arange(n_levels), rows)])
+    weights = np.column_stack([np.repeat(design.weights, n_levels, axis=0), np.ones(rows * n_levels)])
     return Design(ids.astype(np.int32), weights.astype(design.weights.dtype))

@@ -1,4 +1,4 @@
-"""Tables of any make, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
+"""Tables of any library, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
 
 ``read_table(X)`` looks at names and shape only; ``Table.cells(i)`` then reads one column as a 1-D array and says
 what its dtype takes it for: a number, a bool, a level (a category of numbers) or a text. ``Table.cells(i, rows)``
@@ -10,20 +10,16 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
-from numbers import Complex, Integral, Real
+from numbers import Complex, Real
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = slice | NDArray[np.intp]
-EVERY_ROW = slice(None)
-
-# Beyond this, the difference of two values may overflow.
-LARGEST = float(np.finfo(np.float64).max) / 4
+from lambdak.table.cells import EVERY_ROW, Cells, Rows, is_missing_type
 
 _DATE = "replace it with numbers, such as its year, month or days since a start"
 _DURATION = "replace it with a number, such as its days or seconds"
@@ -50,61 +46,11 @@ _ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text.
-
-    ``rows`` are those of the table that the values come from.
-    """
-
-    name: str
-    values: NDArray[Any]
-    kind: str
-    rows: Rows = field(default_factory=lambda: EVERY_ROW)
-    factors: tuple[NDArray[np.intp], list[Any]] | None = None  # codes and distinct cells, if known
-    named: bool = False  # whether the column was found by its name
-
-    def numbers(self) -> NDArray[np.float64]:
-        """The column as finite float64 numbers, with NaN where a cell is missing."""
-        if self.values.dtype.kind in "fiub":
-            result: NDArray[np.float64] = self.values.astype(np.float64, copy=False)
-        else:
-            codes, keys = self.factors or factorise(self.values)
-            result = np.array([self._number(key) for key in keys], np.float64)[codes]
-        huge = np.abs(result) > LARGEST
-        if huge.any():
-            cell = int(np.argmax(huge))
-            row = cell if isinstance(self.rows, slice) else self.rows[cell]
-            raise ValueError(
-                f"column {self.name!r} contains infinity or a value too large; got {result[cell]} in row {row}: "
-                "replace it with NaN, which counts as missing, or with a finite cap"
-            )
-        return result
-
-    def _number(self, key: object) -> float:
-        if is_missing(key):
-            return float("nan")
-        if isinstance(key, Real | np.bool_):
-            return float(key)
-        raise ValueError(
-            f"column {self.name!r} must hold numbers; got {key!r}: convert it to numbers, "
-            "or fit with the column in categorical_features"
-        )
-
-    def levels(self) -> tuple[NDArray[np.intp], list[object]]:
-        """Codes (rows,) into a list of levels: plain str, bool, int or float, and None for missing.
-
-        >>> Cells("color", np.array(["red", None, "blue", "red"], object), "text").levels()
-        (array([0, 1, 2, 0]), ['red', None, 'blue'])
-        """
-        codes, keys = self.factors or factorise(self.values)
-        plain = [_level(key) for key in keys]
-        position = {level: i for i, level in enumerate(dict.fromkeys(plain))}
-        return np.array([position[level] for level in plain], np.intp)[codes], list(position)
-
-
-@dataclass(frozen=True, eq=False)
 class Table:
-    """Names, shape and a reader of single columns; ``named`` tells whether the names are the user's.
+    """Names, shape and a reader of single columns; ``named`` says whether the names are the user's.
+
+    With ``keep`` a column is read once, however often it is asked for; a table that is looked at once need not keep
+    its columns.
 
     >>> read_table([[1, "a"], [2, "b"], [3, None]]).cells(0, np.array([2, 0])).numbers()
     array([3., 1.])
@@ -115,25 +61,44 @@ class Table:
     shape: tuple[int, int]
     read: Callable[[int, Rows], Cells]
     labels: Sequence[object] = ()  # of the columns of a frame, as the user spells them
+    keep: bool = True
+    _kept: dict[int, Cells] = field(default_factory=dict, init=False, repr=False)
 
-    def cells(self, place: int, rows: Rows = EVERY_ROW) -> Cells:
-        """The column at ``place``, of these rows only: what other rows hold has no say in its kind."""
-        return replace(self.read(place, rows), rows=rows, named=self.named)
+    def cells(self, position: int, rows: Rows = EVERY_ROW) -> Cells:
+        """The column at ``position``, of these rows only: what other rows hold has no say in its kind."""
+        if isinstance(rows, slice):
+            return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
+        if len(np.unique(rows)) == len(rows) == self.shape[0]:
+            return self._every_cell(position).take(rows)
+        return self._some_cells(position, rows)
+
+    def _every_cell(self, position: int) -> Cells:
+        if position in self._kept:
+            return self._kept[position]
+        cells = self._some_cells(position, EVERY_ROW)
+        if self.keep:
+            self._kept[position] = cells
+        return cells
+
+    def _some_cells(self, position: int, rows: Rows) -> Cells:
+        own = self.read(position, rows)
+        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named)  # faster than replace
 
 
-def read_table(X: object) -> Table:
-    """The table behind ``X``: a pandas, polars or pyarrow table, a 2-D array, or a list of rows.
+def read_table(X: object, keep: bool = True) -> Table:
+    """The table behind ``X``: a pandas, polars or pyarrow table, a 2-D array, a list of rows, or a table as read.
 
-    >>> read_table([[1, "a"], [2, "b"]]).cells(1).kind
-    'text'
+    >>> table = read_table([[1, "a"], [2, "b"]])
+    >>> table.cells(1).kind, read_table(table) is table
+    ('text', True)
     """
     if isinstance(X, Table):
         return X
     if nw.dependencies.is_into_dataframe(X):
-        return _read_frame(X)
+        return _read_frame(X, keep)
     if nw.dependencies.is_into_lazyframe(X):
         raise TypeError(f"X is lazy ({type(X).__name__}): collect it first, with X.collect() or X.compute()")
-    return _read_array(X)
+    return _read_array(X, keep)
 
 
 def named_array(X: NDArray[Any], names: Sequence[str]) -> Table:
@@ -155,7 +120,7 @@ def position_names(n_features: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(n_features))
 
 
-def _read_frame(X: Any) -> Table:
+def _read_frame(X: Any, keep: bool) -> Table:
     labels = list(X.column_names if hasattr(X, "column_names") else X.columns)
     repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
@@ -164,13 +129,15 @@ def _read_frame(X: Any) -> Table:
     names = tuple(map(str, labels)) if named else position_names(len(labels))
     if hasattr(X, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
         array = X.to_numpy()  # of pandas, all columns at once: much faster for a short table with many of them
-        return Table(names, named, array.shape, lambda i, rows: _cells(names[i], array[rows, i]), labels)
+        return Table(names, named, array.shape, lambda i, rows: _cells(names[i], array[rows, i]), labels, keep)
     frame = nw.from_native(X, eager_only=True)
-    return Table(names, named, frame.shape, lambda i, rows: _series_cells(_series(frame, i, rows), names[i]), labels)
+    return Table(
+        names, named, frame.shape, lambda i, rows: _series_cells(_series(frame, i, rows), names[i]), labels, keep
+    )
 
 
-def _series(frame: nw.DataFrame[Any], place: int, rows: Rows) -> nw.Series[Any]:
-    series = frame[:, place]
+def _series(frame: nw.DataFrame[Any], position: int, rows: Rows) -> nw.Series[Any]:
+    series = frame[:, position]
     return series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows]
 
 
@@ -224,7 +191,7 @@ def _objects(cells: list[Any]) -> NDArray[Any]:
     return result
 
 
-def _read_array(X: Any) -> Table:
+def _read_array(X: Any, keep: bool) -> Table:
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -242,7 +209,8 @@ def _read_array(X: Any) -> Table:
     if array.ndim > 2:
         raise ValueError(f"Found array with dim {array.ndim}, while dim <= 2 is required.")
     names = position_names(array.shape[1])
-    return Table(names, False, (array.shape[0], array.shape[1]), lambda i, rows: _cells(names[i], array[rows, i]))
+    shape = (array.shape[0], array.shape[1])
+    return Table(names, False, shape, lambda i, rows: _cells(names[i], array[rows, i]), keep=keep)
 
 
 def _cells(name: str, values: NDArray[Any], categorical: bool = False) -> Cells:
@@ -256,7 +224,7 @@ def _kind(name: str, values: NDArray[Any], categorical: bool) -> str:
     if code in "fiubU":
         return {"b": "bool", "U": "text"}.get(code, "number")
     types = set(map(type, values.tolist())) if code == "O" else {_ARRAY_TYPES.get(code, values.dtype.type)}
-    types = {kind for kind in types if not _is_missing_type(kind)}
+    types = {kind for kind in types if not is_missing_type(kind)}
     if code != "O" or not categorical:  # objects of a category, such as the intervals of pandas.cut, become strings
         _check_types(name, types, str(values.dtype))
     if not types or not all(map(_is_number_type, types)):
@@ -278,38 +246,5 @@ def _refuse(name: str, what: str, dtype: str, advice: str) -> NoReturn:
     raise TypeError(f"column {name!r} is {what} ({dtype}): {advice}")
 
 
-def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Codes (rows,) and the distinct cells they point at, in order of appearance; every NaN is a cell of its own.
-
-    >>> factorise(np.array(["b", "a", "b"]))
-    (array([0, 1, 0]), ['b', 'a'])
-    """
-    cells = values.tolist()
-    position = {key: i for i, key in enumerate(dict.fromkeys(cells))}
-    return np.fromiter(map(position.__getitem__, cells), np.intp, len(cells)), list(position)
-
-
 def _is_number_type(kind: type) -> bool:
     return issubclass(kind, Real | np.bool_) and not issubclass(kind, np.timedelta64)  # an integer by inheritance
-
-
-def _is_missing_type(kind: type) -> bool:
-    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")  # of pandas, which may not be installed
-
-
-def is_missing(key: Any) -> bool:
-    """Whether a cell is None, NaN, or pandas' NA or NaT."""
-    return _is_missing_type(type(key)) or (isinstance(key, Real) and bool(key != key))
-
-
-def _level(key: Any) -> object:
-    if is_missing(key):
-        return None
-    if isinstance(key, bool | np.bool_):
-        return bool(key)
-    if isinstance(key, Integral):
-        return int(key)
-    if isinstance(key, Real):  # 1.0 is the level 1: a column of integers turns to floats when a cell is missing
-        number = float(key)
-        return int(number) if number.is_integer() else number
-    return str(key)

@@ -6,6 +6,7 @@ non-zero cells: 1 for 0/1 data, about 1 for the typical count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lambdak._checks import FloatArray
-from lambdak.table.columns import Column
+from lambdak.table.cells import LARGEST
 from lambdak.table.knots import Floats, distinct
-from lambdak.table.read import LARGEST, position_names
+from lambdak.table.linear import Linear
+from lambdak.table.read import position_names
 
 
 def read_sparse(X: Any) -> Any:
@@ -41,7 +43,7 @@ def _check_values(csr: Any) -> None:
         )
 
 
-def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Column, ...]:
+def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Linear, ...]:
     """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs the rows."""
     _check_values(csr)
     n_features = csr.shape[1]
@@ -53,16 +55,14 @@ def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Column, ...]
     scale = _root_mean_square(index, value, mass, np.maximum(-low, high))
     start = 1 + np.arange(n_features) + np.cumsum(missing) - missing
     return tuple(
-        Column(
-            name=name,
-            kind="linear",
-            start=int(start[i]),
-            stop=int(start[i] + 1 + missing[i]),
+        Linear(
+            name,
+            int(start[i]),
             scale=float(scale[i]),
             low=float(low[i]),
             high=float(high[i]),
-            missing=int(start[i] + 1) if missing[i] else -1,
             median=0.0,
+            has_missing=bool(missing[i]),
             clamp=clamp,
         )
         for i, name in enumerate(position_names(n_features))
@@ -85,7 +85,7 @@ def _root_mean_square(index: NDArray[np.intp], value: Floats, mass: Floats, size
 
 
 def sparse_rows(
-    csr: Any, columns: tuple[Column, ...], dtype: np.dtype[np.floating]
+    csr: Any, columns: Sequence[Linear], dtype: np.dtype[np.floating]
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Slots (rows, 1 + most non-zeros of a row) of the constant and the non-zeros; id 0 with weight 0 pads a row."""
     _check_values(csr)
@@ -99,9 +99,7 @@ def sparse_rows(
     return ids, weights
 
 
-def _active(
-    index: NDArray[np.integer], value: Floats, columns: tuple[Column, ...]
-) -> tuple[NDArray[np.integer], Floats]:
+def _active(index: NDArray[np.integer], value: Floats, columns: Sequence[Linear]) -> tuple[NDArray[np.integer], Floats]:
     """Design id and weight of every non-zero; a missing cell where training had none counts as zero."""
     start, missing = np.array([(column.start, column.missing) for column in columns]).T[:, index]
     low, high, scale = np.array([(column.low, column.high, column.scale) for column in columns]).T[:, index]

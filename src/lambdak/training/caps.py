@@ -11,31 +11,10 @@ import numpy as np
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, packed_size
-from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.columns import Column
+from lambdak.table.column import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
 _SMALLEST = 1e-30
-
-
-def extreme_cells(column: Column) -> Float64Array:
-    """(cells, p): cells of a column between which its largest changes lie, as combinations of its p design rows.
-
-    They are the knots or levels, the two ends of the training range of a linear column, and "missing", in this order.
-    """
-    cells = np.eye(column.stop - column.start)
-    if column.kind == "linear":
-        ends = np.zeros((2, cells.shape[1]))
-        ends[:, 0] = (np.array([column.low, column.high]) - column.center) / column.scale
-        cells = np.concatenate([ends, cells[1:]])
-    return cells
-
-
-def swaps(column: Column) -> Float64Array:
-    """(pairs, p): differences between any two extreme cells of a column."""
-    cells = extreme_cells(column)
-    first, second = np.triu_indices(len(cells), 1)
-    return np.asarray(cells[second] - cells[first])
 
 
 class Cap:
@@ -44,7 +23,7 @@ class Cap:
     def __init__(self, column: Column, limit: float, dim: int) -> None:
         self._place, self._width = slice(column.start, column.stop), packed_size(dim)
         self._limit = limit * _MARGIN
-        self._swaps = swaps(column)
+        self._swaps = column.swaps()
         self._factor, self._slope = np.ones(0), np.zeros(0)
 
     def apply_(self, coef: FloatArray, threads: int = 0) -> None:

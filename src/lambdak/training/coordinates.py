@@ -18,8 +18,8 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.pencil.constraints import Factor
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.columns import Column
-from lambdak.table.encoder import Design
+from lambdak.table.column import Column
+from lambdak.table.design import Design
 
 # Up to this many ramps the whitening is joint; beyond, column by column: its cost grows with the square.
 JOINT_RAMPS = 700
@@ -105,19 +105,12 @@ def free_blocks(
 
 
 def _ramps(column: Column, constrained: bool, linear: bool) -> Float64Array:
-    size, knots = column.stop - column.start, max(len(column.knots), 1) if column.kind == "curve" else 0
-    entries = np.eye(size)
     if linear:
-        slope = np.zeros((size, 1))
-        slope[:knots, 0] = (column.knots - column.knots.mean()) / max(np.ptp(column.knots), 1e-300)
-        return np.concatenate([slope, entries[:, knots:]], axis=1)
-    if constrained:
-        return entries[:, [column.missing - column.start]] if column.missing >= 0 else entries[:, :0]
-    if not knots:
-        return entries
-    steps = np.zeros((size, knots - 1))
-    steps[:knots] = np.tri(knots, knots, -1)[:, : knots - 1]  # knot j is the sum of the first j ramps
-    return np.concatenate([steps, entries[:, knots:]], axis=1)
+        return column.straight()
+    if not constrained:
+        return column.ramps()
+    own = np.eye(column.width)
+    return own[:, [column.missing - column.start]] if column.missing >= 0 else own[:, :0]
 
 
 class Whitening:
@@ -225,21 +218,6 @@ class ConeCoordinates:
         knots = grad_coef[:, self.place, : self._width] - mean * grad_coef[:, :1, : self._width]
         steps = np.ascontiguousarray(spread @ knots)
         return np.asarray(self._sign * Factor().vjp(theta, steps))
-
-
-def rising(column: Column) -> Float64Array:
-    """M of a monotone column: one slope, or knot j as the sum of the first j steps."""
-    if column.kind == "linear":
-        return np.ones((1, 1))
-    return np.tri(column.n_ramps + 1, column.n_ramps, -1)
-
-
-def hinged(column: Column, sign: int) -> Float64Array:
-    """M of a convex curve: hinges at the inner knots; with a sign, hinges that all rise (1) or all fall (-1)."""
-    x = (column.knots - column.knots[0]) / np.ptp(column.knots)
-    if sign:
-        return np.asarray(np.maximum(sign * (x[:, None] - (x[:-1] if sign > 0 else x[1:])), 0))
-    return np.asarray(np.maximum(x[:, None] - x[1:-1], 0))
 
 
 def _join(blocks: Sequence[Block], n_design: int) -> list[Block]:

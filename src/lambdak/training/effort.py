@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
 from lambdak.training.trainer import Schedule
 
 
@@ -37,8 +38,6 @@ _MOST_PILOT_EPOCHS = 30
 _MOST_PILOTS = 36  # models that are trained at once, where several folds or classes multiply them
 _ENOUGH_UNSEEN = 1_000  # validation rows that rank pilot models well enough
 _LONG = 200_000  # rows of which a pilot model need not see any twice
-_ROWS_PER_KNOT = 40
-_CURVES = 450  # knots of all columns together, where they are ours to choose
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Recipe:
 
     def n_knots(self, rows: int, columns: int) -> int:
         """Knots per numeric column, fewer for wide and for short tables."""
-        return int(np.clip(min(_CURVES // max(columns, 1), rows // _ROWS_PER_KNOT), 5, self.knots))
+        return auto_knots(rows, columns, FEWEST_TRAINED_KNOTS, self.knots)
 
     def schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """Epochs and batch for this many rows."""

@@ -20,7 +20,7 @@ def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     guarded = trainer.parameters.guarded or draft.promises.shape is not None
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for column in draft.encoder.columns:
-        if column.kind == "category":
+        if not column.is_number:
             _centre_(coef, slice(column.start, column.stop), plan)
     return coef
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.columns import Column
+from lambdak.table.column import Column
 from lambdak.training.caps import Cap
 from lambdak.training.coordinates import (
     Block,
@@ -18,8 +18,6 @@ from lambdak.training.coordinates import (
     Moments,
     Whitening,
     free_blocks,
-    hinged,
-    rising,
 )
 from lambdak.training.effort import Regularisation
 from lambdak.training.parameters import Parameters
@@ -60,7 +58,7 @@ class Plan:
     @cached_property
     def _rising(self) -> list[int]:
         kept = (i for i in self.signs if i not in self.dropped)
-        return [i for i in kept if self.columns[i].kind == "linear" or self.columns[i].n_ramps]
+        return [i for i in kept if self.columns[i].n_steps]
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -76,7 +74,7 @@ class Plan:
             column, sign = self.columns[i], self.signs.get(i, 0)
             bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps and i not in self.rises else 0
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
-            spread = hinged(column, sign * bend) if bend else rising(column)
+            spread = column.hinged(sign * bend) if bend else column.rising()
             if spread.shape[1]:
                 cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread, self.rises.get(i)))
         return cones

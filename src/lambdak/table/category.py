@@ -1,0 +1,180 @@
+"""A category: A(level) = C[level], with one active entry; an unseen level has none, unless levels were pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.table.cells import Cells
+from lambdak.table.column import Column, Saved
+from lambdak.table.knots import Floats
+from lambdak.table.levels import OTHER, shown
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Category(Column):
+    """One design column per level.
+
+    Attributes
+    ----------
+    levels : tuple
+        Levels in design order: numbers ascending, then strings in alphabetical order, then None if cells were missing
+        in training, then OTHER if levels were pooled.
+    """
+
+    kind: ClassVar[str] = "category"
+    is_number: ClassVar[bool] = False
+    saved_as: ClassVar[Mapping[str, Saved]] = {"levels": Saved.LEVELS}
+
+    levels: tuple[object, ...]
+
+    @classmethod
+    def fit(cls, cells: Cells, start: int, min_level_count: int, max_levels: int, mass: Floats | None) -> Category:
+        """Levels of a column; those with less than ``min_level_count`` rows, or beyond ``max_levels``, become OTHER."""
+        codes, levels = cells.levels()
+        counts = np.bincount(codes, mass, len(levels))
+        kept = _kept_levels(dict(zip(levels, counts.tolist(), strict=True)), min_level_count, max_levels)
+        return cls(cells.name, start, levels=kept)
+
+    @property
+    def stop(self) -> int:
+        """One after its last design column."""
+        return self.start + len(self.levels)
+
+    @property
+    def missing(self) -> int:
+        """Design column of a missing cell; -1 if none was missing in training."""
+        return self.start + self.levels.index(None) if None in self.levels else -1
+
+    @property
+    def n_slots(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def bounded(self) -> bool:
+        """True: an unseen level is one of the cells."""
+        return True
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether some of its levels are text."""
+        return any(isinstance(level, str) for level in self.levels)
+
+    def feature_names(self) -> list[str]:
+        """Each level."""
+        words: dict[object, object] = {None: "missing", OTHER: "other"}
+        return [f"{self.name}={words.get(level, level)}" for level in self.levels]
+
+    # ---- from cells to entries ---------------------------------------------------------------------------------
+
+    def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
+        """Fill with the active entries of ``cells``."""
+        codes, levels = cells.levels()
+        found = np.array(self._positions(levels), np.int32)
+        given, known = _are_strings(levels), _are_strings(self.levels)
+        if cells.named and given and known and not given & known:
+            raise ValueError(
+                f"column {self.name!r} must hold {'strings' if True in known else 'numbers'}, as in training; got "
+                f"{next(level for level in levels if level is not None)!r}: convert it first"
+            )
+        ids[:, 0] = (self.start + np.maximum(found, 0))[codes]
+        weights[:, 0] = (found >= 0)[codes]
+
+    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
+        """Fill with A(x): a level has no slope."""
+        self.write_(cells, ids, weights)
+
+    def _positions(self, levels: Iterable[object]) -> list[int]:
+        """Where levels are among its own; -1 for an unseen one, if none were pooled."""
+        positions = {level: i for i, level in enumerate(self.levels)}
+        other = positions.get(OTHER, -1)
+        return [positions.get(level, other) for level in levels]
+
+    # ---- its cells ---------------------------------------------------------------------------------------------
+
+    def cell_names(self) -> list[str]:
+        """Its levels."""
+        return [shown(level) for level in self.levels]
+
+    def all_cells(self) -> tuple[Floats, list[str]]:
+        """(cells, p) and their names: the levels, and the unseen one, if it is not pooled."""
+        if OTHER in self.levels:
+            return super().all_cells()
+        return np.vstack([np.eye(self.width), np.zeros(self.width)]), [*self.cell_names(), "an unseen level"]
+
+    def typical(self) -> Floats:
+        """(p,): no level, which is the average of its levels, as they are centred."""
+        return np.zeros(self.width)
+
+    @property
+    def typical_name(self) -> str:
+        """The average level."""
+        return "average level"
+
+    def points(self, most: int) -> tuple[tuple[str, ...], Floats]:
+        """All levels."""
+        return tuple(self.cell_names()), np.eye(self.width)
+
+    def check_between(self, between: Any) -> Sequence[object]:
+        """Known levels; with None all of them, and OTHER for those never seen."""
+        known = dict.fromkeys([*self.levels, OTHER])
+        levels = [between] if isinstance(between, str) else list(known if between is None else between)
+        unknown = [level for level in levels if level not in known]
+        if unknown or not levels:
+            raise ValueError(f"between must hold levels of {self.name!r}, {list(self.levels)}; got {unknown}")
+        return levels
+
+    def path(self, between: Sequence[Any], least: int) -> Floats:
+        """(levels, p): one that was never seen and has none to be pooled into counts as the average."""
+        cells = np.vstack([np.eye(self.width), np.zeros(self.width)])
+        return np.asarray(cells[self._positions(between)])
+
+    def shown_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Cells as text."""
+        codes, levels = cells.levels()
+        return np.asarray(np.array([shown(level) for level in levels], object)[codes])
+
+    def plain_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Positions among the levels, −1 for an unseen one."""
+        codes, levels = cells.levels()
+        return np.asarray(np.array(self._positions(levels), object)[codes])
+
+    # ---- in a file ---------------------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        """Its levels."""
+        return {"levels": list(self.levels)}
+
+    @classmethod
+    def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Category:
+        """The category with these levels."""
+        levels = tuple(saved["levels"])
+        if len(set(levels)) < len(levels):
+            raise ValueError(f"levels of {what} must differ")
+        return cls(saved["name"], start, levels=levels)
+
+
+def _are_strings(levels: Iterable[object]) -> set[bool]:
+    """Whether levels are strings: both answers may occur."""
+    return {isinstance(level, str) for level in levels if level is not None and level is not OTHER}
+
+
+def _kept_levels(counts: dict[object, float], min_level_count: int, max_levels: int) -> tuple[object, ...]:
+    """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
+    seen = sorted((level for level in counts if level is not None), key=_natural)
+    frequent = [level for level in seen if counts[level] >= min_level_count]
+    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:max_levels], key=_natural)
+    missing = [None] if None in counts else []
+    pooled = [OTHER] if len(kept) < len(seen) else []
+    return (*kept, *missing, *pooled)
+
+
+def _natural(level: object) -> tuple[bool, object]:
+    return isinstance(level, str), level

@@ -1,0 +1,119 @@
+"""One column of a table as it came, read as numbers or as levels, each at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = slice | NDArray[np.intp]
+EVERY_ROW = slice(None)
+
+# Beyond this, the difference of two values may overflow.
+LARGEST = float(np.finfo(np.float64).max) / 4
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text.
+
+    ``rows`` are those of the table that the values come from.
+    """
+
+    name: str
+    values: NDArray[Any]
+    kind: str
+    rows: Rows = field(default_factory=lambda: EVERY_ROW)
+    factors: tuple[NDArray[np.intp], list[Any]] | None = None  # codes and distinct cells, if known
+    named: bool = False  # whether the column was found by its name
+
+    def take(self, rows: NDArray[np.intp]) -> Cells:
+        """All the rows in another order."""
+        if self.factors is None:
+            return replace(self, values=self.values[rows], rows=rows)
+        return replace(self, factors=(self.factors[0][rows], self.factors[1]), rows=rows)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The column as finite float64 numbers, with NaN where a cell is missing; read-only."""
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        if self.values.dtype.kind in "fiub":
+            result: NDArray[np.float64] = self.values.astype(np.float64, copy=False).view()
+        else:
+            codes, keys = self.factors or factorise(self.values)
+            result = np.array([self._number(key) for key in keys], np.float64)[codes]
+        huge = np.abs(result) > LARGEST
+        if huge.any():
+            cell = int(np.argmax(huge))
+            row = cell if isinstance(self.rows, slice) else self.rows[cell]
+            raise ValueError(
+                f"column {self.name!r} contains infinity or a value too large; got {result[cell]} in row {row}: "
+                "replace it with NaN, which counts as missing, or with a finite cap"
+            )
+        result.setflags(write=False)
+        return result
+
+    def _number(self, key: object) -> float:
+        if is_missing(key):
+            return float("nan")
+        if isinstance(key, Real | np.bool_):
+            return float(key)
+        raise ValueError(
+            f"column {self.name!r} must hold numbers; got {key!r}: convert it to numbers, "
+            "or fit with the column in categorical_features"
+        )
+
+    def levels(self) -> tuple[NDArray[np.intp], list[object]]:
+        """Codes (rows,) into a list of levels: plain str, bool, int or float, and None for missing.
+
+        >>> Cells("color", np.array(["red", None, "blue", "red"], object), "text").levels()
+        (array([0, 1, 2, 0]), ['red', None, 'blue'])
+        """
+        return self._levels
+
+    @cached_property
+    def _levels(self) -> tuple[NDArray[np.intp], list[object]]:
+        codes, keys = self.factors or factorise(self.values)
+        plain = [_level(key) for key in keys]
+        position = {level: i for i, level in enumerate(dict.fromkeys(plain))}
+        return np.array([position[level] for level in plain], np.intp)[codes], list(position)
+
+
+def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Codes (rows,) and the distinct cells they point at, in order of appearance; every NaN is a cell of its own.
+
+    >>> factorise(np.array(["b", "a", "b"]))
+    (array([0, 1, 0]), ['b', 'a'])
+    """
+    cells = values.tolist()
+    position = {key: i for i, key in enumerate(dict.fromkeys(cells))}
+    return np.fromiter(map(position.__getitem__, cells), np.intp, len(cells)), list(position)
+
+
+def is_missing_type(kind: type) -> bool:
+    """Whether all cells of a type are missing: None, and NA and NaT of pandas, which may not be installed."""
+    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")
+
+
+def is_missing(key: Any) -> bool:
+    """Whether a cell is None, NaN, or pandas' NA or NaT."""
+    return is_missing_type(type(key)) or (isinstance(key, Real) and bool(key != key))
+
+
+def _level(key: Any) -> object:
+    if is_missing(key):
+        return None
+    if isinstance(key, bool | np.bool_):
+        return bool(key)
+    if isinstance(key, Integral):
+        return int(key)
+    if isinstance(key, Real):  # 1.0 is the level 1: a column of integers turns to floats when a cell is missing
+        number = float(key)
+        return int(number) if number.is_integer() else number
+    return str(key)

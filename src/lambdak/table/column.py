@@ -1,0 +1,233 @@
+r"""The contract of a column: one user column as a matrix curve, A(x) = Σ_s w_s(x) C[id_s(x)].
+
+A column owns p design columns, of which one or two are active in a cell. Whoever reads a model asks the column: which
+cells it has, as combinations of its p design columns; how it moves from one to the next; what it looks like in a file.
+A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.columns`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.table.cells import Cells
+from lambdak.table.knots import Floats
+
+
+class Saved(Enum):
+    """What a field of a column is in a file: true or false, a number, increasing numbers, or levels of a category."""
+
+    FLAG = "flag"
+    NUMBER = "number"
+    NUMBERS = "numbers"
+    LEVELS = "levels"
+
+
+@dataclass(frozen=True, eq=False)
+class Column(ABC):
+    """A(x) of one user column: which design columns [start, stop) it owns, and how a cell selects among them.
+
+    Attributes
+    ----------
+    name : str
+        The user's name of the column, or x0, x1, … for arrays.
+    start : int
+        Its first design column. Design column 0 is the constant and belongs to no user column.
+    """
+
+    name: str
+    start: int
+
+    kind: ClassVar[str]  # its name in files and in reports; nothing else asks for it
+    is_number: ClassVar[bool]  # whether its cells are numbers, so that there are cells between two cells
+    saved_as: ClassVar[Mapping[str, Saved]]  # the fields of its object in a file, beside kind and name
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock()
+
+    def _lock(self) -> None:
+        """Make all arrays read-only: NumPy forgets it in a copy."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    # ---- its design columns ------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def stop(self) -> int:
+        """One after its last design column."""
+
+    @property
+    @abstractmethod
+    def missing(self) -> int:
+        """Design column of a missing cell, -1 if it has none of its own: if none was missing in training."""
+
+    @property
+    def width(self) -> int:
+        """The number p of its design columns."""
+        return self.stop - self.start
+
+    @property
+    @abstractmethod
+    def n_slots(self) -> int:
+        """Active entries of a cell: one or two."""
+
+    @abstractmethod
+    def feature_names(self) -> list[str]:
+        """What each of its design columns stands for."""
+
+    @abstractmethod
+    def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
+        """Fill ``ids`` and ``weights``, both (rows, n_slots), with the active entries of ``cells``."""
+
+    @abstractmethod
+    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
+        """Fill with dA/dx instead of A(x): at a knot the slope to its right, or ``leftwards``, if there are two.
+
+        There is none where A is constant or a cell is missing. In the place of a category's slope stands its level.
+        """
+
+    # ---- its cells ---------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def bounded(self) -> bool:
+        """Whether no cell, not even one that training has not seen, leaves the extreme cells."""
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether some of its cells are text."""
+        return False
+
+    def cell_rows(self, values: Sequence[object] | Floats) -> Floats:
+        """(n, p): cells, numbers or levels, as combinations of its design columns."""
+        array = np.asarray(values, np.float64 if self.is_number else object)
+        ids, weights = np.zeros((len(array), self.n_slots), np.int32), np.zeros((len(array), self.n_slots))
+        self.write_(Cells(self.name, array, "number" if self.is_number else "text"), ids, weights)
+        rows = np.zeros((len(array), self.width))
+        np.add.at(rows, (np.arange(len(array))[:, None], np.where(weights == 0, 0, ids - self.start)), weights)
+        return rows
+
+    def extreme_cells(self) -> Floats:
+        """(cells, p): cells between which its largest changes lie, "missing" among them."""
+        return np.eye(self.width)
+
+    @abstractmethod
+    def cell_names(self) -> list[str]:
+        """Names of the extreme cells."""
+
+    def all_cells(self) -> tuple[Floats, list[str]]:
+        """(cells, p) and their names: the extreme cells, and an unseen one, if that is another."""
+        return self.extreme_cells(), self.cell_names()
+
+    def swaps(self) -> Floats:
+        """(pairs, p): differences between any two extreme cells."""
+        return _differences(self.extreme_cells())
+
+    @abstractmethod
+    def typical(self) -> Floats:
+        """(p,): the cell that others are compared with."""
+
+    @property
+    @abstractmethod
+    def typical_name(self) -> float | str:
+        """What the typical cell is."""
+
+    @abstractmethod
+    def points(self, most: int) -> tuple[tuple[Any, ...], Floats]:
+        """About ``most`` cells to draw the column with: what they are, and (cells, p), to which "missing" is added."""
+
+    @abstractmethod
+    def check_between(self, between: Any) -> Sequence[Any]:
+        """The two ends of a range of numbers, or known levels; with None all of them."""
+
+    @abstractmethod
+    def path(self, between: Sequence[Any], least: int) -> Floats:
+        """(cells, p): the levels, or at least ``least`` steps along a range of numbers, straight from cell to cell."""
+
+    @abstractmethod
+    def shown_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Cells as text."""
+
+    @abstractmethod
+    def plain_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Cells as data: numbers and None, or positions among the levels, −1 for an unseen one."""
+
+    # ---- its moves ---------------------------------------------------------------------------------------------
+
+    @property
+    def n_ramps(self) -> int:
+        """Pieces between which its slope may change; 0 if it has no knots."""
+        return 0
+
+    @property
+    def n_steps(self) -> int:
+        """Steps in which it rises from its lowest to its highest number; 0 if it cannot rise."""
+        return len(self.lengths())
+
+    def increments(self) -> Floats:
+        """(steps, p): what each step adds."""
+        return np.zeros((0, self.width))
+
+    def lengths(self) -> Floats:
+        """(steps,): by how much the number rises in each step."""
+        return np.zeros(0)
+
+    def bends(self) -> Floats:
+        """(steps − 1, p): by how much the slope grows from each step to the next."""
+        if self.n_steps < 2:
+            return np.zeros((0, self.width))
+        return np.asarray(np.diff(self.increments() / self.lengths()[:, None], axis=0))
+
+    def nearby(self, tolerance: float | None) -> Floats:
+        """(moves, p): differences A(b) − A(a) with |b − a| ≤ tolerance whose convex hull, with −1 times them, has all.
+
+        A tolerance of None allows any change.
+        """
+        return _differences(self.all_cells()[0]) if tolerance is None else self._within(tolerance)
+
+    def _within(self, tolerance: float) -> Floats:
+        return np.zeros((1, self.width))
+
+    # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    def ramps(self) -> Floats:
+        """(p, n): coordinates in which it is free up to a constant, such as its increments."""
+        return np.eye(self.width)
+
+    def straight(self) -> Floats:
+        """(p, n): the same for a column that is straight, but free where a cell is missing."""
+        return self.ramps()
+
+    def rising(self) -> Floats:
+        """(numbers, steps): the increments that are summed up at each of its numbers."""
+        return np.zeros((0, 0))
+
+    def hinged(self, sign: int) -> Floats:
+        """(numbers, hinges): hinges that make it convex, beside a slope; with a sign all rise (1) or all fall (-1)."""
+        return self.rising() if sign else np.zeros((self.width, 0))
+
+    # ---- in a file ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def saved(self) -> dict[str, Any]:
+        """The fields of ``saved_as``, as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Self:
+        """The column with these saved fields and a name; ``what`` it is called if they do not fit together."""
+
+
+def _differences(cells: Floats) -> Floats:
+    first, second = np.triu_indices(len(cells), 1)
+    return np.asarray(cells[second] - cells[first])

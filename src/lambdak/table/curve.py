@@ -1,0 +1,183 @@
+r"""A curve through knots κ_0 < … < κ_{K-1}: A(x) = (1−t) C_j + t C_{j+1} for x in [κ_j, κ_{j+1}].
+
+Outside of the knots it is constant, or continues with the slope of its first and last piece: then t < 0 or t > 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.runtime import native
+from lambdak.table.cells import Cells
+from lambdak.table.column import Saved
+from lambdak.table.knots import Floats, auto_knots, choose_knots, median
+from lambdak.table.numeric import Numeric, check_median, seen_numbers
+
+_SMALLEST = 1e-300  # a range to divide by, where there is none
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve(Numeric):
+    """One design column per knot, two of them active; a single knot is always active.
+
+    Attributes
+    ----------
+    knots : array of shape (K,)
+        Increasing, from ``low`` to ``high``; read-only.
+    """
+
+    kind: ClassVar[str] = "curve"
+    saved_as: ClassVar[Mapping[str, Saved]] = {
+        "knots": Saved.NUMBERS,
+        "median": Saved.NUMBER,
+        "missing": Saved.FLAG,
+    }
+
+    knots: Floats
+    low: float = field(init=False)
+    high: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        knots = np.array(self.knots, np.float64)
+        for name, value in (("knots", knots), ("low", float(knots[0])), ("high", float(knots[-1]))):
+            object.__setattr__(self, name, value)
+        self._lock()
+
+    @classmethod
+    def fit(cls, cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Curve:
+        """A curve with ``n_knots`` knots (None: as many as suit the rows); the rows weigh ``mass``."""
+        values, weight, gaps = seen_numbers(cells, mass)
+        if n_knots is None:
+            n_knots = auto_knots(len(cells.numbers()) if mass is None else mass.sum())
+        knots, middle = choose_knots(values, weight, n_knots), median(values, weight)
+        return cls(cells.name, start, knots=knots, median=middle, has_missing=gaps, clamp=clamp)
+
+    @property
+    def n_entries(self) -> int:
+        """The number K of knots."""
+        return len(self.knots)
+
+    @property
+    def n_ramps(self) -> int:
+        """K − 1, the number of pieces."""
+        return len(self.knots) - 1
+
+    @property
+    def n_slots(self) -> int:
+        """Two, or one if there are no pieces."""
+        return 2 if self.n_ramps else 1
+
+    def feature_names(self) -> list[str]:
+        """Each knot, then "missing"."""
+        knots = [f"{self.name}={knot:g}" for knot in self.knots]
+        return [*knots, *([f"{self.name}=missing"] if self.has_missing else [])]
+
+    # ---- from cells to entries ---------------------------------------------------------------------------------
+
+    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+        kernel = native()
+        if not self.n_ramps:
+            ids[:, 0], weights[:, 0] = self.start, 1.0
+        elif kernel is not None:
+            numbers = np.ascontiguousarray(x, np.float64)
+            kernel.curve(numbers, self.knots, self.start, self.clamp, (ids, weights), threads)
+        else:
+            self._interpolate_(x, ids, weights)
+
+    def _interpolate_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
+        """The same without the kernel."""
+        x = np.clip(x, self.low, self.high) if self.clamp else x
+        piece = np.searchsorted(self.knots[1:-1], x, side="right")
+        t = (x - self.knots[piece]) / self.lengths()[piece]
+        ids[:, 0] = piece + self.start
+        ids[:, 1] = piece + (self.start + 1)
+        weights[:, 0] = 1.0 - t
+        weights[:, 1] = t
+
+    def _turn_to_slopes_(
+        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+    ) -> None:
+        if not self.n_ramps:
+            weights[:, 0] = 0.0
+            return
+        piece = np.where(moves, ids[:, 0] - self.start, 0)
+        if leftwards:
+            piece = np.maximum(piece - (moves & (x == self.knots[piece])), 0)
+            ids[moves] = self.start + piece[moves, None] + np.arange(2)
+        steep = moves / self.lengths()[piece]
+        weights[:, 0], weights[:, 1] = -steep, steep
+
+    # ---- its cells and moves -----------------------------------------------------------------------------------
+
+    def nodes(self) -> Floats:
+        """The knots."""
+        return self.knots
+
+    def corners(self) -> Floats:
+        """The knots."""
+        return self.knots
+
+    def increments(self) -> Floats:
+        """(K − 1, p): from knot to knot."""
+        return np.asarray(np.diff(np.eye(self.width)[: self.n_entries], axis=0))
+
+    def lengths(self) -> Floats:
+        """(K − 1,): distances from knot to knot."""
+        return np.asarray(np.diff(self.knots))
+
+    def _within(self, tolerance: float) -> Floats:
+        if not self.n_ramps:
+            return np.zeros((1, self.width))
+        first, second = np.triu_indices(len(self.knots), 1)
+        close = self.knots[second] - self.knots[first] <= tolerance
+        low = np.concatenate([self.knots, self.knots - tolerance, self.knots[first[close]]])
+        high = np.concatenate([self.knots + tolerance, self.knots, self.knots[second[close]]])
+        return self.cell_rows(high) - self.cell_rows(low)
+
+    # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    def ramps(self) -> Floats:
+        """(p, K − 1 and "missing"): knot j is the sum of the first j increments."""
+        steps = np.zeros((self.width, self.n_ramps))
+        steps[: self.n_entries] = self.rising()
+        return np.concatenate([steps, np.eye(self.width)[:, self.n_entries :]], axis=1)
+
+    def straight(self) -> Floats:
+        """(p, 1 and "missing"): a slope across all knots, centred."""
+        slope = np.zeros((self.width, 1))
+        slope[: self.n_entries, 0] = (self.knots - self.knots.mean()) / max(np.ptp(self.knots), _SMALLEST)
+        return np.concatenate([slope, np.eye(self.width)[:, self.n_entries :]], axis=1)
+
+    def rising(self) -> Floats:
+        """(K, K − 1): knot j is the sum of the first j steps."""
+        return np.tri(self.n_entries, self.n_ramps, -1)
+
+    def hinged(self, sign: int) -> Floats:
+        """(K, hinges): hinges at the inner knots; with a sign, hinges that all rise (1) or all fall (-1)."""
+        x = (self.knots - self.knots[0]) / np.ptp(self.knots)
+        if sign:
+            return np.asarray(np.maximum(sign * (x[:, None] - (x[:-1] if sign > 0 else x[1:])), 0))
+        return np.asarray(np.maximum(x[:, None] - x[1:-1], 0))
+
+    # ---- in a file ---------------------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        """Knots and median; the range follows from the knots."""
+        return {"knots": self.knots.tolist(), "median": self.median, "missing": self.has_missing}
+
+    @classmethod
+    def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Curve:
+        """The curve with these fields."""
+        knots, middle = saved["knots"], saved["median"]
+        if any(low >= high for low, high in pairwise(knots)):
+            raise ValueError(f"knots of {what} must increase")
+        check_median(middle, knots[0], knots[-1], what)
+        return cls(saved["name"], start, knots=knots, median=middle, has_missing=saved["missing"], clamp=clamp)

@@ -1,0 +1,127 @@
+r"""A line, as in the paper: A(x) = ((x − center) / scale) C, with one active entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.table.cells import Cells
+from lambdak.table.column import Saved
+from lambdak.table.knots import Floats, center_and_scale, median
+from lambdak.table.numeric import Numeric, check_median, seen_numbers
+
+_MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviations from the mean
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linear(Numeric):
+    """One design column, the slope.
+
+    Attributes
+    ----------
+    center, scale : float
+        Mean and standard deviation in training; of a sparse column 0 and the root mean square of its non-zeros.
+    """
+
+    kind: ClassVar[str] = "linear"
+    saved_as: ClassVar[Mapping[str, Saved]] = {
+        **dict.fromkeys(("center", "scale", "low", "high", "median"), Saved.NUMBER),
+        "missing": Saved.FLAG,
+    }
+
+    center: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def fit(cls, cells: Cells, start: int, clamp: bool, mass: Floats | None) -> Linear:
+        """A line over the numbers of a column; the rows weigh ``mass``."""
+        values, weight, gaps = seen_numbers(cells, mass)
+        center, scale = center_and_scale(values, weight)
+        return cls(
+            cells.name, start, center=center, scale=scale, low=float(values[0]), high=float(values[-1]),
+            median=median(values, weight), has_missing=gaps, clamp=clamp,
+        )  # fmt: skip
+
+    @property
+    def n_entries(self) -> int:
+        """One, the slope."""
+        return 1
+
+    @property
+    def n_slots(self) -> int:
+        """One."""
+        return 1
+
+    def feature_names(self) -> list[str]:
+        """The name of the column, then "missing"."""
+        return [self.name, *([f"{self.name}=missing"] if self.has_missing else [])]
+
+    # ---- from cells to entries ---------------------------------------------------------------------------------
+
+    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+        ids[:, 0] = self.start
+        weights[:, 0] = ((np.clip(x, self.low, self.high) if self.clamp else x) - self.center) / self.scale
+
+    def _turn_to_slopes_(
+        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+    ) -> None:
+        weights[:, 0] = moves / self.scale
+
+    # ---- its cells and moves -----------------------------------------------------------------------------------
+
+    def nodes(self) -> Floats:
+        """The two ends of the training range."""
+        return np.array([self.low, self.high])
+
+    def corners(self) -> Floats:
+        """None inside of the training range."""
+        return np.empty(0)
+
+    def extreme_cells(self) -> Floats:
+        """(cells, p): the two ends of the training range, then "missing"."""
+        ends = np.zeros((2, self.width))
+        ends[:, 0] = (self.nodes() - self.center) / self.scale
+        return np.concatenate([ends, np.eye(self.width)[1:]])
+
+    def increments(self) -> Floats:
+        """(1, p): one unit of the scaled number."""
+        return np.eye(self.width)[:1]
+
+    def lengths(self) -> Floats:
+        """(1,): that unit in units of the number."""
+        return np.array([self.scale])
+
+    def _within(self, tolerance: float) -> Floats:
+        most = min(tolerance, self.high - self.low) if self.clamp else tolerance
+        return most / self.scale * self.increments()
+
+    def rising(self) -> Floats:
+        """(1, 1): the slope itself."""
+        return np.ones((1, 1))
+
+    # ---- in a file ---------------------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        """All that was computed in training."""
+        numbers = {name: getattr(self, name) for name in ("center", "scale", "low", "high", "median")}
+        return {**numbers, "missing": self.has_missing}
+
+    @classmethod
+    def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Linear:
+        """The line with these fields."""
+        center, scale, low, high = (saved[name] for name in ("center", "scale", "low", "high"))
+        if scale <= 0 or low > high:
+            raise ValueError(f"{what} must have a positive scale and a range that is not empty")
+        if max(abs(low - center), abs(high - center)) > _MOST_SPREADS * scale:
+            raise ValueError(f"{what} must have a scale that fits to its range; got {scale}")
+        check_median(saved["median"], low, high, what)
+        return cls(
+            saved["name"], start, center=center, scale=scale, low=low, high=high, median=saved["median"],
+            has_missing=saved["missing"], clamp=clamp,
+        )  # fmt: skip

@@ -1,0 +1,175 @@
+"""What columns of numbers have in common: a range, a median for missing cells, and cells between any two cells."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.table.cells import Cells
+from lambdak.table.column import Column
+from lambdak.table.knots import Floats, distinct
+from lambdak.table.levels import shown
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Numeric(Column):
+    """A column of numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        Range of the numbers in training (0 and 0 if all were missing).
+    median : float
+        Where a missing number is read if none was missing in training.
+    has_missing : bool
+        Whether a missing cell has a design column of its own, the last one: whether any was missing in training.
+    clamp : bool
+        Whether the column is constant outside of [low, high]; otherwise it continues with the slope at its ends.
+    """
+
+    is_number: ClassVar[bool] = True
+
+    low: float
+    high: float
+    median: float = float("nan")
+    has_missing: bool = False
+    clamp: bool = True
+
+    @property
+    @abstractmethod
+    def n_entries(self) -> int:
+        """Design columns beside that of a missing cell."""
+
+    @property
+    def stop(self) -> int:
+        """One after its last design column."""
+        return self.start + self.n_entries + self.has_missing
+
+    @property
+    def missing(self) -> int:
+        """Design column of a missing cell; -1 if none was missing in training."""
+        return self.start + self.n_entries if self.has_missing else -1
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no number, however large, leaves the extreme cells."""
+        return self.clamp
+
+    # ---- from cells to entries ---------------------------------------------------------------------------------
+
+    def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
+        """Fill with the active entries of ``cells``."""
+        x = cells.numbers()
+        gaps = np.isnan(x)
+        some = gaps.any()
+        self._write_numbers_(np.where(gaps, self.median, x) if some else x, ids, weights, threads)
+        if some and self.has_missing:
+            ids[gaps] = self.missing
+            weights[gaps] = [1.0, 0.0][: self.n_slots]
+
+    def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
+        """Fill with dA/dx."""
+        self.write_(cells, ids, weights)
+        x = cells.numbers()
+        inside = (x >= self.low) & (x <= self.high) & (self.low < self.high)
+        self._turn_to_slopes_(x, inside if self.clamp else ~np.isnan(x), ids, weights, leftwards)
+
+    @abstractmethod
+    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+        """Fill with the active entries of numbers, none missing."""
+
+    @abstractmethod
+    def _turn_to_slopes_(
+        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+    ) -> None:
+        """Turn the entries of A(x) into those of dA/dx, which is zero unless a number ``moves`` A."""
+
+    # ---- its cells ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def nodes(self) -> Floats:
+        """(cells,): the numbers of its extreme cells, increasing."""
+
+    @abstractmethod
+    def corners(self) -> Floats:
+        """(n,): numbers at which its slope may change, increasing."""
+
+    def cell_names(self) -> list[str]:
+        """Numbers, then "missing"."""
+        return [*map(shown, self.nodes()), *(["missing"] if self.has_missing else [])]
+
+    def typical(self) -> Floats:
+        """(p,): the cell at the median."""
+        return np.asarray(self.cell_rows([self.median])[0])
+
+    @property
+    def typical_name(self) -> float:
+        """The median."""
+        return self.median
+
+    def points(self, most: int) -> tuple[tuple[float, ...], Floats]:
+        """Numbers: the nodes, the median, and others evenly between; and (cells, p), "missing" added."""
+        nodes = self.nodes()
+        x = np.unique([*_divided(nodes, max(1, (most - 1) // max(len(nodes) - 1, 1))), self.median])
+        missing = np.eye(self.width)[self.n_entries :]
+        return tuple(x.tolist()), np.vstack([self.cell_rows(x), missing])
+
+    def check_between(self, between: Any) -> Sequence[float]:
+        """The two ends of a range; with None that of training."""
+        try:
+            ends = (self.low, self.high) if between is None else tuple(map(float, between))
+        except (TypeError, ValueError):
+            ends = ()
+        if len(ends) != 2 or not np.isfinite(np.asarray(ends, float)).all() or ends[0] > ends[1]:
+            raise ValueError(f"between must hold two numbers, the smaller first, for {self.name!r}; got {between!r}")
+        return ends
+
+    def grid(self, low: float, high: float, least: int) -> Floats:
+        """Numbers from ``low`` to ``high``: the corners between, and at least ``least`` steps, evenly spread."""
+        corners = self.corners()
+        ends = np.array([low, *corners[(corners > low) & (corners < high)], high])
+        return _divided(ends, -(-least // max(len(ends) - 1, 1)))
+
+    def path(self, between: Sequence[Any], least: int) -> Floats:
+        """(cells, p): the cells at :meth:`grid`."""
+        low, high = between
+        return self.cell_rows(self.grid(float(low), float(high), least))
+
+    def shown_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Cells as text."""
+        return np.array([shown(number) for number in cells.numbers()], object)
+
+    def plain_cells(self, cells: Cells) -> NDArray[np.object_]:
+        """Numbers, and None for missing ones."""
+        numbers = cells.numbers()
+        plain = numbers.astype(object)
+        plain[np.isnan(numbers)] = None
+        return plain
+
+
+def _divided(ends: Floats, share: int) -> Floats:
+    """All ends, and ``share`` − 1 numbers evenly between each two."""
+    fine = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share
+    return np.append(fine.ravel(), ends[-1])
+
+
+def check_median(median: float, low: float, high: float, what: str) -> None:
+    """Refuse a median outside of the range of a column."""
+    if not low <= median <= high:
+        raise ValueError(f"median of {what} must be in its range [{low}, {high}]; got {median}")
+
+
+def seen_numbers(cells: Cells, mass: Floats | None) -> tuple[Floats, Floats, bool]:
+    """Distinct numbers and their mass (0 if there are none), and whether any is missing; the rows weigh ``mass``."""
+    x = cells.numbers()
+    seen = ~np.isnan(x)
+    values, weight = distinct(x[seen], None if mass is None else mass[seen])
+    if not len(values):
+        values, weight = np.zeros(1), np.ones(1)
+    return values, weight, not seen.all()
