@@ -85,7 +85,7 @@ class StepEngine(Protocol):
         spared: int,
         threads: int,
     ) -> None:
-        """θ = keep θ − rate m / (√(correct v) + tiny); the first ``spared`` numbers of θ are kept whole before."""
+        """θ = keep θ − rate m / (√(correct v) + tiny); the first ``spared`` numbers of θ do not decay."""
 
     def descend(
         self,

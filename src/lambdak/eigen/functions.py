@@ -1,6 +1,6 @@
 r"""λ_k and v_k of many small symmetric matrices, and their derivatives.
 
-Every function takes any leading shape, float32 or float64, and answers in the same type::
+Every function takes any leading shape, float32 or float64, and returns the same type::
 
     packed (..., D)          eigenvalue, eigenpair, eigenvalue_vjp, eigenpair_vjp
     diagonal (..., d),       tridiagonal_eigenvalue, tridiagonal_eigenpair,
@@ -60,7 +60,7 @@ def eigenvalue(
     index : int or increasing sequence of ints
         Which eigenvalues, 0 being the smallest.
     backend : {"auto", "native", "lapack"}
-        Who does the work.
+        Which engine computes: see above.
     out : array, optional
         Where to write the result.
     n_jobs : int, optional

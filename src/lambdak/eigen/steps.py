@@ -56,7 +56,7 @@ def adam(
 ) -> None:
     """θ = keep θ − rate m / (√(correct v) + tiny) with Adam's moments m and v, all updated in place.
 
-    The first ``spared`` numbers of θ are kept whole before the step.
+    The first ``spared`` numbers of θ do not decay.
     """
     theta, grad, first, second = state
     beta1, beta2, correct, tiny = rule

@@ -5,8 +5,8 @@
 
 namespace lambdak::LAMBDAK_ISA {
 
-// Rows of a large table come from far away: they are asked for some time before they are used.
-inline void ask_for(const void* data, int64_t bytes) {
+// Rows of a large table come from main memory: they are requested some time before they are used.
+inline void prefetch(const void* data, int64_t bytes) {
   for (int64_t i = 0; i < bytes && i < 4096; i += 64) __builtin_prefetch(static_cast<const char*>(data) + i);
 }
 
@@ -45,7 +45,7 @@ template <class T> void gather(const Design& design, int64_t begin, int64_t end,
     if (design.far && i + 1 < end) {
       const int32_t* const next = design.ids + int64_t(design.rows[i + 1]) * design.slots;
       for (int s = 0; s < design.slots; ++s)
-        ask_for(static_cast<const T*>(coef) + next[s] * design.stride, design.width * int64_t(sizeof(T)));
+        prefetch(static_cast<const T*>(coef) + next[s] * design.stride, design.width * int64_t(sizeof(T)));
     }
     in_chunks<8>(design.width / w, [&](auto chunk, int c) {
       gather_part<T, chunk.size>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c * w,
@@ -169,7 +169,7 @@ template <class T> void descend(const Adam& step, const Table& table, const void
   for (const Slot<T>*slot = static_cast<const Slot<T>*>(slots), *const end = slot + count; slot < end; ++slot) {
     int32_t& place = places[slot->id >> bucket_bits];  // counted from one
     if (place == 0) {
-      ask_for(data + slot->id * 3 * width, 3 * width * int64_t(sizeof(T)));
+      prefetch(data + slot->id * 3 * width, 3 * width * int64_t(sizeof(T)));
       for (int64_t c = 0; c < width; c += W<T>) store<T>(sums + ids * width + c, Vec<T>{});
       found[ids] = slot->id, place = ++ids;
     }

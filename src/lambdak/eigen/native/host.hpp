@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <new>
 #include <optional>
@@ -108,7 +109,7 @@ struct Scratch {
 template <class Body> void in_parallel(int64_t chunks, int threads, size_t bytes, Body body) {
   std::atomic<bool> out_of_memory{false};
   nb::gil_scoped_release unlocked;
-  parallel_for(chunks, threads > 0 ? threads : num_threads.load(), [&](int64_t chunk) {
+  const auto task = [&](int64_t chunk) {
     static thread_local Scratch scratch;
     const PlainArithmetic plain;
     try {
@@ -116,7 +117,8 @@ template <class Body> void in_parallel(int64_t chunks, int threads, size_t bytes
     } catch (const std::bad_alloc&) {
       out_of_memory = true;
     }
-  });
+  };
+  parallel_for(chunks, threads > 0 ? threads : num_threads.load(), std::ref(task));  // a reference needs no allocation
   if (out_of_memory) throw std::bad_alloc();
 }
 

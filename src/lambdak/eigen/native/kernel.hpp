@@ -73,7 +73,7 @@ struct Kernel {
   const char* name;
   int64_t (*block_rows)(const Job&);                            // rows that are worked on together
   int64_t (*scratch_bytes)(const Job&);
-  void (*solve)(const Job&, int64_t begin, int64_t end, void* scratch);   // eigenvalues, and vectors if asked for
+  void (*solve)(const Job&, int64_t begin, int64_t end, void* scratch);   // eigenvalues, and vectors if wanted
   void (*outer)(const Job&, int64_t begin, int64_t end, void* scratch);   // Σ_m g_m v_m v_mᵀ
   void (*vjp)(const Job&, int64_t begin, int64_t end, void* scratch);     // the derivative through value and vector
   void (*gather[2])(const Design&, int64_t begin, int64_t end, const void* coef, void* packed);   // packed[i] = A(row i)

@@ -24,7 +24,7 @@ int current_cpu() {
 #endif
 }
 
-// The kernel likes to wake a thread on the CPU of the one that woke it, where both then take turns for milliseconds.
+// Linux often wakes a thread on the CPU of the thread that woke it, where the two then take turns for milliseconds.
 void leave_cpu([[maybe_unused]] int cpu) {
 #if defined(__linux__)
   cpu_set_t allowed, others;
@@ -38,7 +38,7 @@ void leave_cpu([[maybe_unused]] int cpu) {
 }
 
 // Waits for a condition without sleeping, for some tens of microseconds at most.
-template <class Condition> void look_out(Condition met) {
+template <class Condition> void spin_until(Condition met) {
   for (int spin = 0; spin < 2000 && !met(); ++spin) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -54,7 +54,7 @@ class Pool {
     if (!turn) return false;
     try {
       for (; started_ < threads - 1; ++started_) std::thread(&Pool::work, this, started_).detach();
-    } catch (const std::system_error&) {  // the system has no more threads: go on with those there are
+    } catch (const std::system_error&) {  // the system has no more threads: continue with those that were started
     }
     {
       std::lock_guard<std::mutex> lock(state_);
@@ -69,15 +69,15 @@ class Pool {
     wake_.notify_all();
     drain(body, chunks);
     close();
-    // The helpers are at their last chunk: to sleep now would be to wake up late, and on one of their CPUs.
-    look_out([this] { return running_.load(std::memory_order_acquire) == 0; });
+    // The helpers are at their last chunk: a caller that slept now would wake up late, and on one of their CPUs.
+    spin_until([this] { return running_.load(std::memory_order_acquire) == 0; });
     std::unique_lock<std::mutex> lock(state_);
     idle_.wait(lock, [this] { return running_ == 0; });
     return true;
   }
 
  private:
-  // A helper whose CPU was busy until now comes too late: nobody waits for it.
+  // A helper whose CPU was busy until now is too late to join: the caller does not wait for it.
   void close() {
     std::lock_guard<std::mutex> lock(state_);
     helpers_ = 0;
@@ -89,8 +89,8 @@ class Pool {
 
   void work(int rank) {
     for (uint64_t seen = 0;;) {
-      // Training calls the kernel every few microseconds: a short look-out saves the sleep and the wake-up.
-      look_out([&] { return published_.load(std::memory_order_acquire) != seen; });
+      // Training calls the kernel every few microseconds: spinning for a moment saves the sleep and the wake-up.
+      spin_until([&] { return published_.load(std::memory_order_acquire) != seen; });
       std::unique_lock<std::mutex> lock(state_);
       wake_.wait(lock, [&] { return round_ != seen; });
       seen = round_;
@@ -121,7 +121,7 @@ class Pool {
 std::atomic<Pool*> shared{nullptr};
 
 // Never deleted: its threads may outlive every static destructor. After fork the child has none of those
-// threads, and perhaps a locked mutex; so it forgets the old pool and makes its own.
+// threads, and perhaps a locked mutex; so the child abandons the old pool and creates its own.
 Pool& pool() {
   Pool* current = shared.load();
   if (current) return *current;

@@ -78,7 +78,7 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
   shape.value = values, shape.vector = vectors;
   std::vector<Guess> guess;
   complete(shape, guess);
-  std::atomic<bool> strange{false};
+  std::atomic<bool> bad_id{false};
   const int64_t chunks = (step.batch + rows_at_once - 1) / rows_at_once;
   const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
   in_parallel(step.models * chunks, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
@@ -86,7 +86,7 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
     Design design = step.design;
     design.rows += model * step.batch;
     if (!ids_exist(step, design, begin, end)) {
-      strange = true;
+      bad_id = true;
       return;
     }
     active->gather[design.double_precision](design, begin, end, static_cast<const char*>(coef.data()) + model * step.model_stride * element, scratch);
@@ -98,7 +98,7 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
     if (wants_vector) job.vector.data = at(vectors, first * vectors.row, step);
     active->solve(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
   });
-  if (strange) throw nb::value_error("ids holds a coefficient that does not exist");
+  if (bad_id) throw nb::value_error("ids holds a coefficient that does not exist");
 }
 
 // grad (models, n_coef, D) = Σ_rows Σ_m g v vᵀ spread over the row's coefficients. The partial sums are cut by the
@@ -117,7 +117,7 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
   const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
   const int64_t parts = std::max<int64_t>(1, 4 / std::max<int64_t>(1, step.models));
   const int64_t part_rows = (step.batch + parts - 1) / parts, size = step.n_coef * step.design.stride;
-  std::atomic<bool> strange{false};
+  std::atomic<bool> bad_id{false};
   std::vector<char> extra(size_t((parts - 1) * step.models * size * element));
   char* const out = static_cast<char*>(const_cast<void*>(static_cast<const void*>(grad.data())));
   in_parallel(step.models * parts, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
@@ -130,7 +130,7 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
     for (int64_t begin = part * part_rows, last = std::min(step.batch, begin + part_rows); begin < last; begin += rows_at_once) {
       const int64_t end = std::min(last, begin + rows_at_once), first = model * step.batch + begin;
       if (!ids_exist(step, design, begin, end)) {
-        strange = true;
+        bad_id = true;
         return;
       }
       Job job = shape;
@@ -142,7 +142,7 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
       active->scatter[design.double_precision](design, begin, end, scratch, sum);
     }
   });
-  if (strange) throw nb::value_error("ids holds a coefficient that does not exist");
+  if (bad_id) throw nb::value_error("ids holds a coefficient that does not exist");
   const auto add = [&](auto zero) {
     using T = decltype(zero);
     for (int64_t part = 1; part < parts; ++part)
@@ -229,7 +229,7 @@ template <class T> struct Entries {
 };
 
 template <class T>
-void fill_curve(const Curve& curve, const double* x, int64_t begin, int64_t end, Entries<int32_t> ids, Entries<T> weights) {
+void fill_curve(Curve curve, const double* x, int64_t begin, int64_t end, Entries<int32_t> ids, Entries<T> weights) {
   const double* const knots = curve.knots;
   for (int64_t i = begin; i < end; ++i) {
     double at = x[i];

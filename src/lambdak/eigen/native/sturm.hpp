@@ -73,8 +73,8 @@ inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
   }
 }
 
-// Share of the bracket at which the chord from (a, fa) to (b, fb) crosses zero; the counts stand in for the
-// polynomial while λ_k has company.
+// Share of the bracket at which the chord from (a, fa) to (b, fb) crosses zero; the counts replace the
+// polynomial while other eigenvalues are in the bracket.
 template <class T> inline Vec<T> chord(const Point<T>& a, const Point<T>& b, Int<T> alone, Vec<T> middle) {
   using L = Lanes<T>;
   Int<T> shift = b.exponent - a.exponent;

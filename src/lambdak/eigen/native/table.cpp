@@ -112,15 +112,15 @@ template <class T> void Descent::update(const Adam& step, int threads) {
 template <class T> void Descent::run(const Adam& step, int threads) {
   if (rows * design.slots == 0) return;
   if (rows * design.slots * table.width < 20000) threads = 1;
-  std::atomic<bool> strange{false};
+  std::atomic<bool> bad_id{false};
   reserve<T>();
   in_parallel(parts, threads, size_t(active->scratch_bytes(outer)), [&](int64_t part, void* scratch) {
     const int64_t first = std::min(rows, part * part_rows), last = std::min(rows, first + part_rows);
-    if (!count(part)) strange = true;
+    if (!count(part)) bad_id = true;
     std::memset(static_cast<T*>(outer.grad.data) + first * table.width, 0, size_t((last - first) * table.width) * sizeof(T));
     active->outer(outer, first, last, scratch);
   });
-  if (strange) throw nb::value_error("ids holds a row that does not exist");
+  if (bad_id) throw nb::value_error("ids holds a row that does not exist");
   arrange();
   in_parallel(parts, threads, 0, [&](int64_t part, void*) { fill<T>(part); });
   update<T>(step, threads);

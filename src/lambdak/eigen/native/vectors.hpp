@@ -176,7 +176,7 @@ VectorResult<T> find_vector(const Tridiagonal<T>& t, const Found<T>& found, Vec<
 }
 
 // A second try for a single vector, in the lanes where the first one failed: inverse iteration with Givens rotations,
-// which no shift can upset. `work` is scratch of 4n vectors.
+// which are stable for any shift. `work` is scratch of 4n vectors.
 template <class T>
 Vec<T> repair_vector(const Tridiagonal<T>& t, int n, Vec<T> lambda, Int<T> failed, Vec<T>* work, Vec<T>* z) {
   Vec<T>* const trial = work + 3 * n;

@@ -1,0 +1,167 @@
+// The matrices that one call works on side by side: their place in the scratch buffer, and how they are loaded into it.
+#pragma once
+#include "kernel.hpp"
+#include "reduce.hpp"
+#include "sturm.hpp"
+
+namespace lambdak::LAMBDAK_ISA {
+
+// Matrices are worked on in one group of W, or in two whose Sturm recurrences hide each other's latency.
+constexpr int64_t two_group_bytes = 256 << 10;
+
+inline int groups(const Job& job) {
+  const int64_t packed = job.tridiagonal ? 0 : row_start(job.dim);
+  return 2 * (packed + 8 * job.dim) * LAMBDAK_VECTOR_BYTES <= two_group_bytes ? 2 : 1;
+}
+
+// The matrices of one group of lanes.
+template <class T> struct Group {
+  Tridiagonal<T> t;
+  Vec<T>*packed, *h;
+  Vec<T> unit_inner, unit_outer;  // undo the scaling of the input, in two steps that cannot overflow early
+  Int<T> bad;                     // lanes with NaN or infinity
+
+  Vec<T> to_input_scale(Vec<T> x) const { return x * t.unit * unit_inner * unit_outer; }
+};
+
+// Allocates vectors from the scratch buffer; with a null buffer it only counts them.
+template <class T> struct Arena {
+  Vec<T>* base;
+  int64_t used = 0;
+  Vec<T>* take(int64_t count) {
+    Vec<T>* const out = base ? base + used : nullptr;
+    used += count;
+    return out;
+  }
+};
+
+template <class T, int U> struct Workspace {
+  Group<T> group[U];
+  Vec<T>*v, *w, *u, *p;  // reduction
+  Vec<T>* work;          // 4n: vectors
+  Vec<T>* vectors;       // n_index n, of one group, in tridiagonal coordinates; n where they are not all kept
+  Vec<T>* values;        // n_index, of one group, scaled
+  Vec<T>* found;         // n_index U
+  Vec<T>* result;        // 2n
+  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors are wanted
+
+  static int64_t lay_out(const Job& job, Arena<T> arena, Workspace* out) {
+    Workspace local, &s = out ? *out : local;
+    const int n = job.dim;
+    for (Group<T>& g : s.group) {
+      g.packed = arena.take(job.tridiagonal ? 0 : row_start(n));
+      g.t.d = arena.take(n), g.t.e = arena.take(n), g.t.e2 = arena.take(n), g.h = arena.take(n);
+    }
+    s.v = arena.take(n), s.w = arena.take(n), s.u = arena.take(n), s.p = arena.take(n);
+    s.work = arena.take(4 * n);
+    const bool keep_all = job.vector.data && !job.grad.data;
+    s.vectors = arena.take(keep_all ? int64_t(job.n_index) * n : n);
+    s.values = arena.take(job.n_index);
+    s.found = arena.take(int64_t(job.n_index) * U);
+    s.result = arena.take(2 * n);
+    s.spare = arena.take(keep_all && job.n_index > 1 ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
+    return arena.used;
+  }
+};
+
+template <class T> Rows<const T> input(const Array& a, const Job& job, int64_t row, int m = 0) {
+  return {static_cast<const T*>(a.data) + row * a.row + m * a.index, job.rows - row, a.row, a.entry};
+}
+template <class T> Rows<T> output(const Array& a, const Job& job, int64_t row, int m = 0) {
+  return {static_cast<T*>(a.data) + row * a.row + m * a.index, job.rows - row, a.row, a.entry};
+}
+
+// ---- loading ---------------------------------------------------------------------------------------------------
+
+template <class T> struct Extent {
+  Int<T> bits{};  // of the largest |entry|; the bits of NaN and infinity are larger than those of any number
+  void see(Vec<T> x) { bits = vmax_int<T>(bits, Int<T>(vabs<T>(x))); }
+};
+
+// Matrices whose largest entry is within these bounds are not scaled; others are scaled to about 1, NaN and infinity to 0.
+template <class T> Vec<T> rescale_input(Group<T>& g, const Extent<T>& seen, Vec<T>* const* parts, const int* sizes) {
+  using L = Lanes<T>;
+  constexpr T least = T(0x1p-8), most = T(0x1p24), lift = sizeof(T) == 4 ? T(0x1p100) : T(0x1p900);
+  const Vec<T> one = splat<T>(T(1));
+  const Vec<T> largest = Vec<T>(seen.bits);
+  g.bad = seen.bits >= splat_int<T>(L::exponent_mask);
+  g.unit_inner = g.unit_outer = one;
+  const Int<T> odd = g.bad | (Int<T>(largest < splat<T>(least)) & Int<T>(largest > Vec<T>{})) |
+                     Int<T>(largest > splat<T>(most));
+  if (!any<T>(odd)) return largest;
+  const Vec<T> safe = select<T>(odd & ~g.bad, largest, one);
+  const Vec<T> outer = select<T>(Int<T>(safe < one / lift), splat<T>(lift), one);
+  const Int<T> field = (Int<T>(safe * outer) & splat_int<T>(L::exponent_mask)) >> L::mantissa_bits;
+  const Int<T> wanted = splat_int<T>(2 * L::exponent_bias) - field;
+  const Int<T> biased = select_int<T>(wanted < splat_int<T>(1), splat_int<T>(1), wanted);
+  const Vec<T> inner = power_of_two<T>(biased);
+  for (int part = 0; part < 2; ++part)
+    for (int i = 0; i < sizes[part]; ++i) {
+      const Vec<T> x = select<T>(g.bad, Vec<T>{}, parts[part][i]);
+      parts[part][i] = x * outer * inner;
+    }
+  g.unit_inner = one / inner;
+  g.unit_outer = one / outer;
+  return select<T>(g.bad, Vec<T>{}, largest) * outer * inner;
+}
+
+// Bounds, moments and the final scaling of a tridiagonal matrix whose d and e are in place.
+template <class T> void prepare_spectrum(Tridiagonal<T>& t, int n) {
+  using L = Lanes<T>;
+  const Vec<T> one = splat<T>(T(1));
+  const auto radius = [&](int i) {
+    Vec<T> r = Vec<T>{};
+    if (i > 0) r += vabs<T>(t.e[i - 1]);
+    if (i + 1 < n) r += vabs<T>(t.e[i]);
+    return r;
+  };
+  Vec<T> largest{}, sum{}, squares{};
+  for (int i = 0; i < n; ++i) largest = vmax<T>(largest, vabs<T>(t.d[i]) + radius(i));
+  const Int<T> field = (Int<T>(largest) & splat_int<T>(L::exponent_mask)) >> L::mantissa_bits;
+  const Int<T> zero = largest == Vec<T>{};
+  const Vec<T> factor = select<T>(zero, one, power_of_two<T>(splat_int<T>(2 * L::exponent_bias - 1) - field));
+  t.unit = select<T>(zero, Vec<T>{}, one / factor);
+  t.low = one, t.high = -one;
+  constexpr T least = L::epsilon / 8;
+  for (int i = 0; i + 1 < n; ++i) {
+    t.e[i] *= factor;
+    const Vec<T> square = t.e[i] * t.e[i];
+    squares += square + square;
+    t.e2[i] = vmax<T>(square, splat<T>(least * least));
+  }
+  for (int i = 0; i < n; ++i) {
+    t.d[i] *= factor;
+    const Vec<T> r = radius(i) + T(4) * L::epsilon;
+    t.low = vmin<T>(t.low, t.d[i] - r), t.high = vmax<T>(t.high, t.d[i] + r);
+    sum += t.d[i], squares += t.d[i] * t.d[i];
+  }
+  t.mean = sum * T(1.0 / n);
+  t.spread = vsqrt(vmax<T>(squares * T(1.0 / n) - t.mean * t.mean, Vec<T>{}));
+}
+
+template <class T, int U> void load_group(const Job& job, int64_t row, Workspace<T, U>& s, Group<T>& g) {
+  const int n = job.dim;
+  Extent<T> seen;
+  if (job.tridiagonal) {
+    load_rows<T>(input<T>(job.matrix, job, row), n, [&](int c, Vec<T> x) { seen.see(x), g.t.d[c] = x; });
+    load_rows<T>(input<T>(job.off, job, row), n - 1, [&](int c, Vec<T> x) { seen.see(x), g.t.e[c] = x; });
+    Vec<T>* const parts[] = {g.t.d, g.t.e};
+    const int sizes[] = {n, n - 1};
+    rescale_input<T>(g, seen, parts, sizes);
+  } else {
+    const T* scale = static_cast<const T*>(job.entry_scale);
+    load_rows<T>(input<T>(job.matrix, job, row), row_start(n), [&](int c, Vec<T> x) {
+      x *= scale[c];
+      seen.see(x);
+      g.packed[c] = x;
+    });
+    Vec<T>* const parts[] = {g.packed, nullptr};
+    const int sizes[] = {row_start(n), 0};
+    const Vec<T> largest = rescale_input<T>(g, seen, parts, sizes);
+    constexpr T eps2 = Lanes<T>::epsilon * Lanes<T>::epsilon;
+    tridiagonalise<T>({g.packed, g.t.d, g.t.e, g.h, s.v, s.w, s.u, s.p}, n, (eps2 * largest) * (eps2 * largest));
+  }
+  prepare_spectrum<T>(g.t, n);
+}
+
+}  // namespace lambdak::LAMBDAK_ISA
