@@ -1,4 +1,4 @@
-"""To and from the core: pencils as neurons, fitted estimators as modules that can be trained on."""
+"""To and from the core: pencils as neurons, fitted estimators as modules that can be trained further."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def from_pencil(
 class SpectralEnsemble(nn.Module):
     """The raw scores of a fitted estimator, start + scale Σ_m w_m λ_k(A_m(row)), as a module over encoded rows.
 
-    ``coef`` can be trained on, together with whatever else a network has, and :meth:`to_estimator` puts it back.
-    Training here knows nothing of the estimator's constraints: ``certify()`` of the result tells which still hold.
+    ``coef`` can be trained further, together with whatever else a network has, and :meth:`to_estimator` puts it back.
+    Training here knows nothing of the estimator's constraints: ``certify()`` of the result lists those that still hold.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class SpectralEnsemble(nn.Module):
         return f"{type(self._model).__name__}, pencils={len(self.coef)}, dim={self.dim}"
 
     def to_estimator(self) -> Any:
-        """A copy of the estimator with the coefficients as they are now; it predicts, but cannot go on training."""
+        """A copy of the estimator with the coefficients as they are now; it predicts, but cannot continue training."""
         model = deepcopy(self._model)
         coef = model.coef_.copy()
         coef[..., : self.coef.shape[-1]] = self.coef.detach().cpu().double().numpy()

@@ -15,16 +15,10 @@ from lambdak.eigen import tridiagonal_eigenpair, tridiagonal_eigenvalue
 from lambdak.eigen.packing import unsym
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
-from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus, Tridiagonal
+from lambdak.pencil.constraints import SEMIDEFINITE, Constraint, Tridiagonal
 from lambdak.pencil.initial import gapped
 from lambdak.training.parameters import PAD
 
-CONSTRAINTS: dict[str, Constraint] = {
-    "diagonal": DiagonalPSD(),
-    "factor": Factor(),
-    "root": RootFactor(),
-    "squareplus": SpectralSquareplus(),
-}
 _BETAS = (0.9, 0.999)
 _TINY = 1e-8
 _MEASURED_ROWS = 1 << 20  # at a time
@@ -47,7 +41,7 @@ class Stack:
         self._grad = np.zeros_like(self.coef)
         self._moments = [np.zeros_like(self.coef) for _ in range(2)]
         self._bounds = {
-            matrix: _Bound(CONSTRAINTS[name], self.coef[:, matrix, : self._width])
+            matrix: _Bound(SEMIDEFINITE[name].constraint, self.coef[:, matrix, : self._width])
             for matrix, name in enumerate(constraints, cell.inputs + 1 - len(constraints))
         }
 
@@ -123,9 +117,9 @@ class BandStack(Stack):
     """
 
     def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
-        start, place = super()._start(signs, rng), np.arange(self._dim) - self._index
+        start, steps = super()._start(signs, rng), np.arange(self._dim) - self._index
         basis = np.linalg.qr(rng.standard_normal((self._dim, self._dim)))[0]
-        spectrum = np.sign(place) + 2 * place / self._dim
+        spectrum = np.sign(steps) + 2 * steps / self._dim
         start[0] = unsym(hessenberg(basis * spectrum @ basis.T))
         return Tridiagonal().right_inverse(start)
 
