@@ -31,15 +31,18 @@ ORDER = [
 ]
 
 
-def imports(path):
-    """Modules that a file imports when it runs, anywhere in it, as dotted names."""
+PAPER_ORDER = ["profiles", "data", "parts", "synthetic", "real", "output"]
+
+
+def imports(path, typing=False):
+    """Modules that a file imports when it runs, anywhere in it, as dotted names; with ``typing``, all it names."""
     tree = ast.parse(path.read_text())
     typing_only = [
         node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
-    left_aside = {part for node in typing_only for part in ast.walk(node)}
+    ignored = set() if typing else {part for node in typing_only for part in ast.walk(node)}
     for node in ast.walk(tree):
-        if node in left_aside:
+        if node in ignored:
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -68,6 +71,16 @@ def test_modules_import_only_from_modules_above_them():
                 assert inside or module in ORDER[: ORDER.index(stage)], (
                     f"{path.name} imports {module}, which is not above it"
                 )
+
+
+def test_the_parts_of_paper_import_only_from_parts_above_them():
+    root = SOURCE / "paper"
+    for path in root.rglob("*.py"):
+        part = path.relative_to(root).parts[0].removesuffix(".py")
+        for target in imports(path, typing=True):
+            if target.startswith("lambdak.paper."):
+                allowed = PAPER_ORDER[: PAPER_ORDER.index(part) + 1] if part != "__init__" else []
+                assert target.split(".")[2] in allowed, f"{path} imports {target}, which is not above it"
 
 
 def test_only_plots_and_the_papers_figures_import_matplotlib_and_only_its_baselines_and_the_torch_package_torch():
