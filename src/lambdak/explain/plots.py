@@ -14,7 +14,7 @@ from PIL import Image
 from lambdak.atomic import write_bytes
 
 if TYPE_CHECKING:
-    from lambdak.cli.demonstration import Fan
+    from lambdak.cli.demo_results import Fan
     from lambdak.explain.global_explanation import ColumnEffect, GlobalExplanation
     from lambdak.explain.local_explanation import LocalExplanation
 
