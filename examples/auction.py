@@ -78,10 +78,10 @@ def _floats(column: pd.Series) -> Tensor:
     return torch.tensor(column.to_numpy(np.float32))
 
 
-def split(table: pd.DataFrame, seed: int, held: float = 0.2) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split(table: pd.DataFrame, seed: int, fraction: float = 0.2) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows to train on, and rows that decide when to stop."""
     order = np.random.default_rng(seed).permutation(len(table))
-    cut = int(held * len(table))
+    cut = int(fraction * len(table))
     return table.iloc[order[cut:]], table.iloc[order[:cut]]
 
 
@@ -107,7 +107,7 @@ class Settings:
 class AuctionEncoder(nn.Module):
     """Categories to features: one embedding per column, then a network of one layer.
 
-    A category's embedding is that of its column plus something of its own, which starts from zero and is held back
+    A category's embedding is that of its column plus something of its own, which starts from zero and is shrunk
     if the category is rare: most are, and a network would learn them by heart. Unknown ones have nothing of their own.
     """
 
@@ -158,8 +158,10 @@ class WinCurve(nn.Module):
         return curves
 
 
-def train(fit: Auctions, held: Auctions, counts: Sequence[Sequence[int]], settings: Settings, seed: int) -> WinCurve:
-    """One network, in the state in which the held-out rows liked it best."""
+def train(
+    fit: Auctions, validation: Auctions, counts: Sequence[Sequence[int]], settings: Settings, seed: int
+) -> WinCurve:
+    """One network, in the state with the lowest validation loss."""
     torch.manual_seed(seed)
     encoder = AuctionEncoder(counts, settings)
     neuron = HyperSpectralNeuron(encoder, 1, settings.dim, monotonic_cst=1, encoder_features=settings.hidden, bound=2.0)
@@ -173,7 +175,7 @@ def train(fit: Auctions, held: Auctions, counts: Sequence[Sequence[int]], settin
             optimiser.zero_grad()
             log_loss(model(part.context, part.bid), part.win).backward()
             optimiser.step()
-        now = score(model, held)
+        now = score(model, validation)
         if now < best:
             best, best_epoch, state = now, epoch, deepcopy(model.state_dict())
         if epoch - best_epoch >= settings.patience:
@@ -303,15 +305,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pictures", type=Path, help="folder for the picture")
     options = parser.parse_args(arguments)
     tables = {part: pd.read_parquet(options.data / f"auction_win_{part}.parquet") for part in ("train", "test")}
-    fit, held = split(tables["train"], options.seed)
+    fit, validation = split(tables["train"], options.seed)
     vocabulary = Vocabulary(fit)
-    sets = [vocabulary(table) for table in (fit, held, tables["test"])]
+    sets = [vocabulary(table) for table in (fit, validation, tables["test"])]
     models = []
     for member in range(options.members):
         models.append(train(*sets[:2], vocabulary.counts, Settings(), seed=1000 * options.seed + member))
-        print(f"network {member}: log-loss {score(models[-1], sets[1]):.4f} on held-out rows", flush=True)
+        print(f"network {member}: log-loss {score(models[-1], sets[1]):.4f} on validation rows", flush=True)
     model, test = ensemble(models), sets[2]
-    print(f"mean of {len(models)}: {score(model, sets[1]):.4f} on held-out rows, {score(model, test):.4f} on test rows")
+    print(
+        f"mean of {len(models)}: {score(model, sets[1]):.4f} on validation rows, {score(model, test):.4f} on test rows"
+    )
     value = torch.full((len(test),), options.value, dtype=torch.float64)
     report_bids(model, test, tables["test"]["market_price"].to_numpy(), value)
     if options.pictures is not None:

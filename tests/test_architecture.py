@@ -18,8 +18,8 @@ ORDER = [
     "pencil",
     "table",
     "losses",
-    "training",
     "model",
+    "training",
     "certify",
     "explain",
     "store",
@@ -31,16 +31,32 @@ ORDER = [
 ]
 
 
+PAPER_ORDER = ["profiles", "data", "parts", "synthetic", "real", "output"]
+
+
+# What proves, explains, saves or shows a model never needs what trains it.
+READERS = ["certify", "explain", "store", "report"]
+
+# The files that a third-party library belongs to; NumPy, SciPy and scikit-learn are everyone's.
+OWNERS = {
+    "matplotlib": ["explain/plots.py", "paper/output/figures/"],
+    "torch": ["torch/", "paper/real/baselines.py"],
+    "zuko": ["torch/flow.py"],
+    "plotly": ["report/html.py"],
+    "safetensors": ["store/_tensors.py"],
+    "narwhals": ["table/read.py", "table/frames.py", "cli/"],
+    "rich": ["certify/certificate.py", "training/fit.py", "paper/data/files.py", "cli/"],
+    "typer": ["cli/"],
+    "threadpoolctl": ["training/blas.py", "paper/real/runs.py", "cli/demo.py"],
+    "pyarrow": ["paper/", "cli/tables.py"],
+    "joblib": ["paper/parts.py"],
+    "distributed": ["paper/parts.py"],
+}
+
+
 def imports(path):
-    """Modules that a file imports when it runs, anywhere in it, as dotted names."""
-    tree = ast.parse(path.read_text())
-    typing_only = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ]
-    left_aside = {part for node in typing_only for part in ast.walk(node)}
-    for node in ast.walk(tree):
-        if node in left_aside:
-            continue
+    """Modules that a file imports anywhere in it, also where only a type checker looks, as dotted names."""
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -70,12 +86,33 @@ def test_modules_import_only_from_modules_above_them():
                 )
 
 
-def test_only_plots_and_the_papers_figures_import_matplotlib_and_only_its_baselines_and_the_torch_package_torch():
+def test_the_parts_of_paper_import_only_from_parts_above_them():
+    root = SOURCE / "paper"
+    for path in root.rglob("*.py"):
+        part = path.relative_to(root).parts[0].removesuffix(".py")
+        for target in imports(path):
+            if target.startswith("lambdak.paper."):
+                allowed = PAPER_ORDER[: PAPER_ORDER.index(part) + 1] if part != "__init__" else []
+                assert target.split(".")[2] in allowed, f"{path} imports {target}, which is not above it"
+
+
+def test_what_reads_a_model_does_not_import_what_trains_it():
     for stage, path in modules():
-        roots = {target.split(".")[0] for target in imports(path)}
-        assert "torch" not in roots or stage == "torch" or path.parts[-2:] == ("real", "baselines.py"), path.name
-        drawing = path.stem == "plots" or path.parent == SOURCE / "paper" / "output" / "figures"
-        assert "matplotlib" not in roots or drawing, path.name
+        if stage in READERS:
+            assert not [each for each in imports(path) if each.startswith("lambdak.training")], path
+
+
+def test_third_party_libraries_stay_with_their_owners():
+    for _, path in modules():
+        name = path.relative_to(SOURCE).as_posix()
+        for library in {target.split(".")[0] for target in imports(path)} & set(OWNERS):
+            assert name.startswith(tuple(OWNERS[library])), f"{name} imports {library}"
+
+
+def test_the_root_holds_packages_and_next_to_nothing_else():
+    entries = {path.name for path in SOURCE.iterdir() if path.name not in ("__pycache__", "__init__.py", "py.typed")}
+    assert entries == {name if (SOURCE / name).is_dir() else f"{name}.py" for name in ORDER}
+    assert len(entries) <= 16
 
 
 def test_importing_the_package_loads_neither_matplotlib_nor_torch():

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lambdak.paper.data.higgs import FEATURES
-from lambdak.paper.parts import claim_folder, write_table
+from lambdak.paper.parts import prepare_folder, write_table
 from lambdak.paper.real.influence import BINS, Tightness
 from lambdak.paper.real.protocol import real_protocol
+
+ENDINGS = ["", ".gz", ".zst"]
 
 
 def write(path: Path, lines: list[bytes]) -> Path:
@@ -29,15 +32,15 @@ def write(path: Path, lines: list[bytes]) -> Path:
 
 
 def loss(model: str, dim: int, rate: float, seed: int, samples: int) -> float:
-    """A made-up loss that tells runs apart and is lowest for the lowest rate."""
+    """An invented loss that tells runs apart and is lowest for the lowest rate."""
     return 0.7 - 0.01 * math.log2(samples) + dim / 1000 + zlib.crc32(model.encode()) % 97 / 1e4 + rate + seed / 1e5
 
 
 def write_real_results(out: Path, name: str, profile: str = "quick", dims: tuple[int, ...] = (3, 7)) -> Path:
-    """The folder of a study of HIGGS or Criteo as it is when it is finished, with made-up losses and ratios."""
+    """The folder of a study of HIGGS or Criteo as it is when it is finished, with invented losses and ratios."""
     protocol = replace(real_protocol(name, profile), dims=dims, seeds=3)
     folder = out / f"{name}-{profile}"
-    claim_folder(folder, {"data": {"splits": {"train": [0, 1600]}}, "protocol": protocol.to_dict()})
+    prepare_folder(folder, {"data": {"splits": {"train": [0, 1600]}}, "protocol": protocol.to_dict()})
     rows = [
         {**vars(run), "parameters": 1000 + run.dim, "samples": n, "validation": value, "test": value + 0.05}
         for run in protocol.runs() for n in protocol.samples for value in [loss(**vars(run), samples=n)]
@@ -48,3 +51,13 @@ def write_real_results(out: Path, name: str, profile: str = "quick", dims: tuple
         tables = [Tightness(each, np.full(FEATURES, 0.9)).table(d) for d, each in zip(dims, counts, strict=True)]
         write_table(pa.concat_tables(tables), folder / "influence.parquet")
     return folder
+
+
+def by_pandas(out, name, cell):
+    """(rate, low, median, high) at the last checkpoint, from the tidy table."""
+    rows = pq.read_table(out / f"{name}-quick" / "results.parquet").to_pandas()
+    keys = {"fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise, "dim": cell.dim}
+    own = rows[(rows[list(keys)] == list(keys.values())).all(axis=1)]
+    best = own.sort_values("validation").groupby(["target", "seed", "rate"], as_index=False).first()
+    rate = best.groupby("rate")["validation"].median().idxmin()
+    return rate, *best[best["rate"] == rate]["test"].quantile([0.25, 0.5, 0.75])

@@ -101,7 +101,7 @@ def test_a_killed_worker_is_one_message(tmp_path, monkeypatch):
     monkeypatch.setattr("lambdak.paper.synthetic.results.run_cell", killed)
     refused = reproduce("univariate", "-p", "quick", "-o", tmp_path, "-w", 1)
     assert refused.exit_code == 1
-    assert "take fewer --workers; the same command goes on where it was" in refused.output
+    assert "take fewer --workers; the same command continues where it stopped" in refused.output
 
 
 def killed(*_):
@@ -110,8 +110,8 @@ def killed(*_):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("influence",), "run `lambdak reproduce higgs --profile small` to its end"),
-    (("higgs", "--profile", "small"), "higgs needs its data: name the file by --data"),
-    (("criteo", "--profile", "small"), "criteo needs its data: name the file by --data"),
+    (("higgs", "--profile", "small"), "higgs needs its data: give the file with --data"),
+    (("criteo", "--profile", "small"), "criteo needs its data: give the file with --data"),
     (("compare",), "holds no studies: run"),
     (("summary",), "holds no studies: run"),
     (("compare", "--profile", "full"), "holds no studies of the full profile: run"),
@@ -122,7 +122,7 @@ def test_what_is_missing_is_said(arguments, message, tmp_path):
     assert message in refused.output
 
 
-def test_a_study_of_real_data_tells_its_rows_and_their_checksum(tmp_path):
+def test_a_study_of_real_data_prints_its_rows_and_their_checksum(tmp_path):
     pytest.importorskip("torch")
     done = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
     assert done.exit_code == 0, done.output

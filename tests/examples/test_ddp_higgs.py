@@ -98,7 +98,7 @@ def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
-def test_a_killed_process_ends_the_run_and_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_a_killed_process_ends_the_run_and_leaves_a_checkpoint_to_continue_from(tmp_path):
     with torchrun(tmp_path, "--steps", "1000000") as run:
         victim = killed_after_the_first_checkpoint(run)
         said = run.communicate()[0]

@@ -12,7 +12,7 @@ import pytest
 from fitted_models import SMALL, X, by_hand, fitted, symmetric
 
 from lambdak import SpectralRegressor
-from lambdak.cli.demonstration import Fan
+from lambdak.cli.demo_results import Fan
 
 pytest.importorskip("matplotlib").use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -51,7 +51,7 @@ def test_a_new_loss_is_one_class_and_one_line(monkeypatch, tmp_path):
 
 def test_every_loss_says_what_it_predicts_and_has_a_name():
     assert {loss.predicts for loss in REGISTRY} == set(Predicts) == set(ESTIMATORS.values())
-    assert sum((losses_of(kind) for kind in Predicts), []) == list(REGISTRY)
+    assert [loss for kind in Predicts for loss in losses_of(kind)] == list(REGISTRY)
     for kind in Predicts:
         names = [loss.name for loss in losses_of(kind)]
         assert len(set(names)) == len(names) or kind is Predicts.CLASSES  # two and several classes share a name

@@ -8,9 +8,9 @@ import pytest
 from report_cases import X, Y, fitted
 from sklearn import metrics
 
+from lambdak.cli import metrics as cli_metrics
+from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
-from lambdak.cli.rows import Rows
-from lambdak.cli.scores import scores
 from lambdak.model.measures import measures
 from lambdak.report.payload import payload
 
@@ -27,12 +27,12 @@ WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_report_and_command_line_tell_the_same_numbers_by_the_same_names(kind):
+def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind):
     model, y = fitted(kind), TARGETS[kind]
-    told = scores(model, Rows(pa.Table.from_pandas(X), y))
+    printed = cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), y))
     shown = {own["name"]: own["value"] for own in payload(model, X, y, None)["metrics"]}
-    assert told == shown
-    assert all(np.isfinite(value) for value in told.values())
+    assert printed == shown
+    assert all(np.isfinite(value) for value in printed.values())
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
@@ -74,4 +74,4 @@ def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_b
     assert set(found) == {"accuracy", "share of the largest class"}
     assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
     with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):
-        scores(model, Rows(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))
+        cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 from functools import partial
@@ -14,9 +13,8 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
 
 from lambdak.paper import parts  # noqa: E402
-from lambdak.paper.real import runs as real  # noqa: E402
 
-CLAIM = {"study": "numbers"}
+CONFIG = {"study": "numbers"}
 
 
 def facts(number, threads):
@@ -35,25 +33,25 @@ def read(folder):
     return pq.read_table(folder / "results.parquet")
 
 
-def test_rows_are_in_the_order_of_the_pieces_with_the_claim_beside_them(tmp_path):
-    assert list(parts.run_pieces(tmp_path, CLAIM, pieces([3, 1, 2]))) == [(done, 3) for done in range(4)]
+def test_rows_are_in_the_order_of_the_pieces_with_the_configuration_beside_them(tmp_path):
+    assert list(parts.run_pieces(tmp_path, CONFIG, pieces([3, 1, 2]))) == [(done, 3) for done in range(4)]
     table = read(tmp_path)
     assert table["number"].to_pylist() == [3, 1, 2]
     assert b'"study": "numbers"' in table.schema.metadata[b"lambdak"]
 
 
 def test_only_what_is_missing_is_made(tmp_path):
-    list(parts.run_pieces(tmp_path, CLAIM, pieces(range(2))))
+    list(parts.run_pieces(tmp_path, CONFIG, pieces(range(2))))
     kept = pieces(range(2))
     refuse = [parts.Piece(piece.name, 1, partial(fail, "not called")) for piece in kept]
-    assert next(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2]))) == (2, 3)
-    list(parts.run_pieces(tmp_path, CLAIM, refuse + pieces([2])))
+    assert next(parts.run_pieces(tmp_path, CONFIG, refuse + pieces([2]))) == (2, 3)
+    list(parts.run_pieces(tmp_path, CONFIG, refuse + pieces([2])))
     assert read(tmp_path)["number"].to_pylist() == [0, 1, 2]
 
 
 def test_one_worker_keeps_the_threads_and_several_have_one_each(tmp_path):
-    list(parts.run_pieces(tmp_path / "one", CLAIM, pieces()))
-    list(parts.run_pieces(tmp_path / "two", CLAIM, pieces(), workers=2))
+    list(parts.run_pieces(tmp_path / "one", CONFIG, pieces()))
+    list(parts.run_pieces(tmp_path / "two", CONFIG, pieces(), workers=2))
     assert set(read(tmp_path / "one")["threads"].to_pylist()) == {0}  # the process's setting
     assert set(read(tmp_path / "two")["threads"].to_pylist()) == {1}
     assert set(read(tmp_path / "one")["process"].to_pylist()) == {os.getpid()}
@@ -64,7 +62,7 @@ def test_a_folder_given_relative_to_here_is_found_from_elsewhere(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    steps = parts.run_pieces(parts.Path("study"), CLAIM, pieces())
+    steps = parts.run_pieces(parts.Path("study"), CONFIG, pieces())
     next(steps)
     monkeypatch.chdir(elsewhere)
     list(steps)
@@ -74,7 +72,7 @@ def test_a_folder_given_relative_to_here_is_found_from_elsewhere(tmp_path, monke
 def test_a_failure_leaves_the_other_parts_and_no_results(tmp_path):
     broken = parts.Piece("broken", 1, partial(fail, "no number"))
     with pytest.raises(ValueError, match="no number"):
-        list(parts.run_pieces(tmp_path, CLAIM, [*pieces([0]), broken]))
+        list(parts.run_pieces(tmp_path, CONFIG, [*pieces([0]), broken]))
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["part-0.parquet"]
     assert not (tmp_path / "results.parquet").exists()
 
@@ -106,7 +104,7 @@ def test_the_studies_of_a_folder_are_found_each_once(tmp_path):
 
 def test_a_damaged_study_file_is_named(tmp_path):
     (tmp_path / "study.json").write_text('{"study": ')
-    for read_it in (parts.read_claim, partial(parts.claim_folder, claim=CLAIM)):
+    for read_it in (parts.read_config, partial(parts.prepare_folder, config=CONFIG)):
         with pytest.raises(ValueError, match=r"study\.json is damaged"):
             read_it(tmp_path)
 
@@ -118,31 +116,17 @@ def test_what_killed_writes_left_is_removed_but_not_what_is_being_written(tmp_pa
         (tmp_path / name).write_bytes(b"half")
     for name in names[:2]:
         os.utime(tmp_path / name, (0, 0))
-    list(parts.run_pieces(tmp_path, CLAIM, pieces()))
+    list(parts.run_pieces(tmp_path, CONFIG, pieces()))
     assert [name for name in names if (tmp_path / name).exists()] == names[2:]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_a_worker_that_was_killed_is_told_and_the_study_goes_on(tmp_path):
+def test_a_worker_that_was_killed_is_reported_and_the_study_continues(tmp_path):
     with pytest.raises(ChildProcessError, match="a worker was killed"):
-        list(parts.run_pieces(tmp_path, CLAIM, [*pieces(), parts.Piece("part-9", 1, die)], workers=2))
-    list(parts.run_pieces(tmp_path, CLAIM, [*pieces(), *pieces([9])]))
+        list(parts.run_pieces(tmp_path, CONFIG, [*pieces(), parts.Piece("part-9", 1, die)], workers=2))
+    list(parts.run_pieces(tmp_path, CONFIG, [*pieces(), *pieces([9])]))
     assert read(tmp_path)["number"].to_pylist() == [0, 1, 2, 3, 9]
 
 
 def die(threads):
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_runs_on_real_data_are_sent_to_workers_without_the_data(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
-    sent = []
-
-    def note(folder, claim, pieces, workers, dask):
-        sent.extend(pieces)
-        return iter([])
-
-    monkeypatch.setattr(real, "run_pieces", note)
-    list(real.run_real("criteo", "quick", tmp_path, progress=False))
-    assert len(sent) == 20
-    assert all(len(pickle.dumps(piece)) < 5000 for piece in sent)

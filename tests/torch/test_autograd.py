@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matrices import FACTORIES, rotation
+from torch_coords import FORMS, random_coords
 
-import lambdak
 import torch
 from lambdak.torch import (
     eigenpair,
@@ -17,15 +17,6 @@ from lambdak.torch import (
     tridiagonal_eigenvalue,
     unsym,
 )
-from lambdak.torch import operators as kernel
-from lambdak.torch.packing import width
-
-FORMS = [(1, False), (2, False), (2, True), (4, False), (4, True)]
-
-
-def random_coords(dim, tridiagonal, rows=3, seed=0, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(rows, width(dim, tridiagonal), dtype=dtype, generator=generator)
 
 
 def outputs(dim, tridiagonal):
@@ -43,17 +34,6 @@ def outputs(dim, tridiagonal):
         return vector[..., :1] * vector
 
     return [values, values_alone, vectors]
-
-
-@pytest.mark.parametrize(("dim", "tridiagonal"), [(1, False), (5, False), (5, True), (1, True)])
-def test_packing_is_an_isometry_that_agrees_with_the_core(dim, tridiagonal):
-    coords = random_coords(dim, tridiagonal)
-    matrix = sym(coords, dim, tridiagonal)
-    assert torch.equal(matrix, matrix.mT)
-    torch.testing.assert_close(unsym(matrix, tridiagonal), coords, rtol=1e-15, atol=1e-15)
-    torch.testing.assert_close(matrix.square().sum((-1, -2)), coords.square().sum(-1))
-    if not tridiagonal:
-        np.testing.assert_allclose(matrix.numpy(), lambdak.sym(coords.numpy()), rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", FACTORIES)
@@ -128,51 +108,6 @@ def test_second_derivatives_stay_finite_at_repeated_eigenvalues():
     (slope,) = torch.autograd.grad(eigenvalue(packed, 5, 2), packed, create_graph=True)
     (second,) = torch.autograd.grad(slope.square().sum() + slope[0], packed)
     assert second.isfinite().all()
-
-
-@pytest.mark.parametrize(("dim", "tridiagonal"), FORMS)
-def test_operators_pass_pytorchs_own_checks(dim, tridiagonal):
-    coords, index = random_coords(dim, tridiagonal).requires_grad_(), list(range(min(dim, 2)))
-    value, vector = (part.detach() for part in kernel.eigenpair(coords, dim, index, tridiagonal))
-    grads = [torch.randn_like(part).requires_grad_() for part in (value, vector)]
-    torch.library.opcheck(kernel.eigenvalue, (coords, dim, index, tridiagonal))
-    torch.library.opcheck(kernel.eigenpair, (coords, dim, index, tridiagonal))
-    torch.library.opcheck(kernel.eigenvalue_vjp, (vector.requires_grad_(), grads[0], dim, tridiagonal))
-    torch.library.opcheck(kernel.eigenpair_vjp, (coords, value, vector, *grads, dim, tridiagonal))
-
-
-@pytest.mark.parametrize(("dim", "tridiagonal"), [(5, False), (5, True)])
-def test_other_devices_compute_the_same_by_eigh(dim, tridiagonal, monkeypatch):
-    coords = random_coords(dim, tridiagonal)
-    value, vector = kernel.eigenpair(coords, dim, [1, 3], tridiagonal)
-    grads = torch.randn_like(value), torch.randn_like(vector)
-    ours = [
-        kernel.eigenvalue_vjp(vector, grads[0], dim, tridiagonal),
-        kernel.eigenpair_vjp(coords, value, vector, *grads, dim, tridiagonal),
-    ]
-    monkeypatch.setattr(torch.Tensor, "is_cpu", False)
-    torch.testing.assert_close(kernel.eigenvalue(coords, dim, [1, 3], tridiagonal), value)
-    other_value, other_vector = kernel.eigenpair(coords, dim, [1, 3], tridiagonal)
-    torch.testing.assert_close(other_value, value)
-    torch.testing.assert_close((other_vector * vector).sum(-1).abs(), torch.ones_like(value))
-    torch.testing.assert_close(kernel.eigenvalue_vjp(vector, grads[0], dim, tridiagonal), ours[0])
-    torch.testing.assert_close(kernel.eigenpair_vjp(coords, value, vector, *grads, dim, tridiagonal), ours[1])
-
-
-def test_the_kernel_reads_the_tensors_own_memory(monkeypatch):
-    seen = []
-    real = kernel.engine("auto", 5, False)
-
-    class Spy:
-        @staticmethod
-        def solve(matrices, *rest):
-            seen.append(matrices[0].ctypes.data)
-            real.solve(matrices, *rest)
-
-    coords = random_coords(5, False)
-    monkeypatch.setattr(kernel, "engine", lambda *_: Spy)
-    eigenvalue(coords, 5, 2)
-    assert seen == [coords.data_ptr()]
 
 
 def test_vmap_grad_and_their_nesting_agree_with_batches():

@@ -1,25 +1,14 @@
-"""Hyper-networks: a neuron per context, in shape whatever is predicted, and the example that bids with them."""
+"""Hyper-networks: a neuron per context, in shape whatever is predicted."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.optimize import minimize_scalar
+from hyper_cases import scrambled
 
 import torch
 from lambdak.torch import HyperSpectralNeuron, spectral_norm
 from torch import nn
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "auction.py"
-spec = importlib.util.spec_from_file_location("auction", EXAMPLE)
-auction = importlib.util.module_from_spec(spec)
-sys.modules["auction"] = auction
-spec.loader.exec_module(auction)
 
 KINDS = {
     "free": {},
@@ -35,16 +24,6 @@ KINDS = {
 def kind(request):
     torch.manual_seed(0)
     return KINDS[request.param]
-
-
-def scrambled(dtype=torch.float64, inputs=3, dim=4, **settings):
-    """A hyper-network far from its start."""
-    encoder = nn.Sequential(nn.Linear(2, 6, dtype=dtype), nn.Tanh())
-    model = HyperSpectralNeuron(encoder, inputs, dim, **settings, encoder_features=6, dtype=dtype)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn_like(parameter))
-    return model
 
 
 def test_the_value_is_an_eigenvalue_of_the_predicted_matrices(kind):
@@ -185,66 +164,6 @@ def test_settings_are_shown():
     assert "in_features=3, dim=4, eig_idx=2, monotonic_cst=[1, 0, -1], constraint='factor'" in repr(
         scrambled(monotonic_cst=[1, 0, -1])
     )
-
-
-# ---- the example ---------------------------------------------------------------------------------------------------
-
-
-def win_curve():
-    torch.manual_seed(0)
-    members = [scrambled(inputs=1, monotonic_cst=1) for _ in range(2)]
-    return auction.WinCurve(members, 50.0, 25.0), torch.randn(30, 2).double()
-
-
-def test_the_best_bid_is_what_a_scalar_search_from_many_places_finds():
-    model, context = win_curve()
-    value = torch.linspace(1, 200, 30, dtype=torch.float64)
-    bid, earned = auction.best_bid(model, context, value)
-    curves = model.at(context.detach())
-
-    @torch.no_grad()
-    def loss(bids):
-        return -auction.expected(curves, value, bids).numpy()
-
-    every = torch.linspace(0, 1, 301, dtype=torch.float64) * value[:, None]
-    assert ((bid >= 0) & (bid <= value)).all()
-    np.testing.assert_allclose(earned, -loss(bid[:, None])[:, 0])
-    for row, grid in enumerate(every):
-        place = int(loss(every)[row].argmin())
-        bounds = float(grid[max(place - 1, 0)]), float(grid[min(place + 1, 300)])
-        best = minimize_scalar(
-            lambda b, row=row: loss(torch.full((30, 1), b, dtype=torch.float64))[row, 0],
-            bounds=bounds,
-            method="bounded",
-        )
-        assert earned[row] >= -best.fun - 1e-9
-
-
-def test_regret_bounds_every_bid_and_shrinks_with_the_cells():
-    model, context = win_curve()
-    value = torch.full((30,), 100.0, dtype=torch.float64)
-    earned = auction.best_bid(model, context, value)[1]
-    few, many = (auction.regret(model, context, value, earned, cells) for cells in (10, 1000))
-    with torch.no_grad():
-        random = auction.expected(model.at(context), value, 100 * torch.rand(30, 500).double())
-    assert (random.amax(1) <= earned + many).all()
-    assert (many <= few + 1e-12).all()
-    assert many.max() < few.max() / 20
-
-
-def test_the_example_learns_from_auctions(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    for part, rows in (("train", 1500), ("test", 500)):
-        table = pd.DataFrame({name: rng.choice(["a", "b", "c"], rows) for name in auction.COLUMNS})
-        table["market_price"] = np.where(table["slotid"] == "a", 20, 70) + rng.integers(-10, 10, rows)
-        table["bid"] = rng.integers(1, 90, rows)
-        table["win"] = (table["market_price"] < table["bid"]).astype(int)
-        table.to_parquet(tmp_path / f"auction_win_{part}.parquet")
-    auction.main(["--data", str(tmp_path), "--members", "1", "--pictures", str(tmp_path / "pictures")])
-    told = capsys.readouterr().out
-    assert float(told.split(" on test rows")[0].split()[-1]) < 0.4  # the logarithm of two is 0.69
-    assert "proven: no bid earns more" in told
-    assert (tmp_path / "pictures" / "auction.png").stat().st_size > 0
 
 
 def test_one_sign_for_all_inputs_may_be_a_number_of_numpy():

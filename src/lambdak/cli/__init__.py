@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import metadata
 from typing import Annotated
 
 import typer
 
-from lambdak.cli import demo, fit, predict, read, reproduce
+from lambdak.cli import certify, config, demo, explain, fit, predict, report, reproduce
 from lambdak.cli.errors import Commands
 from lambdak.cli.options import examples
-from lambdak.eigen.runtime import show_config
 
 app = typer.Typer(
     cls=Commands,
-    help="The spectral neuron: one eigenvalue of a learned symmetric matrix, with guarantees you can read.",
+    help="Predictive models with proven guarantees: one eigenvalue of a learned symmetric matrix.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"lambdak {metadata.version('lambdak')}")
         raise typer.Exit
 
@@ -37,25 +35,15 @@ def _settings(
         bool, typer.Option("--debug", envvar="LAMBDAK_DEBUG", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    """Fit tables with guarantees, and read the result."""
+    """Fit models to tables, prove what they guarantee and explain them."""
 
 
-@app.command()
-def config() -> None:
-    """Print the kernel in use, its instruction set, the threads and the versions."""
-    show_config()
-
-
-_COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
-    fit.fit: fit.EXAMPLES,
-    predict.predict: predict.EXAMPLES,
-    read.explain: read.EXPLAIN_EXAMPLES,
-    read.certify: read.CERTIFY_EXAMPLES,
-    read.report: read.REPORT_EXAMPLES,
-}
-app.command(epilog="\n\n".join(["Examples:", *demo.EXAMPLES]))(demo.demo)
-for command, lines in _COMMANDS.items():
-    app.command(epilog=examples(lines))(command)
+# A command is a file with a function of its name, and EXAMPLES; a new one is one more file and one more name here.
+_ANYWHERE = (config, demo)
+_IN_DEMO_FOLDER = (fit, predict, explain, certify, report)  # their examples use the files that lambdak demo writes
+for _module in (*_ANYWHERE, *_IN_DEMO_FOLDER):
+    _command = getattr(_module, _module.__name__.rpartition(".")[2])
+    app.command(epilog=examples(_module.EXAMPLES, in_demo_folder=_module in _IN_DEMO_FOLDER))(_command)
 app.add_typer(reproduce.app)
 
 

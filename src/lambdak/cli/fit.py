@@ -13,12 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from lambdak.cli import options, tables
+from lambdak.cli.dataset import ColumnRoles, Dataset, split
 from lambdak.cli.errors import note
+from lambdak.cli.fit_summary import described, print_summary
+from lambdak.cli.metrics import metrics
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
 from lambdak.cli.outputs import check_output, print_json
-from lambdak.cli.rows import Choice, Rows, Task, chosen_task, split
-from lambdak.cli.scores import scores
-from lambdak.cli.summary import described, print_summary
+from lambdak.cli.task import Task, choose_task
 from lambdak.estimators import (
     SpectralClassifier,
     SpectralOrdinalClassifier,
@@ -56,7 +57,7 @@ class Shape(StrEnum):
 
 
 class Effort(StrEnum):
-    """How much time accuracy may cost."""
+    """How much time to spend on accuracy."""
 
     FAST = "fast"
     BALANCED = "balanced"
@@ -69,13 +70,12 @@ def fit(
     model: Annotated[
         Path, typer.Option("--model", "-m", help="Where to write the model.", rich_help_panel=_FILES)
     ] = DEFAULT_MODEL,
-    task: Annotated[
-        Task, typer.Option(help="auto: text and truth values are classes, numbers a regression.")
-    ] = Task.AUTO,
-    loss: Annotated[LossName | None, typer.Option(help="Of a regression: squared_error unless given.")] = None,
-    power: Annotated[float, typer.Option(help="Of the loss tweedie, between 1 and 2.")] = 1.5,
+    task: Annotated[Task, typer.Option(help="auto: text and booleans are classes, numbers a regression.")] = Task.AUTO,
+    loss: Annotated[LossName | None, typer.Option(help="Loss of a regression; squared_error by default.")] = None,
+    power: Annotated[float, typer.Option(help="Power of the tweedie loss, between 1 and 2.")] = 1.5,
     quantiles: Annotated[
-        str | None, typer.Option(metavar="Q,Q,…", help=f"Predict these quantiles, which never cross: {_QUANTILES}.")
+        str | None,
+        typer.Option(metavar="Q,Q,…", help=f"Predict these quantiles, which never cross, such as {_QUANTILES}."),
     ] = None,
     monotone: Annotated[
         list[str] | None,
@@ -86,62 +86,65 @@ def fit(
         ),
     ] = None,
     shape: Annotated[
-        Shape | None, typer.Option(help="In all columns of numbers together.", rich_help_panel=_PROMISES)
+        Shape | None, typer.Option(help="Convex or concave in all numeric columns together.", rich_help_panel=_PROMISES)
     ] = None,
     max_influence: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=NUMBER",
-            help="The most that a change of the column may move the score; a number alone is for all. Repeatable.",
+            help="The most that any change of the column may move the raw score (the prediction before the link); "
+            "a number alone is for all columns. Repeatable.",
             rich_help_panel=_PROMISES,
         ),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN,…", help="Columns to leave out, such as row numbers.", rich_help_panel=_COLUMNS),
+        typer.Option(metavar="COLUMN,…", help="Columns to ignore, such as row numbers.", rich_help_panel=_COLUMNS),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN,…", help="Columns of numbers to read as names.", rich_help_panel=_COLUMNS),
+        typer.Option(metavar="COLUMN,…", help="Numeric columns to treat as categories.", rich_help_panel=_COLUMNS),
     ] = None,
     weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="How much each row counts.", rich_help_panel=_COLUMNS)
+        str | None, typer.Option(metavar="COLUMN", help="Column of sample weights.", rich_help_panel=_COLUMNS)
     ] = None,
     offset: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Added to the score before the link: log exposure.", rich_help_panel=_COLUMNS
+            metavar="COLUMN", help="Column added to the raw score, such as log exposure.", rich_help_panel=_COLUMNS
         ),
     ] = None,
     drop_missing: Annotated[
-        bool, typer.Option("--drop-missing", help="Leave out rows without a target.", rich_help_panel=_COLUMNS)
+        bool, typer.Option("--drop-missing", help="Ignore rows without a target.", rich_help_panel=_COLUMNS)
     ] = False,
-    effort: Annotated[Effort, typer.Option(help="Time for accuracy.", rich_help_panel=_TRAINING)] = Effort.BALANCED,
+    effort: Annotated[
+        Effort, typer.Option(help="How much time to spend on accuracy.", rich_help_panel=_TRAINING)
+    ] = Effort.BALANCED,
     dim: Annotated[
         int | None, typer.Option(min=1, max=128, help="Size of the matrices.", rich_help_panel=_TRAINING)
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="Models in the combination; 1 is easiest to read.", rich_help_panel=_TRAINING),
+        typer.Option(min=1, max=64, help="Models in the ensemble; 1 is easiest to read.", rich_help_panel=_TRAINING),
     ] = None,
     alpha: Annotated[
         float,
-        typer.Option(min=0, help="Makes useless columns vanish; noise does at about 1.", rich_help_panel=_TRAINING),
+        typer.Option(
+            min=0, help="Penalty that removes useless columns; noise goes at about 1.", rich_help_panel=_TRAINING
+        ),
     ] = 0.0,
     max_iter: Annotated[
-        int | None, typer.Option(min=1, help="Epochs; left to --effort unless given.", rich_help_panel=_TRAINING)
+        int | None, typer.Option(min=1, help="Epochs; by default --effort decides.", rich_help_panel=_TRAINING)
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.", rich_help_panel=_TRAINING)
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed, same model.", rich_help_panel=_TRAINING)
     ] = 0,
     test_fraction: Annotated[
         float,
-        typer.Option(
-            min=0, max=0.9, help="Share of rows held out and scored; 0 fits to all.", rich_help_panel=_TRAINING
-        ),
+        typer.Option(min=0, max=0.9, help="Share of rows to test on; 0 trains on all rows.", rich_help_panel=_TRAINING),
     ] = 0.2,
     test: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Score on this table instead.", rich_help_panel=_FILES)
+        str | None, typer.Option(metavar="TABLE", help="Test on this table instead.", rich_help_panel=_FILES)
     ] = None,
     form: TableFormat = None,
     as_json: AsJson = False,
@@ -150,17 +153,19 @@ def fit(
 
     Ctrl-C stops the training early and keeps the best model so far.
     """
-    levels = None if quantiles is None else options.levels(quantiles)
+    levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
     check_output(model, "--model")
-    choice = Choice(target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing)
-    rows = choice.read(table, form)
-    tables.check_names(signs, rows.X, table, "--monotone")
-    tables.check_names(caps if isinstance(caps, dict) else (), rows.X, table, "--max-influence")
-    task, why = chosen_task(Task.QUANTILE if levels and task is Task.AUTO else task, rows.y, target)
+    roles = ColumnRoles(
+        target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing
+    )
+    data = roles.read(table, form)
+    tables.check_names(signs, data.X, table, "--monotone")
+    tables.check_names(caps if isinstance(caps, dict) else (), data.X, table, "--max-influence")
+    task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
     _check_usage(task, loss, levels, offset)
     classes = task in (Task.CLASSIFICATION, Task.ORDINAL)
-    train, held = (rows, choice.like(rows, test, form)) if test else split(rows, test_fraction, classes, seed)
+    train, unseen = (data, roles.like(data, test, form)) if test else split(data, test_fraction, classes, seed)
     estimator = _estimator(
         task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
         alpha=alpha, effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, random_state=seed,
@@ -168,8 +173,8 @@ def fit(
     )  # fmt: skip
     timing = _fit_(estimator, train)
     estimator.save(model)
-    quality = {} if held is None else {"scores": scores(estimator, held)}
-    parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "held_out_rows": len(held or ())}
+    quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
+    parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "test_rows": len(unseen or ())}
     answer = parts | described(estimator, model) | timing | quality
     print_json(answer) if as_json else print_summary(answer)
 
@@ -192,18 +197,18 @@ def _estimator(
     task: Task, levels: tuple[float, ...] | None, loss: LossName | None, power: float, **settings: Any
 ) -> Any:
     if task is Task.QUANTILE:
-        return SpectralQuantileRegressor(levels or options.levels(_QUANTILES), **settings)
+        return SpectralQuantileRegressor(levels or options.quantile_levels(_QUANTILES), **settings)
     if task is Task.REGRESSION:
         return SpectralRegressor((loss or LossName.SQUARED).value, power=power, **settings)
     return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
 
 
-def _fit_(estimator: Any, rows: Rows) -> dict[str, Any]:
+def _fit_(estimator: Any, data: Dataset) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
-    beside = {} if rows.offset is None else {"offset": rows.offset}
+    beside = {} if data.offset is None else {"offset": data.offset}
     began = time.perf_counter()
     with _noticing_interrupts() as interrupts:
-        estimator.fit(rows.X, rows.y, rows.weight, **beside)
+        estimator.fit(data.X, data.y, data.weight, **beside)
     if interrupts:
         note("the training was interrupted: the model is the best one so far")
     return {"seconds": round(time.perf_counter() - began, 3), "interrupted": bool(interrupts)}

@@ -19,7 +19,7 @@ OptionalTable = Annotated[str | None, typer.Argument(metavar="TABLE", help=_TABL
 ModelFile = Annotated[Path, typer.Option("--model", "-m", help="The model file.")]
 TableFormat = Annotated[
     Format | None,
-    typer.Option("--format", help="Format of the table, if its name does not tell it.", show_default=False),
+    typer.Option("--format", help="Format of the table, if its name does not show it.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else.")]
 
@@ -64,10 +64,10 @@ def number(value: str, option: str) -> float:
     return float(value)
 
 
-def levels(value: str, option: str = "--quantiles") -> tuple[float, ...]:
-    """Quantile levels between commas.
+def quantile_levels(value: str, option: str = "--quantiles") -> tuple[float, ...]:
+    """Quantile levels separated by commas.
 
-    >>> levels("0.05,0.5,0.95")
+    >>> quantile_levels("0.05,0.5,0.95")
     (0.05, 0.5, 0.95)
     """
     parts = value.split(",")
@@ -76,9 +76,10 @@ def levels(value: str, option: str = "--quantiles") -> tuple[float, ...]:
     return tuple(map(float, parts))
 
 
-def examples(lines: Iterable[str]) -> str:
+def examples(lines: Iterable[str], *, in_demo_folder: bool) -> str:
     """The end of a help page."""
-    return "\n\n".join(["Examples, with the files that lambdak demo writes:", "cd lambdak-demo", *lines])
+    demo = ["Examples, with the files that lambdak demo writes:", "cd lambdak-demo"]
+    return "\n\n".join([*(demo if in_demo_folder else ["Examples:"]), *lines])
 
 
 def _assignments(values: Iterable[str], pattern: str, option: str, form: str) -> dict[str, str]:
@@ -86,13 +87,13 @@ def _assignments(values: Iterable[str], pattern: str, option: str, form: str) ->
     each = re.compile(rf"(.+?)=({pattern})(?:,|$)")
     found: dict[str, str] = {}
     for value in values:
-        place = 0
-        while place < len(value):
-            match = each.match(value, place)
+        start = 0
+        while start < len(value):
+            match = each.match(value, start)
             if match is None:
                 raise typer.BadParameter(f"{value!r} must be {form}", param_hint=option)
             if match[1] in found:
                 raise typer.BadParameter(f"{match[1]!r} must be given once", param_hint=option)
             found[match[1]] = match[2]
-            place = match.end()
+            start = match.end()
     return found

@@ -8,11 +8,11 @@ import typer
 from numpy.typing import NDArray
 
 from lambdak.cli import options, tables
+from lambdak.cli.dataset import numbers
 from lambdak.cli.errors import InputError
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFile, TableFormat
 from lambdak.cli.outputs import print_json
-from lambdak.cli.rows import numbers
 from lambdak.estimators import SpectralRegressor
 
 EXAMPLES = (
@@ -27,7 +27,7 @@ def predict(
     model: ModelFile = DEFAULT_MODEL,
     out: Annotated[str, typer.Option(help="Where to write; the suffix is the format, - CSV to standard output.")] = "-",
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN,…", help="Columns of the table to copy beside the predictions.")
+        list[str] | None, typer.Option(metavar="COLUMN,…", help="Columns of the table to copy next to the predictions.")
     ] = None,
     proba: Annotated[
         bool, typer.Option(help="Columns p_CLASS with the probability of each class, if the model has classes.")

@@ -1,11 +1,10 @@
-"""``lambdak reproduce``: the paper's studies, its figures, and published numbers beside ours."""
+"""``lambdak reproduce``: the paper's studies, its figures, and published numbers next to ours."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -16,6 +15,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lambdak.cli.errors import InputError, note
+from lambdak.paper.profiles import Profile
 
 EXAMPLES = (
     "lambdak reproduce univariate --profile small",
@@ -27,25 +27,21 @@ EXAMPLES = (
 )
 app = typer.Typer(
     name="reproduce",
-    help="Run the paper's studies again, and put our numbers beside the published ones.",
+    help="Reproduce the paper's studies, and compare our numbers with the published ones.",
     epilog="\n\n".join(["Examples:", *EXAMPLES]),
     no_args_is_help=True,
 )
 
 
-class Profile(StrEnum):
-    """How much of a study is run."""
-
-    QUICK = "quick"
-    SMALL = "small"
-    FULL = "full"
-
-
 Size = Annotated[Profile, typer.Option("--profile", "-p", help="quick: seconds; small: minutes; full: the paper's.")]
-AnySize = Annotated[Profile | None, typer.Option("--profile", "-p", help="Which; else the largest that was run.")]
-Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of all results; a stopped study goes on there.")]
+AnySize = Annotated[
+    Profile | None, typer.Option("--profile", "-p", help="Which profile; by default the largest that was run.")
+]
+Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of all results; a stopped study continues there.")]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that train at the same time.")]
-Scheduler = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler to do it instead.")]
+Scheduler = Annotated[
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler that runs the study instead.")
+]
 DataFile = Annotated[Path | None, typer.Option("--data", help="The data file: CSV or text, .gz or .zst, or Parquet.")]
 
 _RESULTS = Path("paper-results")
@@ -169,7 +165,7 @@ def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Pro
 
 @app.command()
 def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
-    """Print published numbers against ours, cell by cell."""
+    """Print published numbers next to ours, cell by cell."""
     found, module = _some_studies(out, profile), _module("output.compare")
     typer.echo(module.print_comparison(module.compare(out, profile and profile.value)))
     typer.echo(f"Ours: {', '.join(found)}.")
@@ -179,7 +175,7 @@ def _some_studies(out: Path, profile: Profile | None) -> list[str]:
     found = _studies(out, profile)
     if not found:
         which = f" of the {profile} profile" if profile else ""
-        raise InputError(f"{out} holds no studies{which}: run `lambdak reproduce`, or name their folder by --out")
+        raise InputError(f"{out} holds no studies{which}: run `lambdak reproduce`, or give their folder with --out")
     return found
 
 

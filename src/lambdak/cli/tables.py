@@ -43,7 +43,7 @@ class Format(StrEnum):
 
 
 def format_of(path: str, given: Format | None = None, way_out: str = ", or --format csv") -> Format:
-    """The format that was asked for, or that of the suffix; a stream is CSV.
+    """The requested format, or that of the suffix; a stream is CSV.
 
     >>> format_of("rows.csv.gz").value
     'csv'
@@ -53,7 +53,7 @@ def format_of(path: str, given: Format | None = None, way_out: str = ", or --for
     suffix = Path(path.removesuffix(".gz")).suffix.lower()
     if suffix not in _SUFFIXES:
         raise typer.BadParameter(
-            f"{path!r} does not tell its format: use a name that ends in {', '.join(_SUFFIXES)}{way_out}"
+            f"{path!r} does not show its format: use a name that ends in {', '.join(_SUFFIXES)}{way_out}"
         )
     return Format(_SUFFIXES[suffix])
 
@@ -98,7 +98,7 @@ def write(table: Any, path: str) -> None:
 
 
 def check_names(names: Iterable[str], table: Any, path: str, option: str) -> None:
-    """Refuse names of columns that the table does not have, and tell which it has."""
+    """Refuse names of columns that the table does not have, and say which it has."""
     known = table.column_names
     for name in names:
         if name not in known:
@@ -167,9 +167,9 @@ def _jsonl(data: bytes, text: Collection[str]) -> Any:
 def _with_text(table: Any, text: Collection[str]) -> Any:
     """The table with these of its columns as text."""
     arrow = _pyarrow()
-    for place, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         if name in text:
-            table = table.set_column(place, name, table.column(place).cast(arrow.string()))
+            table = table.set_column(position, name, table.column(position).cast(arrow.string()))
     return table
 
 

@@ -15,7 +15,7 @@ from lambdak.atomic import write_bytes
 from lambdak.explain import MOST_BARS
 
 if TYPE_CHECKING:
-    from lambdak.cli.demonstration import Fan
+    from lambdak.explain.fan import Fan
     from lambdak.explain.global_explanation import ColumnEffect, GlobalExplanation
     from lambdak.explain.local_explanation import LocalExplanation
 

@@ -1,1 +1,4 @@
-"""The paper again: its synthetic studies, its data sets and its figures."""
+"""Reproducing the paper: its synthetic studies, its data sets and its figures.
+
+Imports go one way: profiles → data → parts → synthetic → real → output.
+"""

@@ -1,11 +1,12 @@
 """A study on disk: what its folder holds, and one Parquet part per piece of work, written whole or not at all.
 
-A study that was stopped goes on with the parts that are missing. The folder holds ``study.json``, ``parts/`` and, once
-all parts are there, ``results.parquet`` with all their rows and the configuration in its metadata.
+A study that was stopped continues with the parts that are missing. The folder holds ``study.json`` (its configuration),
+``parts/`` and, once all parts are there, ``results.parquet`` with all their rows and the configuration as metadata.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
-from lambdak.paper.synthetic.grid import PROFILES
+from lambdak.paper.profiles import PROFILES
 
-_CLAIM, _RESULTS = "study.json", "results.parquet"
+_CONFIG, _RESULTS = "study.json", "results.parquet"
 _LONGEST_WRITE = 600.0  # seconds
 
 
@@ -40,7 +42,7 @@ class Piece:
 
 
 def run_pieces(
-    folder: Path, claim: Mapping[str, Any], pieces: Iterable[Piece], workers: int = 1, dask: str | None = None
+    folder: Path, config: Mapping[str, Any], pieces: Iterable[Piece], workers: int = 1, dask: str | None = None
 ) -> Iterator[tuple[int, int]]:
     """Make the parts that are missing, yielding (parts done, parts) whenever one is finished; then merge them all.
 
@@ -48,7 +50,7 @@ def run_pieces(
     ----------
     folder
         Of the study.
-    claim
+    config
         What the study is; a folder that holds something else is refused.
     pieces
         All of them, in the order of the results.
@@ -58,7 +60,7 @@ def run_pieces(
         Address of a Dask scheduler whose workers shall do it instead. They must see the same files.
     """
     folder, pieces = folder.absolute(), list(pieces)  # absolute for workers who run elsewhere
-    claim_folder(folder, claim)
+    prepare_folder(folder, config)
     missing = [piece for piece in pieces if not is_whole(part_path(folder, piece.name), piece.rows)]
     done = len(pieces) - len(missing)
     yield done, len(pieces)
@@ -90,7 +92,7 @@ def _workers_alive() -> Iterator[None]:
         yield
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a worker was killed (out of memory?): take fewer --workers; the same command goes on where it was"
+            "a worker was killed (out of memory?): take fewer --workers; the same command continues where it stopped"
         ) from error
 
 
@@ -103,30 +105,30 @@ def study_folder(results: Path, name: str, profile: str | None) -> Path:
     if profile is not None:
         return results / f"{name}-{profile}"
     largest = [results / f"{name}-{each}" for each in reversed(PROFILES)]
-    there = [folder for file in (_RESULTS, _CLAIM) for folder in largest if (folder / file).exists()]
+    there = [folder for file in (_RESULTS, _CONFIG) for folder in largest if (folder / file).exists()]
     return (there or largest)[0]
 
 
 def find_studies(results: Path, profile: str | None = None) -> list[Path]:
     """The folders of all studies that are there, of one profile each, as :func:`study_folder` chooses it."""
-    names = {path.parent.name.rpartition("-")[0] for path in results.glob(f"*-*/{_CLAIM}")}
+    names = {path.parent.name.rpartition("-")[0] for path in results.glob(f"*-*/{_CONFIG}")}
     folders = (study_folder(results, name, profile) for name in sorted(names))
-    return [folder for folder in folders if (folder / _CLAIM).exists()]
+    return [folder for folder in folders if (folder / _CONFIG).exists()]
 
 
-def read_claim(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """What the study in a folder is."""
-    path = folder / _CLAIM
+    path = folder / _CONFIG
     if not path.exists():
         raise FileNotFoundError(f"{folder} holds no study: run `lambdak reproduce` first")
-    return _parse_claim(path)
+    return _parse_config(path)
 
 
-def _parse_claim(path: Path) -> dict[str, Any]:
+def _parse_config(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text()))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}): remove the folder to run the study anew") from error
+        raise ValueError(f"{path} is damaged ({error}): remove the folder to run the study again") from error
 
 
 def read_results(folder: Path) -> pa.Table:
@@ -139,11 +141,11 @@ def read_results(folder: Path) -> pa.Table:
     return pq.read_table(path)
 
 
-def claim_folder(folder: Path, claim: Mapping[str, Any]) -> None:
+def prepare_folder(folder: Path, config: Mapping[str, Any]) -> None:
     """Write what the folder holds, with the library's version, or refuse to mix it with something else."""
-    text = json.dumps({**claim, "version": version("lambdak")}, indent=2)
-    path = folder / _CLAIM
-    if path.exists() and _parse_claim(path) != json.loads(text):
+    text = json.dumps({**config, "version": version("lambdak")}, indent=2)
+    path = folder / _CONFIG
+    if path.exists() and _parse_config(path) != json.loads(text):
         raise ValueError(
             f"{folder} holds another study, other data or another version's: choose another folder, or remove it"
         )
@@ -176,8 +178,8 @@ def is_whole(path: Path, rows: int) -> bool:
 def merge_parts(folder: Path, names: Sequence[str]) -> None:
     """Write the rows of all parts, in this order, to ``results.parquet``."""
     table = pa.concat_tables([pq.read_table(part_path(folder, name)) for name in names])
-    claim = (folder / _CLAIM).read_text()
-    write_table(table.replace_schema_metadata({"lambdak": claim}), folder / _RESULTS)
+    config = (folder / _CONFIG).read_text()
+    write_table(table.replace_schema_metadata({"lambdak": config}), folder / _RESULTS)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -185,3 +187,12 @@ def write_table(table: pa.Table, path: Path) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     write_bytes(path, sink.getvalue().to_pybytes())
+
+
+def csv_text(lines: Sequence[Mapping[str, object]]) -> str:
+    """Rows of the same keys as CSV, floats to six digits."""
+    text = StringIO()
+    writer = csv.DictWriter(text, list(lines[0]) if lines else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in line.items()} for line in lines)
+    return text.getvalue()

@@ -1,26 +1,19 @@
-r"""Constraints by construction: A = forward(θ) is a member of the set for every free parameter vector θ.
+r"""Constraints by construction, one class each, and the registry of those that keep a matrix semidefinite.
 
-Every constraint maps parameters (..., size) to packed matrices (..., D) and back, over any leading shape:
-
-- ``forward(params)`` and its reverse derivative ``vjp(params, grad_packed)``, which is forward′(θ)ᵀ g;
-- ``right_inverse(packed)``, with forward(right_inverse(A)) = A for members; of a matrix that is no member it
-  takes the nearest member in the Frobenius norm, so that any wanted matrix can serve as a start;
-- ``contains(packed)``, which tests a finished matrix without looking at parameters.
-
-A matrix with nan yields nan for that matrix only, except in ``right_inverse``, which refuses it.
+A new constraint is a class here, with the contract of :class:`Constraint`; a semidefinite one is also in the registry.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray, check_finite, check_floats, check_shape
+from lambdak._checks import FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_dim, packed_size, sym, unsym
+from lambdak.pencil.constraint import Constraint, Mask
 from lambdak.pencil.factors import (
     lower,
     lower_entries,
@@ -29,62 +22,26 @@ from lambdak.pencil.factors import (
     spectral_factors,
     transpose,
 )
-from lambdak.pencil.spectrum import rounding_tol, semidefinite_sign
+from lambdak.pencil.spectrum import semidefinite_sign
 from lambdak.pencil.squareplus import squareplus, squareplus_inverse, squareplus_slope
 
-Mask = NDArray[np.bool_]
-
-
-class Constraint(ABC):
-    """A = forward(θ): a set of symmetric matrices that is the image of a vector space."""
-
-    def size(self, dim: int) -> int:
-        """Return the number of free parameters of a d x d matrix; D unless the set is thinner."""
-        return packed_size(dim)
-
-    def dim(self, size: int) -> int:
-        """Return the d that has ``size`` free parameters."""
-        return packed_dim(size)
-
-    def forward(self, params: ArrayLike) -> FloatArray:
-        """A(θ) in packed coordinates (..., D), from parameters (..., size)."""
-        return self._forward(self._check_params(params))
-
-    def vjp(self, params: ArrayLike, grad_packed: ArrayLike) -> FloatArray:
-        """(∂A/∂θ)ᵀ g, (..., size), for a gradient g (..., D) with respect to forward(params)."""
-        theta = self._check_params(params)
-        width = packed_size(self.dim(theta.shape[-1]))
-        grad = check_floats(grad_packed, "grad_packed", theta.dtype)
-        return self._vjp(theta, check_shape(grad, "grad_packed", (*theta.shape[:-1], width)))
-
-    def right_inverse(self, packed: ArrayLike) -> FloatArray:
-        """θ (..., size) with forward(θ) = A for a member A (..., D), and the nearest member otherwise."""
-        array = check_finite(check_floats(packed, "packed"), "packed")
-        _packed_dim(array)
-        return self._right_inverse(array)
-
-    def contains(self, packed: ArrayLike, tol: float | None = None) -> Mask:
-        """Return whether A is a member, (...,), up to ``tol`` relative to its norm; None allows rounding."""
-        array = check_floats(packed, "packed")
-        slack = rounding_tol(_packed_dim(array), array.dtype) if tol is None else tol
-        return np.isfinite(array).all(axis=-1) & self._contains(array, slack)
-
-    def _check_params(self, params: ArrayLike) -> FloatArray:
-        theta = check_floats(params, "params")
-        self.dim(theta.shape[-1] if theta.ndim else 0)
-        return theta
-
-    @abstractmethod
-    def _forward(self, theta: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def _vjp(self, theta: FloatArray, grad: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def _right_inverse(self, packed: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def _contains(self, packed: FloatArray, tol: float) -> Mask: ...
+__all__ = [
+    "DIAGONAL_NSD",
+    "DIAGONAL_PSD",
+    "FREE",
+    "NSD",
+    "PSD",
+    "SEMIDEFINITE",
+    "Constraint",
+    "DiagonalPSD",
+    "Factor",
+    "Family",
+    "Free",
+    "Negative",
+    "RootFactor",
+    "SpectralSquareplus",
+    "Tridiagonal",
+]
 
 
 class _Semidefinite(Constraint):
@@ -300,8 +257,24 @@ DIAGONAL_PSD = DiagonalPSD()
 DIAGONAL_NSD = Negative(DIAGONAL_PSD)
 
 
-def _packed_dim(packed: FloatArray) -> int:
-    return packed_dim(packed.shape[-1] if packed.ndim else 0)
+@final
+@dataclass(frozen=True)
+class Family:
+    """A way to keep a matrix positive semidefinite, and what distinguishes it from the others."""
+
+    constraint: Constraint
+    reaches_zero: bool  # whether the zero matrix is a member, not only a limit of members
+    keeps_scale: bool  # whether steps in θ and in A have the same scale
+    allows_tridiagonal: bool  # whether θ can be restricted so that A is tridiagonal
+
+
+# By the names that the settings of modules and studies use.
+SEMIDEFINITE = {
+    "diagonal": Family(DIAGONAL_PSD, reaches_zero=False, keeps_scale=False, allows_tridiagonal=True),
+    "factor": Family(Factor(), reaches_zero=True, keeps_scale=False, allows_tridiagonal=True),
+    "root": Family(RootFactor(), reaches_zero=True, keeps_scale=True, allows_tridiagonal=False),
+    "squareplus": Family(PSD, reaches_zero=False, keeps_scale=False, allows_tridiagonal=False),
+}
 
 
 def _tridiagonal_indices(dim: int) -> NDArray[np.intp]:

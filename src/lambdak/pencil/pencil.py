@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -17,7 +16,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from lambdak._checks import FloatArray, check_finite, check_floats, check_int, check_shape, check_tol, check_width
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, sym, unsym
+from lambdak.pencil.blocks import affine, over_rows
 from lambdak.pencil.gauge import fix_gauge
+from lambdak.pencil.inverse import inverse_matrices
 from lambdak.pencil.spectrum import (
     Float64Array,
     eigengap,
@@ -28,10 +29,6 @@ from lambdak.pencil.spectrum import (
     spectral_norm,
 )
 from lambdak.pencil.variational import ConvexParts, Game, courant_fischer, ky_fan
-
-# 4 MB of float64: enough rows to fill the threads, few enough to stay in cache.
-_BLOCK_FLOATS = 1 << 19
-_MIN_BLOCK_ROWS = 32
 
 # About √ε: eigenvalues closer than this, relative to ‖A(z)‖₂, have eigenvectors that rounding mixes.
 REPEATED_TOL = 1.5e-8
@@ -223,7 +220,7 @@ class Pencil:
         less, and no other C makes the best u pay more.
         """
         row = check_finite(check_shape(check_floats(z, "z"), "z", (self.n_features,)), "z")
-        return courant_fischer(_affine(row.astype(np.float64), self.packed.astype(np.float64)), self.eig_idx)
+        return courant_fischer(affine(row.astype(np.float64), self.packed.astype(np.float64)), self.eig_idx)
 
     def inverse(self, value: ArrayLike, feature: int, Z: ArrayLike | None = None) -> Float64Array:
         """λ_{d−k+1}(B^{-1/2} (value·I − A) B^{-1/2}), the only x with λ_k(A + x B) = value, (...,).
@@ -241,27 +238,13 @@ class Pencil:
             raise ValueError(f"Z must hold the other {self.n_features - 1} features; got None")
         given = np.zeros(1) if Z is None else check_floats(Z, "Z")
         others = np.delete(check_width(given, "Z", self.n_features, "one per feature"), i, axis=-1)
-        level = np.asarray(value, np.float64)[..., None]
-        lead = np.broadcast_shapes(level.shape[:-1], others.shape[:-1])
-        columns = [np.broadcast_to(part, (*lead, part.shape[-1])) for part in (level, others)]
-        sign, solver = self._solver(i)
+        wanted = np.asarray(value, np.float64)[..., None]
+        lead = np.broadcast_shapes(wanted.shape[:-1], others.shape[:-1])
+        columns = [np.broadcast_to(part, (*lead, part.shape[-1])) for part in (wanted, others)]
+        tol = rounding_tol(self.dim, self.packed.dtype)
+        sign, matrices = inverse_matrices(self.matrices.astype(np.float64), i, tol)
+        solver = Pencil(unsym(matrices), self.dim - 1 - self.eig_idx)
         return _f64(sign * solver(np.concatenate(columns, axis=-1)))
-
-    def _solver(self, feature: int) -> tuple[int, Pencil]:
-        """Return the sign of B, and the pencil in (value, other features) whose value is |x|'s formula."""
-        matrices = self.matrices.astype(np.float64)
-        values, basis = np.linalg.eigh(matrices[feature + 1])
-        sign = 1 if values[0] + values[-1] >= 0 else -1
-        if np.min(sign * values) <= rounding_tol(self.dim, self.packed.dtype) * np.abs(values).max():
-            raise ValueError(
-                f"matrices[{feature + 1}] must be positive or negative definite to invert feature {feature}; "
-                f"got smallest eigenvalue {values[0]:.3g} and largest {values[-1]:.3g}: constrain it with "
-                "constraints.SpectralSquareplus, or search for a root with scipy.optimize.brentq"
-            )
-        root = basis / np.sqrt(np.abs(values)) @ basis.T  # |B|^{-1/2}
-        rest = root @ np.delete(matrices, feature + 1, axis=0) @ root
-        solver = np.concatenate([-rest[:1], [root @ root], -rest[1:]])
-        return sign, Pencil(unsym(solver), self.dim - 1 - self.eig_idx)
 
     def is_monotone(self, feature: int, tol: float | None = None) -> int:
         """+1 if A_i ⪰ 0 (f cannot fall as z_i rises), −1 if A_i ⪯ 0 (f cannot rise), 0 if neither.
@@ -292,27 +275,10 @@ class Pencil:
         dtype: DTypeLike | None = None,
         width: int = 0,
     ) -> tuple[FloatArray, ...]:
-        """Apply ``function`` to A(z), packed (rows, D), in blocks of bounded memory, and restore Z's shape.
-
-        ``width`` is the number of floats that ``function`` needs per row, if more than D.
-        """
+        """Apply ``function`` to A(z), packed (rows, D), see :func:`over_rows`."""
         z = check_width(check_floats(Z, "Z"), "Z", self.n_features, "one per feature")
         packed = self.packed.astype(np.result_type(z, self.packed) if dtype is None else dtype)
-        lead = z.shape[:-1]
-        rows = z.reshape(prod(lead), self.n_features)
-        step = max(_MIN_BLOCK_ROWS, _BLOCK_FLOATS // max(packed.shape[1], width))
-        starts = range(0, max(len(rows), 1), step)  # an empty Z is one empty block: it has shapes to return
-        blocks = (rows[start : start + step].astype(packed.dtype) for start in starts)
-        parts = zip(*(function(_affine(block, packed)) for block in blocks), strict=True)
-        return tuple(np.concatenate(part).reshape(lead + part[0].shape[1:]) for part in parts)
-
-
-def _affine(z: FloatArray, packed: FloatArray) -> FloatArray:
-    """A(z) = A_0 + Σ z_i A_i in packed coordinates, (..., D)."""
-    with np.errstate(invalid="ignore", over="ignore"):  # such rows become nan, and only those
-        rows = z @ packed[1:]
-        rows += packed[0]
-    return rows
+        return over_rows(z, packed, function, width)
 
 
 def _f64(array: FloatArray) -> Float64Array:

@@ -1,7 +1,7 @@
 r"""Constraints by construction, as parametrisations for ``torch.nn.utils.parametrize``.
 
-:class:`Definite` turns free parameters into coordinates of positive-semidefinite matrices and back, in one of four
-ways:
+:class:`Definite` turns free parameters into coordinates of positive-semidefinite matrices and back, in one of the
+ways that ``lambdak.pencil.constraints.SEMIDEFINITE`` names:
 
 ==============  ====================  ==========================================================
 "diagonal"      diag(squareplus(θ))   d parameters; for one monotone input the gauge makes it enough
@@ -23,18 +23,13 @@ import numpy as np
 
 import torch
 from lambdak._checks import FloatArray, check_dim
-from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus
+from lambdak.pencil.constraints import SEMIDEFINITE
 from lambdak.torch.autograd import differentiable, spectral_norm
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor, nn
 
-_CORE: dict[str, Constraint] = {
-    "diagonal": DiagonalPSD(),
-    "factor": Factor(),
-    "root": RootFactor(),
-    "squareplus": SpectralSquareplus(),
-}
-_TRIDIAGONAL = ("diagonal", "factor")
+_DENSE = tuple(SEMIDEFINITE)
+_TRIDIAGONAL = tuple(name for name, own in SEMIDEFINITE.items() if own.allows_tridiagonal)
 
 
 def squareplus(x: Tensor) -> Tensor:
@@ -62,7 +57,7 @@ class Definite(nn.Module):
 
     def __init__(self, constraint: str, dim: int, tridiagonal: bool = False) -> None:
         super().__init__()
-        known = _TRIDIAGONAL if tridiagonal else tuple(_CORE)
+        known = _TRIDIAGONAL if tridiagonal else _DENSE
         if constraint not in known:
             kind = "tridiagonal" if tridiagonal else "dense"
             raise ValueError(f"constraint must be one of {known} for {kind} matrices; got {constraint!r}")
@@ -99,7 +94,7 @@ class Definite(nn.Module):
             found = _bidiagonal_factor(given, self.dim)
         else:
             dense = unsym(sym(given, self.dim, True)) if self.tridiagonal else given
-            found = torch.from_numpy(_CORE[self.constraint].right_inverse(dense.numpy()))
+            found = torch.from_numpy(SEMIDEFINITE[self.constraint].constraint.right_inverse(dense.numpy()))
             if self.constraint == "factor":  # in the coordinates of sym, which divides by √2 off the diagonal
                 row, column = torch.tril_indices(self.dim, self.dim)
                 found = torch.where(row == column, found, found * sqrt(2.0))
@@ -122,7 +117,7 @@ def _bidiagonal_factor(coords: Tensor, dim: int) -> Tensor:
     return torch.cat([torch.stack(lengths, -1), *([torch.stack(links, -1) * sqrt(2.0)] if links else [])], -1)
 
 
-class Rows(nn.Module):
+class SignedRows(nn.Module):
     """Weights (in_features, ..., width) whose rows are free, positive or negative semidefinite, by sign.
 
     A parametrisation of two tensors: the free rows, and the parameters of the others.
@@ -159,7 +154,7 @@ class Rows(nn.Module):
 class Cap(nn.Module):
     """A min(1, cap / ‖A‖₂): whatever the parameters are, no row's spectral norm exceeds its cap.
 
-    Scaling keeps semidefinite matrices semidefinite, so that it comes after :class:`Rows`.
+    Scaling keeps semidefinite matrices semidefinite, so that it comes after :class:`SignedRows`.
     """
 
     def __init__(self, caps: Sequence[float], dim: int, tridiagonal: bool = False) -> None:
@@ -190,13 +185,13 @@ class Cap(nn.Module):
 @torch.library.custom_op("lambdak::constrain", mutates_args=())
 def constrain(theta: Tensor, constraint: str) -> Tensor:
     """forward(θ) of one of the core's constraints."""
-    return _through_numpy(_CORE[constraint].forward, theta)
+    return _through_numpy(SEMIDEFINITE[constraint].constraint.forward, theta)
 
 
 @torch.library.custom_op("lambdak::constrain_vjp", mutates_args=())
 def constrain_vjp(theta: Tensor, grad: Tensor, constraint: str) -> Tensor:
     """Its transposed derivative applied to a gradient."""
-    return _through_numpy(_CORE[constraint].vjp, theta, grad)
+    return _through_numpy(SEMIDEFINITE[constraint].constraint.vjp, theta, grad)
 
 
 def _through_numpy(function: Any, *tensors: Tensor) -> Tensor:

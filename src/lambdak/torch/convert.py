@@ -1,4 +1,4 @@
-"""To and from the core: pencils as neurons, fitted estimators as modules that can be trained on."""
+"""To and from the core: pencils as neurons, fitted estimators as modules that can be trained further."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def from_pencil(
 class SpectralEnsemble(nn.Module):
     """The raw scores of a fitted estimator, start + scale Σ_m w_m λ_k(A_m(row)), as a module over encoded rows.
 
-    ``coef`` can be trained on, together with whatever else a network has, and :meth:`to_estimator` puts it back.
-    Training here knows nothing of the estimator's constraints: ``certify()`` of the result tells which still hold.
+    ``coef`` can be trained further, together with whatever else a network has, and :meth:`to_estimator` puts it back.
+    Training here knows nothing of the estimator's constraints: ``certify()`` of the result lists those that still hold.
 
     Parameters
     ----------

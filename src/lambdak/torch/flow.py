@@ -91,7 +91,7 @@ class SpectralTransform(Transform):
         return value.to(self._result(x))
 
     def _inverse(self, y: Tensor) -> Tensor:
-        row, column = _places(self.dim, self._tridiagonal, y.device)
+        row, column = _positions(self.dim, self._tridiagonal, y.device)
         root = self.slopes.rsqrt()
         coords = self._diagonal(y.double()[..., None] / self.slopes) - self.matrix * root[..., row] * root[..., column]
         mirrored = self.dim - 1 - self.eig_idx
@@ -113,7 +113,7 @@ class SpectralTransform(Transform):
 
     def _diagonal(self, entries: Tensor) -> Tensor:
         """Coordinates of diagonal matrices (..., d)."""
-        row, column = _places(self.dim, self._tridiagonal, entries.device)
+        row, column = _positions(self.dim, self._tridiagonal, entries.device)
         return entries[..., row] * (row == column)
 
     def _result(self, given: Tensor) -> torch.dtype:
@@ -152,11 +152,11 @@ def _started_tridiagonal(matrix: Tensor, dim: int, scale: float) -> Tensor:
 
 def _started_dense(matrix: Tensor, dim: int, scale: float) -> Tensor:
     """Coordinates of A, which is free."""
-    row, column = _places(dim, False, matrix.device)
+    row, column = _positions(dim, False, matrix.device)
     return matrix + sqrt(2.0) * scale * (row == column + 1)
 
 
-def _places(dim: int, tridiagonal: bool, device: torch.device) -> tuple[Tensor, Tensor]:
+def _positions(dim: int, tridiagonal: bool, device: torch.device) -> tuple[Tensor, Tensor]:
     """Row and column of every coordinate."""
     if not tridiagonal:
         row, column = torch.tril_indices(dim, dim, device=device)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
-from lambdak.torch.constraints import Definite, Rows
+from lambdak.torch.constraints import Definite, SignedRows
 from lambdak.torch.modules import SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
 from torch import Tensor, nn
@@ -132,7 +132,7 @@ class HyperSpectralNeuron(nn.Module):
         self.monotonic_cst, self.structure = start.monotonic_cst, structure
         self._tridiagonal, self._width = structure == "tridiagonal", start.constant.shape[-1]
         self.encoder = encoder
-        self.rows = Rows(self.monotonic_cst, Definite(self.constraint or "diagonal", dim, self._tridiagonal))
+        self.rows = SignedRows(self.monotonic_cst, Definite(self.constraint or "diagonal", dim, self._tridiagonal))
         sizes = [self._width, (in_features - bent) * self._width, bent * self.rows.definite.size]
         self._sizes = sizes
         self.bias = nn.Parameter(torch.empty(sum(sizes), device=device, dtype=dtype))
@@ -190,6 +190,6 @@ class _Small(nn.Linear):
 
 
 class _LazySmall(nn.LazyLinear, _Small):
-    """The same, for a number of features that the first call tells."""
+    """The same, for a number of features that the first call determines."""
 
     cls_to_become = _Small

@@ -16,7 +16,7 @@ import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
-from lambdak.torch.constraints import Cap, Definite, Rows
+from lambdak.torch.constraints import Cap, Definite, SignedRows
 from lambdak.torch.packing import check_structure, sym, unsym, width
 from torch import Tensor, nn
 
@@ -70,7 +70,7 @@ class _Spectral(nn.Module):
         definite = Definite(constraint, self.dim, self._tridiagonal)
         if not any(self.monotonic_cst):
             return None
-        parametrize.register_parametrization(self, "weight", Rows(self.monotonic_cst, definite))
+        parametrize.register_parametrization(self, "weight", SignedRows(self.monotonic_cst, definite))
         return constraint
 
     def _cap(self, max_influence: float | Sequence[float] | None) -> tuple[float, ...] | None:
@@ -220,7 +220,7 @@ class SpectralLayer(_Spectral):
     r"""Many neurons on the same inputs, from (..., in_features) to (..., out_features).
 
     A drop-in for ``nn.Linear`` followed by a nonlinearity. Parameters are those of :class:`SpectralNeuron`, the same
-    for all neurons. What a stack of layers guarantees, :func:`lambdak.torch.guarantees` tells.
+    for all neurons. :func:`lambdak.torch.guarantees` reads off what a stack of layers guarantees.
 
     Examples
     --------

@@ -44,12 +44,12 @@ def sym(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
         raise ValueError(f"coords must have {wanted} entries on its last axis; got shape {tuple(coords.shape)}")
     i = torch.arange(dim, device=coords.device)
     low, high = torch.minimum(i, i[:, None]), torch.maximum(i, i[:, None])
-    place = torch.where(low == high, low, dim + low) if tridiagonal else high * (high + 1) // 2 + low
+    entry = torch.where(low == high, low, dim + low) if tridiagonal else high * (high + 1) // 2 + low
     factor = _off_diagonal(low == high, sqrt(0.5), coords)
     if tridiagonal:
         near = high - low <= 1
-        place, factor = torch.where(near, place, 0), torch.where(near, factor, 0)
-    return coords.index_select(-1, place.flatten()).reshape(*coords.shape[:-1], dim, dim) * factor
+        entry, factor = torch.where(near, entry, 0), torch.where(near, factor, 0)
+    return coords.index_select(-1, entry.flatten()).reshape(*coords.shape[:-1], dim, dim) * factor
 
 
 def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:

@@ -10,12 +10,14 @@ from torch.utils.hooks import RemovableHandle
 
 import torch
 from lambdak._checks import check_positive
+from lambdak.pencil.constraints import SEMIDEFINITE
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.training.shrink import prox
 from torch import Tensor, nn
 
-_ZEROS = (None, "factor", "root")  # constraints that can express a zero matrix
-_SCALED = (None, "root")  # constraints under which a step in the parameters is one of the same length in the matrix
+# Constraints that can express a zero matrix, and those of them whose steps in parameters and matrices have one scale.
+_ZEROS = (None, *(name for name, own in SEMIDEFINITE.items() if own.reaches_zero))
+_SCALED = (None, *(name for name, own in SEMIDEFINITE.items() if own.reaches_zero and own.keeps_scale))
 _KNOWN = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
 
 
@@ -44,19 +46,19 @@ def shrink_(module: SpectralNeuron | SpectralLayer, threshold: float | Tensor) -
     The largest singular values of a matrix are lowered to a common level, by ``threshold`` in total; a matrix whose
     nuclear norm is at most that becomes zero. In a layer, the matrices of one input are treated neuron by neuron.
     ``threshold`` is one for all matrices, or one each, in the shape of ``module.norms``. A matrix that is not finite
-    is left alone, and a monotone input under the constraint "factor" does not come back from zero.
+    is ignored, and a monotone input under the constraint "factor" does not come back from zero.
     """
     _check_zeros(module, _ZEROS)
-    levels = torch.as_tensor(threshold, dtype=torch.float64).detach().cpu()
-    if levels.ndim and levels.shape != module.norms.shape:
+    thresholds = torch.as_tensor(threshold, dtype=torch.float64).detach().cpu()
+    if thresholds.ndim and thresholds.shape != module.norms.shape:
         shape = tuple(module.norms.shape)
-        raise ValueError(f"threshold must be one number, or have shape {shape}; got {tuple(levels.shape)}")
-    if not (levels >= 0).all():
-        raise ValueError(f"threshold must be at least 0; got {levels.min().item()}")
+        raise ValueError(f"threshold must be one number, or have shape {shape}; got {tuple(thresholds.shape)}")
+    if not (thresholds >= 0).all():
+        raise ValueError(f"threshold must be at least 0; got {thresholds.min().item()}")
     weight = module.weight.detach()
     rows = weight.reshape(-1, 1, weight.shape[-1]).cpu().double()
     finite = rows.isfinite().all(-1).squeeze(-1)
-    each = levels.expand(module.norms.shape).flatten()[finite]
+    each = thresholds.expand(module.norms.shape).flatten()[finite]
     rows[finite] = torch.from_numpy(prox(rows[finite].numpy(), each.numpy()))
     module.set_weight_(rows.to(weight).reshape(weight.shape))
 

@@ -1,65 +1,31 @@
-"""Published against ours, and summaries: the oracle is the table of raw rows, worked through with pandas."""
+"""Published against ours: the oracle is the table of raw rows, worked through with pandas."""
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from paper_files import by_pandas
 
 from lambdak.paper.output import compare as module
 from lambdak.paper.output.compare import Comparison, compare, print_comparison
 from lambdak.paper.output.published import BUDGET, REAL, published
-from lambdak.paper.output.summary import Summary, as_csv, as_markdown, summarise, write_summary
 from lambdak.paper.synthetic.grid import STUDIES, Cell
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-results = pytest.importorskip("lambdak.paper.synthetic.results")
 
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    out = tmp_path_factory.mktemp("studies")
-    for name in STUDIES:
-        for _ in results.run_study(name, "quick", out):
-            pass
-    return out
-
-
-def by_pandas(out, name, cell):
-    """(rate, low, median, high) at the last checkpoint, from the tidy table."""
-    rows = pq.read_table(out / f"{name}-quick" / "results.parquet").to_pandas()
-    keys = {"fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise, "dim": cell.dim}
-    own = rows[(rows[list(keys)] == list(keys.values())).all(axis=1)]
-    best = own.sort_values("validation").groupby(["target", "seed", "rate"], as_index=False).first()
-    rate = best.groupby("rate")["validation"].median().idxmin()
-    return rate, *best[best["rate"] == rate]["test"].quantile([0.25, 0.5, 0.75])
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_summary_is_what_the_rows_say(finished, name):
-    summaries = list(summarise(finished / f"{name}-quick"))
-    assert len(summaries) == 12
-    for each in summaries:
-        expected = by_pandas(finished, name, each.cell)
-        np.testing.assert_allclose([each.rate, each.low, each.median, each.high], expected)
-        assert each.samples == 60 * 32
-
-
-def test_every_published_number_is_compared_whether_it_was_run_or_not(finished, tmp_path):
+def test_every_published_number_is_compared_whether_it_was_run_or_not(synthetic_studies, tmp_path):
     numbers = sum(published(cell) is not None for grid in STUDIES.values() for cell in grid.cells())
     assert numbers == 2 * (18 + 6)
-    assert len(compare(finished, "quick")) == len(compare(tmp_path)) == numbers + len(REAL)
+    assert len(compare(synthetic_studies, "quick")) == len(compare(tmp_path)) == numbers + len(REAL)
     assert {row.verdict for row in compare(tmp_path)} == {"not run"}
-    run = [row for row in compare(finished, "quick") if row.ours is not None]
+    run = [row for row in compare(synthetic_studies, "quick") if row.ours is not None]
     assert [row.about for row in run] == ["general/free, c = 5, clean, d = 5", "general/free, c = 5, noisy, d = 5"] * 2
 
 
-def test_ours_stands_beside_the_published_number_of_the_same_cell(finished):
-    first = compare(finished, "quick")[0]
-    expected = by_pandas(finished, "univariate", Cell(1, "general", 5, 0.0, 5))
+def test_ours_stands_beside_the_published_number_of_the_same_cell(synthetic_studies):
+    first = compare(synthetic_studies, "quick")[0]
+    expected = by_pandas(synthetic_studies, "univariate", Cell(1, "general", 5, 0.0, 5))
     assert first.published == 0.0045
     np.testing.assert_allclose([first.rate, *first.ours], expected)
 
@@ -72,13 +38,13 @@ def test_the_verdict_says_whether_the_published_number_is_beaten_or_within_our_q
     assert Comparison("univariate", "a cell", 0.2, ours, samples=BUDGET).verdict == verdict
 
 
-def test_numbers_after_fewer_samples_are_not_judged():
+def test_numbers_after_fewer_samples_are_not_compared():
     assert Comparison("univariate", "a cell", 0.2, (0.1, 0.1, 0.1), samples=BUDGET - 32).verdict == "fewer samples"
     assert Comparison("higgs", "spectral, d = 3", 0.2, (0.1, 0.1, 0.1), samples=BUDGET).verdict == "fewer samples"
 
 
-def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(finished):
-    text = print_comparison(compare(finished, "quick"))
+def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(synthetic_studies):
+    text = print_comparison(compare(synthetic_studies, "quick"))
     assert text.count("│ general/free") == 36
     assert "2 fewer samples, 22 not run" in text
     assert text.count("RMSE after 1,920 samples") == 2
@@ -92,42 +58,6 @@ def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
     text = print_comparison([row])
     assert "│ 67,108,864 │" in text
     assert "read off" not in text
-
-
-SUMMARIES = [
-    Summary(Cell(1, "monotone", 5, 0.1, 5), 320, 0.1, 0.1, 0.2, 0.3),
-    Summary(Cell(1, "general", 5, 0.0, 15), 320, 0.01, 0.001, 0.00212345, 0.003),
-    Summary(Cell(1, "general", 5, 0.0, 5), 320, 0.1, 0.01, 0.02, float("inf")),
-]
-
-
-def test_the_csv_has_one_line_per_cell():
-    lines = list(csv.DictReader(StringIO(as_csv(SUMMARIES))))
-    assert [(line["fit"], int(line["dim"]), float(line["median"])) for line in lines] == [
-        ("monotone", 5, 0.2), ("general", 15, 0.00212345), ("general", 5, 0.02),
-    ]  # fmt: skip
-
-
-def test_the_markdown_table_has_cells_in_rows_and_dims_in_columns():
-    lines = as_markdown("One input", SUMMARIES, {"time": "3 minutes"}).splitlines()
-    assert lines[:3] == ["# One input", "", "- time: 3 minutes"]
-    assert lines[-4:] == [
-        "| target/model | d = 5 | d = 15 |",
-        "|---|---|---|",
-        "| general/free, c = 5, clean | 0.02 [0.01, inf] | 0.00212 [0.001, 0.003] |",
-        "| monotone/monotone, c = 5, noisy | 0.2 [0.1, 0.3] |  |",
-    ]
-
-
-def test_a_summary_is_written_beside_others(finished, tmp_path):
-    paths = [path for name in STUDIES for path in write_summary(finished / f"{name}-quick", tmp_path / "docs", name)]
-    assert [path.name for path in paths] == [f"{n}-quick.{end}" for n in STUDIES for end in ("csv", "md")]
-    assert all(path.stat().st_size > 300 for path in paths)
-
-
-def test_an_unfinished_study_has_no_summary(tmp_path):
-    with pytest.raises(FileNotFoundError, match="lambdak reproduce"):
-        write_summary(tmp_path / "univariate-full", tmp_path, "One input")
 
 
 def write_real(folder, last):
@@ -165,7 +95,7 @@ def test_a_smaller_study_of_real_data_is_compared_after_the_samples_that_validat
         assert words in text
 
 
-def test_the_largest_profile_that_was_run_is_compared_and_made_up_rows_never(tmp_path):
+def test_the_largest_profile_that_was_run_is_compared_and_random_rows_never(tmp_path):
     write_real(tmp_path / "higgs-quick", 12)
     assert not of_higgs(tmp_path)
     assert not of_higgs(tmp_path, "quick")

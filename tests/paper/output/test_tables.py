@@ -67,7 +67,7 @@ def test_a_data_set_has_a_line_per_point_of_the_curves(written):
     assert line.keys() == vars(curve).keys()
 
 
-def test_an_unfinished_study_is_told_and_not_tabled(tmp_path):
+def test_an_unfinished_study_is_reported_and_has_no_table(tmp_path):
     next(results.run_study("univariate", "small", tmp_path))
     found = write_tables(tmp_path, tmp_path / "tables")
     assert found.paths == ()

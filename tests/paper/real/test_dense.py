@@ -64,11 +64,11 @@ def test_steps_are_those_of_adam(model):
 
 
 def test_training_learns_an_interaction():
-    model, held = DenseSpectral(2, 5, 3e-2, 0), make_batch(2000, n=2, seed=99)
-    before = log_loss(model.coef.astype(np.float64), held, 2)
+    model, unseen = DenseSpectral(2, 5, 3e-2, 0), make_batch(2000, n=2, seed=99)
+    before = log_loss(model.coef.astype(np.float64), unseen, 2)
     for step in range(300):
         model.step(make_batch(256, n=2, seed=step))
-    after = log_loss(model.coef.astype(np.float64), held, 2)
+    after = log_loss(model.coef.astype(np.float64), unseen, 2)
     assert after < 0.3 < before
 
 

@@ -1,11 +1,17 @@
 """The tightness of the influence bound on rows."""
 
+from __future__ import annotations
+
+import json
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from lambdak.eigen.packing import packed_size
+from lambdak.paper.data.miniature import write_miniature
 from lambdak.paper.data.rows import DenseBatch
-from lambdak.paper.real.influence import BINS, tightness
+from lambdak.paper.real.influence import BINS, run_influence, tightness
 from lambdak.pencil import Pencil
 
 
@@ -58,3 +64,30 @@ def test_the_table_has_one_row_per_feature_and_bin():
     assert table.num_rows == 4 * BINS
     assert sum(table["count"].to_pylist()) == 4 * 60
     assert max(table["ratio"].to_pylist()) == 1 - 1 / BINS
+
+
+def test_the_bound_holds_on_the_test_rows_of_a_study(studies):
+    assert list(run_influence("quick", studies, progress=False)) == [(0, 1), (1, 1)]
+    table = pq.read_table(studies / "higgs-quick" / "influence.parquet")
+    assert sum(table["count"].to_pylist()) == 28 * 200
+    assert 0 < max(table["largest"].to_pylist()) <= 1 + 1e-9
+
+
+def test_the_file_of_influence_tells_how_it_was_made(studies):
+    list(run_influence("quick", studies, progress=False))
+    about = json.loads(pq.read_schema(studies / "higgs-quick" / "influence.parquet").metadata[b"lambdak"])
+    config = json.loads((studies / "higgs-quick" / "study.json").read_text())
+    assert about.items() >= config.items()
+    assert about["influence"].keys() == {"noise", "bins", "seed", "rates", "version"}
+    assert about["influence"]["version"] == config["version"]
+
+
+def test_influence_without_a_study_says_what_to_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run `lambdak reproduce higgs --profile quick` to its end"):
+        list(run_influence("quick", tmp_path))
+
+
+def test_influence_on_another_file_than_the_studys_is_refused(studies, tmp_path):
+    other = write_miniature("higgs", tmp_path, rows=300)
+    with pytest.raises(ValueError, match="is not the file that the study"):
+        list(run_influence("quick", studies, other, progress=False))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
+from law_cases import DIMS, SAMPLES, SIGMA, TRUTH, by_hand, curves_of, errors_of
 
 from lambdak.paper.synthetic import results
 from lambdak.paper.synthetic.grid import Cell, study
@@ -18,39 +17,10 @@ from lambdak.paper.synthetic.laws import (
     fit_law,
     prediction_error,
     read_curves,
-    write_laws,
 )
 from lambdak.paper.synthetic.selection import select
 from lambdak.paper.synthetic.sweep import CellResult
 from lambdak.paper.synthetic.targets import make_targets
-
-SIGMA = 2.0
-DIMS, SAMPLES = (5, 9, 15, 31, 63), np.array([32, 10_000, 32_000, 64_000, 160_000, 320_000])
-TRUTH = np.array([0.7, 0.9, 2.6, 0.4, 0.2])  # log A, α, log B, β, γ
-
-
-def by_hand(form, d, n):
-    a, alpha, b, beta, gamma = np.exp(TRUTH[0]), TRUTH[1], np.exp(TRUTH[2]), TRUTH[3], TRUTH[4]
-    capacity, learning = a * d**-alpha, b * n**-beta
-    power = {
-        "product": capacity * n**-beta,
-        "sum": capacity + learning,
-        "sum, coupled": capacity + learning * d**gamma,
-        "squares": np.hypot(capacity, learning),
-        "squares, coupled": np.hypot(capacity, learning * d**gamma),
-    }[form]
-    return 1 / np.sqrt(1 / SIGMA**2 + 1 / power**2)
-
-
-def errors_of(form):
-    return np.array([[by_hand(form, d, n) for n in SAMPLES.astype(float)] for d in DIMS])
-
-
-def curves_of(form, spread=0.0, targets=8):
-    """One rate and one seed; targets differ by a factor, and in the capacity part of it."""
-    factors = np.exp(spread * np.random.default_rng(0).standard_normal((targets, 1)))
-    tables = [(own * factors)[:, None, None] for own in errors_of(form)]
-    return Curves(Cell(1, "general", 20, 0.0, 63), DIMS, SAMPLES, tuple(CellResult(t, t) for t in tables), SIGMA)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -139,16 +109,3 @@ def test_a_study_that_is_not_done_says_so(finished, tmp_path):
     (tmp_path / "study.json").write_text((finished / "study.json").read_text())
     with pytest.raises(FileNotFoundError, match="lacks cells"):
         read_curves(tmp_path)
-
-
-def test_the_table_tells_the_best_form_and_its_exponents(tmp_path):
-    as_csv, as_markdown = write_laws([curves_of("squares, coupled", spread=0.1)], tmp_path, times=5)
-    with as_csv.open() as lines:
-        (row,) = csv.DictReader(lines)
-    for name, value in zip(("alpha", "beta", "gamma"), TRUTH[[1, 3, 4]], strict=True):
-        assert float(row[name]) == pytest.approx(value, abs=0.01)
-        assert float(row[f"{name}_low"]) <= float(row[f"{name}_high"]) + 1e-6
-    assert float(row["fitted"]) == pytest.approx(1.0, abs=1e-3)
-    text = as_markdown.read_text()
-    assert "the best, squares, coupled" in text
-    assert "| 1 | general | 20 | 0.0 | 0.90 [" in text

@@ -125,7 +125,7 @@ def test_a_broken_part_is_run_again(copied, undisturbed, broken):
     assert table(copied).equals(table(undisturbed))
 
 
-def test_a_run_that_was_left_early_goes_on(undisturbed, tmp_path):
+def test_a_run_that_was_left_early_continues(undisturbed, tmp_path):
     steps = results.run_study("univariate", "quick", tmp_path)
     while next(steps)[0] < 2:
         pass

@@ -10,8 +10,8 @@ import pytest
 from lambdak.eigen.packing import packed_size, sym
 from lambdak.paper.synthetic import stacks
 from lambdak.paper.synthetic.grid import Cell, study
-from lambdak.paper.synthetic.stacks import CONSTRAINTS, BandStack, Stack, make_stack
-from lambdak.pencil.constraints import Tridiagonal
+from lambdak.paper.synthetic.stacks import BandStack, Stack, make_stack
+from lambdak.pencil.constraints import SEMIDEFINITE, Tridiagonal
 
 BETAS, EPS = (0.9, 0.999), 1e-8
 TINY_GRID = replace(study("bivariate", "quick"), targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
@@ -147,7 +147,7 @@ def test_errors_are_root_mean_squares_of_what_the_matrices_predict(monkeypatch):
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["last", "both"])
-@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("constraint", SEMIDEFINITE)
 def test_constrained_matrices_stay_semidefinite_even_at_the_highest_rate(constraint, both):
     stack, first = stack_of(Cell(2, "monotone", 5, 0.0, 5), *[constraint] * (1 + both)), 1 if both else 2
     before = matrices(stack, 5)[:, first:]
@@ -181,7 +181,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("constraint", SEMIDEFINITE)
 def test_steps_with_both_inputs_constrained_equal_those_of_torch(constraint):
     torch = pytest.importorskip("torch")
     dim, grid = 3, replace(TINY_GRID, targets=1, seeds=1, rates=(1e-2,))

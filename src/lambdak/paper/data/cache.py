@@ -108,7 +108,7 @@ def check_unchanged(path: Path, known: dict[str, Any]) -> None:
 def _map(path: Path, dtype: str, shape: list[int], mode: str = "r") -> NDArray[Any]:
     wanted, found = int(np.prod(shape)) * np.dtype(dtype).itemsize, path.stat().st_size
     if found != wanted:
-        raise ValueError(f"{path} must have {wanted} bytes; got {found}: remove the folder to build it anew")
+        raise ValueError(f"{path} must have {wanted} bytes; got {found}: remove the folder to build it again")
     if wanted == 0:
         return np.zeros(shape, dtype)
     return np.memmap(path, dtype, mode, shape=tuple(shape))  # type: ignore[call-overload, no-any-return]

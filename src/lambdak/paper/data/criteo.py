@@ -118,8 +118,8 @@ def _contents(column: pa.BinaryArray) -> bytes:
     if len(column) == 0:
         return b""
     _, offsets, text = column.buffers()
-    places = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    return text.to_pybytes()[places[0] : places[-1]] if text is not None else b""
+    edges = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return text.to_pybytes()[edges[0] : edges[-1]] if text is not None else b""
 
 
 def _parquet_tables(source: Source) -> Iterator[Columns]:

@@ -96,7 +96,7 @@ class Source:
 
 
 class _Watched(io.RawIOBase):
-    """A file that tells what is read from it."""
+    """A file that reports what is read from it."""
 
     def __init__(self, file: IO[bytes], saw: Callable[[memoryview], None]) -> None:
         self._file, self._saw = file, saw

@@ -28,7 +28,7 @@ NAMES = (  # as the file's authors describe its columns
 )  # fmt: skip
 FEATURES = len(NAMES)
 FULL_ROWS = 11_000_000
-_HELD = 500_000
+_EVALUATED = 500_000  # rows of the full file to validate on, and as many to test on
 _COLUMNS = [f"f{i}" for i in range(FEATURES + 1)]
 _STEP = 1 << 18  # rows at a time
 _PLAIN = re.compile(rb"[ \t]*[^_\s]+[ \t]*")  # Python would take 1_000 and line ends for a part of numbers
@@ -61,7 +61,7 @@ def higgs_splits(rows: int) -> dict[str, tuple[int, int]]:
     """The paper's split of the full file, or 80/10/10 of a smaller one, in order."""
     if rows != FULL_ROWS:
         return ordered_splits(rows)
-    first, second = rows - 2 * _HELD, rows - _HELD
+    first, second = rows - 2 * _EVALUATED, rows - _EVALUATED
     return {"train": (0, first), "validation": (first, second), "test": (second, rows)}
 
 
@@ -71,7 +71,7 @@ def _data(cache: Cache) -> DenseData:
 
 
 def _standardise_(writer: Writer, source: Path) -> dict[str, Any]:
-    """Standardise the features in place; what ``meta.json`` tells about it."""
+    """Standardise the features in place; returns the entries of ``meta.json`` about it."""
     features = writer.array("features") if (writer.folder / "features").exists() else np.empty((0, FEATURES))
     if len(features) < 10:
         raise ValueError(f"{source} must have at least 10 rows; got {len(features)}")
@@ -116,13 +116,13 @@ def _fault(line: bytes) -> str | None:
     cells = line.split(b",")
     if len(cells) != FEATURES + 1:
         return f"must have {FEATURES + 1} columns; got {len(cells)}"
-    for place, cell in enumerate(cells):
+    for number, cell in enumerate(cells, 1):
         try:
-            number = float(cell if _PLAIN.fullmatch(cell) else "")
+            value = float(cell if _PLAIN.fullmatch(cell) else "")
         except ValueError:
-            return f"column {place + 1} must be a number; got {cell.decode(errors='replace')!r}"
-        if not abs(number) <= _LARGEST:
-            return f"column {place + 1} must be finite; got {number}"
+            return f"column {number} must be a number; got {cell.decode(errors='replace')!r}"
+        if not abs(value) <= _LARGEST:
+            return f"column {number} must be finite; got {value}"
     return None if float(cells[0]) in (0.0, 1.0) else f"the label must be 0 or 1; got {cells[0].decode()}"
 
 

@@ -27,7 +27,7 @@ from lambdak.paper.data.rows import SparseData, ordered_splits
 
 KINDS = ("bucketed", "continuous")
 MIN_COUNT = 10
-_MISSING, _RARE, _FIRST = 0, 1, 2  # places of a column's ids
+_MISSING, _RARE, _FIRST = 0, 1, 2  # positions of a column's ids
 _STEP = 1 << 18  # rows at a time
 
 
@@ -43,9 +43,9 @@ class _Levels:
     def __call__(self, column: NDArray[Any], gap: NDArray[np.bool_]) -> NDArray[np.int32]:
         if len(self.seen) == 0:
             return np.full(len(column), self.base, np.int32)
-        place = np.minimum(np.searchsorted(self.seen, column), len(self.seen) - 1)
-        known = (self.seen[place] == column) & ~gap
-        return np.where(known, self.ids[place], np.int32(self.base)).astype(np.int32)
+        position = np.minimum(np.searchsorted(self.seen, column), len(self.seen) - 1)
+        known = (self.seen[position] == column) & ~gap
+        return np.where(known, self.ids[position], np.int32(self.base)).astype(np.int32)
 
 
 @dataclass(frozen=True)

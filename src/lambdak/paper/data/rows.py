@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 
-Rows = NDArray[np.integer] | slice
+RowNumbers = NDArray[np.integer] | slice
 PARTS = ("train", "validation", "test")
 _MEASURED = 1 << 14  # rows at a time
 
@@ -32,20 +32,6 @@ class SparseBatch(NamedTuple):
     y: FloatArray
 
 
-class Learner(Protocol):
-    """A model of the log-odds of a label, trained batch by batch."""
-
-    @property
-    def n_parameters(self) -> int:
-        """How many numbers are learned."""
-
-    def step(self, batch: Any) -> None:
-        """One step on the mean log-loss of a batch."""
-
-    def scores(self, batch: Any) -> FloatArray:
-        """Log-odds of every row."""
-
-
 @dataclass(frozen=True, eq=False)
 class Data(ABC):
     """Rows [0, a) to train on, [a, b) to validate and [b, c) to test."""
@@ -60,7 +46,7 @@ class Data(ABC):
         return self.splits["train"][1]
 
     @abstractmethod
-    def batch(self, rows: Rows) -> Any:
+    def batch(self, rows: RowNumbers) -> Any:
         """These rows."""
 
     def part(self, name: str) -> Iterator[Any]:
@@ -76,7 +62,7 @@ class DenseData(Data):
 
     features: FloatArray
 
-    def batch(self, rows: Rows) -> DenseBatch:
+    def batch(self, rows: RowNumbers) -> DenseBatch:
         """Features and labels of these rows."""
         if isinstance(rows, slice):
             return DenseBatch(np.asarray(self.features[rows]), np.asarray(self.labels[rows]))
@@ -91,7 +77,7 @@ class SparseData(Data):
     values: FloatArray  # (rows, columns with a value)
     n_ids: int
 
-    def batch(self, rows: Rows) -> SparseBatch:
+    def batch(self, rows: RowNumbers) -> SparseBatch:
         """Ids, weights and labels of these rows, the constant in front."""
         found = np.asarray(self.ids[rows])
         ids = np.zeros((len(found), found.shape[1] + 1), np.int32)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Stream:
-    """Batches of row numbers; a batch that reaches the end of one permutation goes on in the next.
+    """Batches of row numbers; a batch that reaches the end of one permutation continues in the next.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Stream:
             raise ValueError(f"rows must be in [1, 2**31) and batch at least 1; got {rows} and {batch}")
         self._batch, self._rng = batch, np.random.default_rng(seed)
         self._order = np.arange(rows, dtype=np.int32)
-        self._place = rows
+        self._position = rows
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         while True:
@@ -42,10 +42,10 @@ class Stream:
         batch = np.empty(self._batch, np.int32)
         filled = 0
         while filled < self._batch:
-            if self._place == len(self._order):
+            if self._position == len(self._order):
                 self._rng.shuffle(self._order)
-                self._place = 0
-            count = min(self._batch - filled, len(self._order) - self._place)
-            batch[filled : filled + count] = self._order[self._place : self._place + count]
-            filled, self._place = filled + count, self._place + count
+                self._position = 0
+            count = min(self._batch - filled, len(self._order) - self._position)
+            batch[filled : filled + count] = self._order[self._position : self._position + count]
+            filled, self._position = filled + count, self._position + count
         return batch

@@ -9,7 +9,7 @@ from pathlib import Path
 from lambdak.certify.certificate import printed
 from lambdak.paper.output.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
 from lambdak.paper.output.summary import order, summarise, words
-from lambdak.paper.parts import read_claim, read_results, study_folder
+from lambdak.paper.parts import read_config, read_results, study_folder
 from lambdak.paper.real.tuning import Tuned, tune
 from lambdak.paper.synthetic.grid import STUDIES
 
@@ -35,7 +35,7 @@ class Comparison:
     def verdict(self) -> str:
         """Better if our median is below the published one, within if that lies between our quartiles, else worse.
 
-        Numbers after different samples are not judged.
+        Numbers after different samples are not compared.
         """
         if self.ours is None:
             return "not run"
@@ -81,13 +81,13 @@ def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterato
 def compare_real(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
     """Every model of a data set: after the paper's samples or, of a smaller study, after as many as validation chose.
 
-    The quick profile makes its rows up, so that its losses say nothing beside the published ones.
+    The quick profile has random rows, so that its losses cannot be compared with the published ones.
     """
     folder = study_folder(results, study, profile)
     done: dict[tuple[str, int], Tuned] = {}
     if (folder / "results.parquet").exists() and folder.name != f"{study}-quick":
         done = {(curve.model, curve.dim): curve for curve in _best(list(tune(read_results(folder))))}
-    rows = read_claim(folder)["data"]["splits"]["train"][1] if done else 0
+    rows = read_config(folder)["data"]["splits"]["train"][1] if done else 0
     for (name, model, dim), theirs in REAL.items():
         if name == study:
             about, ours = (f"{model}, d = {dim}" if dim else model), done.get((model, dim))

@@ -50,12 +50,12 @@ def published(cell: Cell) -> float | None:
     """The paper's median for a cell, if it can be read off."""
     if cell.dim not in DIMS:
         return None
-    place = DIMS.index(cell.dim)
+    column = DIMS.index(cell.dim)
     if cell.fit == "general":
         both = _GENERAL.get((cell.inputs, cell.complexity))
-        return None if both is None else both[int(cell.noise > 0)][place]
+        return None if both is None else both[int(cell.noise > 0)][column]
     row = _MONOTONE.get((cell.inputs, cell.complexity, cell.fit)) if cell.noise == 0 else None
-    return None if row is None else row[place]
+    return None if row is None else row[column]
 
 
 _NAMES = {"model": "model", "dim": "dim", "lr": "rate", "train_size": "samples", "val_logloss": "validation",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from io import StringIO
 from pathlib import Path
 
 from lambdak.atomic import write_text
+from lambdak.paper.parts import csv_text
 from lambdak.paper.synthetic.grid import FITS, Cell
 from lambdak.paper.synthetic.results import read_cells
 from lambdak.paper.synthetic.selection import select
@@ -69,15 +68,6 @@ def order(cell: Cell) -> tuple[float, ...]:
 def as_csv(summaries: Iterable[Summary]) -> str:
     """One line per cell."""
     return csv_text([asdict(each.cell) | {k: v for k, v in vars(each).items() if k != "cell"} for each in summaries])
-
-
-def csv_text(lines: Sequence[Mapping[str, object]]) -> str:
-    """Rows of the same keys as CSV, floats to six digits."""
-    text = StringIO()
-    writer = csv.DictWriter(text, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in line.items()} for line in lines)
-    return text.getvalue()
 
 
 def as_markdown(title: str, summaries: Iterable[Summary], facts: Mapping[str, str]) -> str:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lambdak.atomic import write_text
-from lambdak.paper.output.summary import csv_text, write_summary
-from lambdak.paper.parts import find_studies, read_claim, read_results
+from lambdak.paper.output.law_table import write_laws
+from lambdak.paper.output.summary import write_summary
+from lambdak.paper.parts import csv_text, find_studies, read_config, read_results
 from lambdak.paper.real.protocol import DATASETS
 from lambdak.paper.real.tuning import tune
 from lambdak.paper.synthetic.grid import BEYOND, Grid
-from lambdak.paper.synthetic.laws import read_curves, write_laws
+from lambdak.paper.synthetic.laws import read_curves
 
 _TITLES = {
     "univariate": "One input: {grid}",
@@ -59,11 +60,11 @@ def write_tables(results: Path, out: Path, profile: str | None = None, times: in
 
 
 def _synthetic(name: str, folder: Path, out: Path) -> tuple[Path, Path]:
-    claim = read_claim(folder)
-    grid, profile = Grid.from_dict(claim["grid"]), claim["profile"]
+    config = read_config(folder)
+    grid, profile = Grid.from_dict(config["grid"]), config["profile"]
     words = "the paper's full grid" if profile == "full" else f"the {profile} grid"
     title = _TITLES[name].format(grid=words, dim=max(grid.dims))
-    return write_summary(folder, out, title, _facts(grid, claim["version"]))
+    return write_summary(folder, out, title, _facts(grid, config["version"]))
 
 
 def _facts(grid: Grid, version: str) -> dict[str, str]:

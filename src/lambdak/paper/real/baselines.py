@@ -142,14 +142,14 @@ def sparse_reference(start: FloatArray, dim: int, rate: float) -> Baseline:
 
 def _middle_eigenvalue(dim: int) -> Callable[[Any], Any]:
     torch = import_torch()
-    place = np.zeros((dim, dim), np.int64)
-    place[np.tril_indices(dim)] = np.arange(packed_size(dim))
-    place = np.maximum(place, place.T)
+    entry = np.zeros((dim, dim), np.int64)
+    entry[np.tril_indices(dim)] = np.arange(packed_size(dim))
+    entry = np.maximum(entry, entry.T)
     scale = np.where(np.eye(dim, dtype=bool), 1.0, 1.0 / sqrt(2.0)).astype(np.float32)
-    places, scales = torch.from_numpy(place.ravel()), torch.from_numpy(scale)
+    entries, scales = torch.from_numpy(entry.ravel()), torch.from_numpy(scale)
 
     def eigenvalue(packed: Any) -> Any:
-        matrices = packed[:, places].reshape(-1, dim, dim) * scales
+        matrices = packed[:, entries].reshape(-1, dim, dim) * scales
         return torch.linalg.eigvalsh(matrices)[:, dim // 2]
 
     return eigenvalue

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.paper.data.rows import DenseBatch, DenseData
-from lambdak.paper.parts import read_claim, read_results, write_table
+from lambdak.paper.parts import read_config, read_results, write_table
 from lambdak.paper.real.dense import DenseSpectral
 from lambdak.paper.real.protocol import real_protocol
 from lambdak.paper.real.runs import find_source, load, train
@@ -80,14 +80,14 @@ def run_influence(
 def _about(folder: Path, rates: dict[int, float]) -> str:
     """What the study is, and how it was measured by which version."""
     ours = {"noise": NOISE, "bins": BINS, "seed": SEED, "rates": rates, "version": version("lambdak")}
-    return json.dumps(read_claim(folder) | {"influence": ours}, indent=2)
+    return json.dumps(read_config(folder) | {"influence": ours}, indent=2)
 
 
 def _data_of_study(folder: Path, cache: Path, source: Path, progress: bool) -> DenseData:
     data = load("higgs", source, cache, progress)["dense"]
     if not isinstance(data, DenseData):
         raise TypeError(f"HIGGS must be DenseData; got {type(data).__name__}")
-    if data.checksum != read_claim(folder)["data"]["sha256"]:
+    if data.checksum != read_config(folder)["data"]["sha256"]:
         raise ValueError(f"{source} is not the file that the study in {folder} was run with")
     return data
 

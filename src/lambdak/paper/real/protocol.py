@@ -13,11 +13,12 @@ from itertools import product
 import numpy as np
 
 from lambdak.eigen.packing import packed_size
-from lambdak.paper.data.rows import Data, DenseData, Learner, SparseData
+from lambdak.paper.data.rows import Data, DenseData, SparseData
+from lambdak.paper.profiles import PROFILES
 from lambdak.paper.real.baselines import factorisation_machine, matched_width, perceptron
 from lambdak.paper.real.dense import DenseSpectral
+from lambdak.paper.real.learner import Learner
 from lambdak.paper.real.sparse import SparseSpectral
-from lambdak.paper.synthetic.grid import PROFILES
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The paper's studies of HIGGS and Criteo: every run is one Parquet part, so that a study goes on where it was stopped.
+"""The paper's studies of HIGGS and Criteo: every run is one Parquet part, so that a stopped study can continue.
 
 A study's folder holds ``study.json`` (protocol, library version, checksum of the data), ``parts/`` and, once all runs
 are done, ``results.parquet`` with one row per run and sample count. Caches of the data are beside it.
@@ -20,10 +20,11 @@ from lambdak.paper.data.criteo import raw_criteo
 from lambdak.paper.data.higgs import higgs
 from lambdak.paper.data.ids import KINDS, criteo
 from lambdak.paper.data.miniature import write_miniature
-from lambdak.paper.data.rows import PARTS, Data, Learner
+from lambdak.paper.data.rows import PARTS, Data
 from lambdak.paper.data.stream import Stream
-from lambdak.paper.parts import Piece, read_claim, run_pieces
+from lambdak.paper.parts import Piece, read_config, run_pieces
 from lambdak.paper.real.baselines import import_torch, torch_threads
+from lambdak.paper.real.learner import Learner
 from lambdak.paper.real.protocol import Protocol, Run, make_model, real_protocol
 
 _FILES = {"higgs": "HIGGS.csv[.gz|.zst]", "criteo": "train.txt[.gz|.zst]"}
@@ -55,19 +56,19 @@ def run_real(
         Whether to show a progress bar while the file is read.
     """
     protocol, out = real_protocol(name, profile), out.absolute()
-    place = name, find_source(name, profile, out, source).absolute(), out / "cache"
+    origin = name, find_source(name, profile, out, source).absolute(), out / "cache"
     if not all(run.is_spectral for run in protocol.runs()):
         import_torch()  # rather than to find it missing after all runs of our own
-    data = next(iter(load(*place, progress).values()))  # all kinds are of the same rows
+    data = next(iter(load(*origin, progress).values()))  # all kinds are of the same rows
     known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
-    claim = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
-    pieces = [Piece(run.name, len(protocol.samples), partial(_make, *place, run, protocol)) for run in protocol.runs()]
-    return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
+    config = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
+    pieces = [Piece(run.name, len(protocol.samples), partial(_make, *origin, run, protocol)) for run in protocol.runs()]
+    return run_pieces(out / f"{name}-{profile}", config, pieces, workers, dask)
 
 
 def about_data(folder: Path) -> str:
     """The rows of a study's data and their checksum, in words."""
-    data = read_claim(folder)["data"]
+    data = read_config(folder)["data"]
     train, validation, test = (f"{last - first:,}" for first, last in (data["splits"][part] for part in PARTS))
     return f"data: {train} rows to train on, {validation} to validate, {test} to test; SHA-256 {data['sha256']}"
 
@@ -104,11 +105,11 @@ def log_loss(model: Learner, data: Data, part: str) -> float:
 
 
 def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path:
-    """The file of a study; made up for the quick profile if none is given."""
+    """The file of a study; for the quick profile a small random one, if none is given."""
     if source is not None:
         return source
     if profile != "quick":
-        raise ValueError(f"{name} needs its data: name the file by --data, {_FILES[name]} or a Parquet sample of it")
+        raise ValueError(f"{name} needs its data: give the file with --data, {_FILES[name]} or a Parquet sample of it")
     return write_miniature(name, out / "cache")
 
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lambdak.paper.profiles import PROFILES
+
 
 class Fit(NamedTuple):
     """Which kind of target, which model, and the constraints of the matrices of its last inputs."""
@@ -18,7 +20,7 @@ class Fit(NamedTuple):
     constraints: tuple[str, ...] = ()
 
 
-FITS = {  # a cell's random numbers depend on its place here: new fits come last
+FITS = {  # a cell's random numbers depend on its position here: new fits come last
     "general": Fit("general", "free"),
     "free": Fit("monotone", "free"),
     "monotone": Fit("monotone", "monotone", ("diagonal",)),
@@ -114,7 +116,6 @@ BEYOND = {  # the paper
     "univariate-tridiagonal": Grid(1, (20,), **_BANDS),
     "bivariate-tridiagonal": Grid(2, (13,), **_BANDS),
 }
-PROFILES = ("quick", "small", "full")
 
 
 def study(name: str, profile: str) -> Grid:

@@ -16,7 +16,7 @@ targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,8 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from lambdak.atomic import write_text
-from lambdak.paper.output.summary import csv_text
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.paper.synthetic.results import read_cells
 from lambdak.paper.synthetic.selection import select
@@ -33,10 +31,8 @@ from lambdak.paper.synthetic.sweep import CellResult
 from lambdak.paper.synthetic.targets import lattice, make_targets
 
 Array = NDArray[np.float64]
-Row = dict[str, int | float | str]
 
-_NAMES = ("alpha", "beta", "gamma")
-
+NAMES = ("alpha", "beta", "gamma")  # of the exponents
 FIRST = 1_000  # samples: before, models have hardly left their start
 _STARTS = ((0.5, 0.3), (1.0, 0.5), (2.0, 0.3), (1.0, 1.0))  # (α, β)
 
@@ -139,14 +135,14 @@ def prediction_error(form: str, curves: Curves) -> float:
     """RMS of log(predicted / measured) for the largest dim, by the law of the others."""
     errors = curves.medians()
     law = fit_law(form, curves, errors, -1)
-    return _rms(np.log(law(curves.dims[-1], curves.samples) / errors[-1])[curves.used])
+    return rms(np.log(law(curves.dims[-1], curves.samples) / errors[-1])[curves.used])
 
 
 def choose_form(all_curves: Iterable[Curves]) -> dict[str, float]:
     """Forms by the RMS of their prediction errors over all curves, the best first."""
     found = list(all_curves)
-    scores = {form: _rms(np.array([prediction_error(form, each) for each in found])) for form in FORMS}
-    return dict(sorted(scores.items(), key=lambda item: item[1]))
+    misfits = {form: rms(np.array([prediction_error(form, each) for each in found])) for form in FORMS}
+    return dict(sorted(misfits.items(), key=lambda item: item[1]))
 
 
 def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Array:
@@ -156,66 +152,10 @@ def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Array:
     return np.stack([fit_law(form, curves, curves.medians(draw)).exponents for draw in draws])
 
 
-def write_laws(found: Sequence[Curves], out: Path, times: int = 200) -> tuple[Path, Path]:
-    """Write the table of the best form's exponents as CSV and Markdown, ``scaling-laws`` by name, into ``out``.
-
-    Their ranges are those of so many fits to resampled targets.
-    """
-    scores = choose_form(found)
-    form = next(iter(scores))
-    table = [_row(form, each, times) for each in found]
-    paths = out / "scaling-laws.csv", out / "scaling-laws.md"
-    for path, text in zip(paths, (csv_text(table), _markdown(scores, table)), strict=True):
-        write_text(path, text)
-    return paths
-
-
-def _row(form: str, curves: Curves, times: int) -> Row:
-    """The exponents with the range of nine in ten resampled fits, and by which factor the law is typically off."""
-    errors, cell = curves.medians(), curves.cell
-    law = fit_law(form, curves, errors)
-    spread = np.quantile(bootstrap(form, curves, times), [0.05, 0.95], axis=0)
-    row: Row = {"inputs": cell.inputs, "fit": cell.fit, "complexity": cell.complexity, "noise": cell.noise}
-    for name, value, (low, high) in zip(_NAMES, law.exponents, spread.T, strict=True):
-        row |= {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
-    wrong = np.log(law(np.array(curves.dims)[:, None], curves.samples) / errors)
-    row["fitted"] = float(np.exp(_rms(wrong[:, curves.used])))
-    row["predicted"] = float(np.exp(prediction_error(form, curves)))
-    return row
-
-
-def _markdown(scores: dict[str, float], table: Sequence[Row]) -> str:
-    ranked = ", ".join(f"{form} {np.exp(score):.2f}" for form, score in scores.items())
-    lines = [
-        "# Scaling laws",
-        "",
-        "The law of the error e is e^−2 = σ^−2 + r^−2, with σ the error of the best constant and r one of five forms",
-        "of dim d and samples n: A d^−α n^−β (product), A d^−α + B n^−β (sum), the root of (A d^−α)² + (B n^−β)²",
-        "(squares), and the latter two with d^γ before the samples' part (coupled).",
-        "",
-        f"How far off each form is for the largest dim when fitted to the others, as a factor: {ranked}.",
-        f"Below is the best, {next(iter(scores))}, from {FIRST:,} samples on; in brackets nine of ten fits to",
-        "resampled targets. The last two columns: the typical factor between law and median, of the law fitted to",
-        "all dims, and of the largest dim as the others predict it.",
-        "",
-        "| inputs | fit | complexity | noise | α (dim) | β (samples) | γ (coupling) | fitted | predicted |",
-        "|---" * 9 + "|",
-    ]
-    for row in table:
-        exponents = (_exponents(row, name) for name in _NAMES)
-        head = " | ".join(str(row[name]) for name in ("inputs", "fit", "complexity", "noise"))
-        lines.append(f"| {head} | {' | '.join(exponents)} | {row['fitted']:.2f} | {row['predicted']:.2f} |")
-    return "\n".join(lines) + "\n"
-
-
-def _exponents(row: Row, name: str) -> str:
-    value, low, high = (exponent(float(row[name + end])) for end in ("", "_low", "_high"))
-    return f"{value} [{low}, {high}]"
-
-
 def _log_error(form: str, sigma: float, params: Array, d: Array, n: Array) -> Array:
     return np.asarray(-np.logaddexp(-2 * FORMS[form](params, d, n), -2 * np.log(sigma)) / 2)
 
 
-def _rms(values: Array) -> float:
+def rms(values: Array) -> float:
+    """Root mean square."""
     return float(np.sqrt(np.mean(np.square(values))))

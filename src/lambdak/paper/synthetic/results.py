@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lambdak.paper.parts import Piece, is_whole, part_path, read_claim, run_pieces
+from lambdak.paper.parts import Piece, is_whole, part_path, read_config, run_pieces
 from lambdak.paper.synthetic.grid import Cell, Grid, study
 from lambdak.paper.synthetic.sweep import CellResult, run_cell
 
@@ -30,9 +30,9 @@ def run_study(
         As in :func:`lambdak.paper.parts.run_pieces`.
     """
     grid = study(name, profile)
-    claim = {"study": name, "profile": profile, "grid": grid.to_dict()}
+    config = {"study": name, "profile": profile, "grid": grid.to_dict()}
     pieces = [Piece(cell.name, _n_rows(grid), partial(_make, grid, cell)) for cell in grid.cells()]
-    return run_pieces(out / f"{name}-{profile}", claim, pieces, workers, dask)
+    return run_pieces(out / f"{name}-{profile}", config, pieces, workers, dask)
 
 
 def _n_rows(grid: Grid) -> int:
@@ -55,7 +55,7 @@ def rows(grid: Grid, cell: Cell, result: CellResult) -> pa.Table:
 
 def read_cells(folder: Path) -> Iterator[tuple[Cell, Grid, CellResult]]:
     """The cells of a study that are done, from its folder."""
-    grid = Grid.from_dict(read_claim(folder)["grid"])  # as it was when it was run
+    grid = Grid.from_dict(read_config(folder)["grid"])  # as it was when it was run
     shape = (grid.targets, grid.seeds, len(grid.rates), len(grid.checkpoints))
     for cell in grid.cells():
         path = part_path(folder, cell.name)

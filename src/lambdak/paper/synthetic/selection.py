@@ -45,9 +45,9 @@ def select(result: CellResult) -> Curve:
 
 def quartiles(errors: Array) -> Array:
     """(3, ...) along the first axis, as np.quantile has them, except that infinity may be among the errors."""
-    ordered, place = np.sort(errors, axis=0), np.array([0.25, 0.5, 0.75]) * (len(errors) - 1)
-    low, high = ordered[np.floor(place).astype(int)], ordered[np.ceil(place).astype(int)]
-    share = np.reshape(place % 1, (3, *[1] * (errors.ndim - 1)))
+    ordered, position = np.sort(errors, axis=0), np.array([0.25, 0.5, 0.75]) * (len(errors) - 1)
+    low, high = ordered[np.floor(position).astype(int)], ordered[np.ceil(position).astype(int)]
+    share = np.reshape(position % 1, (3, *[1] * (errors.ndim - 1)))
     with np.errstate(invalid="ignore"):  # inf − inf where both are lost, which is not taken
         between = low + (high - low) * share
     return np.asarray(np.where(low == high, low, between))

@@ -17,15 +17,9 @@ from lambdak.eigen.packing import padded_width, unsym
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.real.adam import PYTORCH_ADAM
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
-from lambdak.pencil.constraints import Constraint, DiagonalPSD, Factor, RootFactor, SpectralSquareplus, Tridiagonal
+from lambdak.pencil.constraints import SEMIDEFINITE, Constraint, Tridiagonal
 from lambdak.pencil.initial import gapped
 
-CONSTRAINTS: dict[str, Constraint] = {
-    "diagonal": DiagonalPSD(),
-    "factor": Factor(),
-    "root": RootFactor(),
-    "squareplus": SpectralSquareplus(),
-}
 _MEASURED_ROWS = 1 << 20  # at a time
 _SQRT2 = np.float32(np.sqrt(2.0))
 
@@ -52,7 +46,7 @@ class Stack:
         self._grad = np.zeros_like(self.coef)
         self._moments = [np.zeros_like(self.coef) for _ in range(2)]
         self._bounds = {
-            matrix: _Bound(CONSTRAINTS[name], self.coef[:, matrix, : self._width])
+            matrix: _Bound(SEMIDEFINITE[name].constraint, self.coef[:, matrix, : self._width])
             for matrix, name in enumerate(constraints, cell.inputs + 1 - len(constraints))
         }
 
@@ -127,9 +121,9 @@ class BandStack(Stack):
     """
 
     def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
-        start, place = super()._start(signs, rng), np.arange(self._dim) - self._index
+        start, steps = super()._start(signs, rng), np.arange(self._dim) - self._index
         basis = np.linalg.qr(rng.standard_normal((self._dim, self._dim)))[0]
-        spectrum = np.sign(place) + 2 * place / self._dim
+        spectrum = np.sign(steps) + 2 * steps / self._dim
         start[0] = unsym(hessenberg(basis * spectrum @ basis.T))
         return Tridiagonal().right_inverse(start)
 

@@ -28,13 +28,13 @@ class CellResult:
 
 def run_cell(grid: Grid, cell: Cell, threads: int = 0) -> CellResult:
     """Train and measure every model of a cell."""
-    place = (cell.inputs, list(FITS).index(cell.fit), cell.complexity, round(1000 * cell.noise), cell.dim)
-    rng = np.random.default_rng(place)
+    seed = (cell.inputs, list(FITS).index(cell.fit), cell.complexity, round(1000 * cell.noise), cell.dim)
+    rng = np.random.default_rng(seed)
     targets = make_targets(FITS[cell.fit].target, cell.inputs, cell.complexity, range(grid.targets))
     which = np.repeat(np.arange(grid.targets), grid.seeds)  # of each stream of points
     stack = make_stack(cell, grid, rng, threads)
     points = _Points(targets, which, cell, rng)
-    held, exact = points.draw(1, grid.measured), points.lattice(grid.measured)
+    (x_validation, y_validation), exact = points.draw(1, grid.measured), points.lattice(grid.measured)
     validation, test = [], []
     done = 0
     for checkpoint in grid.checkpoints:
@@ -44,7 +44,7 @@ def run_cell(grid: Grid, cell: Cell, threads: int = 0) -> CellResult:
             for step in range(count):
                 stack.step(x[step], y[step])
             done += count
-        validation.append(stack.errors(held[0][0], held[1][0]))
+        validation.append(stack.errors(x_validation[0], y_validation[0]))
         test.append(stack.errors(*exact))
     shape = (grid.targets, grid.seeds, len(grid.rates))
     return CellResult(*(np.stack(errors, axis=-1).reshape(*shape, -1) for errors in (validation, test)))

@@ -55,15 +55,15 @@ class Targets:
         """Values of function ``which`` (...,) at x (..., inputs)."""
         count = self.pieces.shape[2 if self.blended else 1]
         if self.inputs == 1:
-            piece, t = _place(x[..., 0], count)
+            piece, t = _locate(x[..., 0], count)
             return _horner(self.pieces[which, piece], t)
         if self.blended:
             slices = self.pieces.shape[1] - 1
-            (first, t), (piece, u) = _place(x[..., 0], slices), _place(x[..., 1], count)
+            (first, t), (piece, u) = _locate(x[..., 0], slices), _locate(x[..., 1], count)
             share = quintic(t)
             low, high = (_horner(self.pieces[which, first + side, piece], u) for side in (0, 1))
             return (1.0 - share) * low + share * high
-        (row, t), (column, u) = (_place(x[..., axis], count) for axis in (0, 1))
+        (row, t), (column, u) = (_locate(x[..., axis], count) for axis in (0, 1))
         return _horner(_horner(self.pieces[which, row, column], u[..., None]), t)
 
 
@@ -142,7 +142,7 @@ def _cardinal(grid: Array) -> Array:
     return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))
 
 
-def _place(x: Array, pieces: int) -> tuple[NDArray[np.intp], Array]:
+def _locate(x: Array, pieces: int) -> tuple[NDArray[np.intp], Array]:
     """Which piece a coordinate is in, and where in it, from 0 to 1."""
     position = (x - LOW) * (pieces / (HIGH - LOW))
     piece = np.clip(position.astype(np.intp), 0, pieces - 1)

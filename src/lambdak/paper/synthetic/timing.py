@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lambdak.atomic import write_text
-from lambdak.paper.output.summary import csv_text
+from lambdak.paper.parts import csv_text
 from lambdak.paper.synthetic.grid import Cell, Grid, study
 from lambdak.paper.synthetic.stacks import make_stack
 from lambdak.paper.synthetic.targets import HIGH, LOW

@@ -41,8 +41,8 @@ def draw_laws(found: Sequence[Curves]) -> Figure:
     figure = sheet(1.0 + 3.2 * len(columns), 0.9 + 3.2 * len(rows))
     grid, form = panels(figure, len(rows), len(columns)), next(iter(choose_form(found)))
     for each in found:
-        place = rows.index(each.cell.inputs), columns.index((each.cell.fit, each.cell.noise))
-        _draw_law(grid[place], each, form)
+        panel = rows.index(each.cell.inputs), columns.index((each.cell.fit, each.cell.noise))
+        _draw_law(grid[panel], each, form)
     finish(figure, grid)
     figure.supylabel("median test RMSE", fontsize=10)
     return figure
@@ -128,9 +128,9 @@ def _draw_sizes(ax: Axes, scalings: Scalings, noise: float) -> None:
         low, middle, high = ([getattr(own[dim], part)[-1] for dim in dims] for part in ("low", "median", "high"))
         ax.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
         ax.plot(sizes, middle, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=label)
-        place, side = ((-5, -10), "right") if fit == "tridiagonal" else ((5, 4), "left")
+        offset, side = ((-5, -10), "right") if fit == "tridiagonal" else ((5, 4), "left")
         for size, value, dim in zip(sizes, middle, dims, strict=True):
-            ax.annotate(f"{dim}", (size, value), place, textcoords="offset points", ha=side, fontsize=8, color=colour,
+            ax.annotate(f"{dim}", (size, value), offset, textcoords="offset points", ha=side, fontsize=8, color=colour,
                         path_effects=[withStroke(linewidth=2, foreground="white")])  # fmt: skip
 
 
@@ -171,6 +171,6 @@ def _plot(ax: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, labe
 
 
 def _mark(ax: Axes, at: Sequence[int]) -> None:
-    """Plain numbers at these places of a logarithmic scale."""
+    """Plain numbers at these values of a logarithmic scale."""
     ax.set_xticks(at, [f"{each:,}" for each in at])
     ax.minorticks_off()

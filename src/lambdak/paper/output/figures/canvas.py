@@ -15,7 +15,7 @@ from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY, png
 
 # One colour and one marker per line, so that no figure depends on colours alone.
 STYLES = ((SKY, "o"), (BLUE, "s"), (RED, "^"), (DARK, "D"), (GREY, "v"))
-COLOURS = "viridis"  # of surfaces: its lightness alone tells the values
+COLOURS = "viridis"  # of surfaces: its lightness alone shows the values
 
 
 def sheet(width: float, height: float) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch
 from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.paper.output.figures.canvas import sheet
 
-Place = tuple[float, float]
+Point = tuple[float, float]
 
 
 def draw_neuron() -> Figure:
@@ -68,17 +68,17 @@ def _blank(width: float, height: float) -> tuple[Figure, Axes]:
 class _Box:
     """A rounded box; arrows leave and reach it at the edge that faces the other end."""
 
-    def __init__(self, centre: Place, width: float, height: float) -> None:
+    def __init__(self, centre: Point, width: float, height: float) -> None:
         self.centre, self._width, self._height = centre, width, height
 
-    def edge(self, towards: Place) -> Place:
+    def edge(self, towards: Point) -> Point:
         (x, y), (to_x, to_y) = self.centre, towards
         if abs(to_x - x) >= self._width:
             return x + (self._width / 2 if to_x > x else -self._width / 2), y
         return x, y + (self._height / 2 if to_y > y else -self._height / 2)
 
 
-def _box(ax: Axes, centre: Place, text: str, colour: str, width: float = 0.8, height: float = 0.6) -> _Box:
+def _box(ax: Axes, centre: Point, text: str, colour: str, width: float = 0.8, height: float = 0.6) -> _Box:
     corner, style = (centre[0] - width / 2, centre[1] - height / 2), "round,pad=0,rounding_size=0.12"
     ax.add_patch(FancyBboxPatch(corner, width, height, style, facecolor=colour + "22", edgecolor=colour, linewidth=1.5))
     ax.text(*centre, text, ha="center", va="center", fontsize=11, color=DARK)

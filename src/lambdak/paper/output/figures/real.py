@@ -18,7 +18,7 @@ from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.paper.data.higgs import FEATURES
 from lambdak.paper.output.figures.canvas import STYLES, panels, sheet
 from lambdak.paper.output.published import BATCH, TRAIN_ROWS, read_released
-from lambdak.paper.parts import read_claim, read_results
+from lambdak.paper.parts import read_config, read_results
 from lambdak.paper.real.protocol import hidden_width
 from lambdak.paper.real.tuning import Tuned, tune
 
@@ -54,8 +54,8 @@ class Losses:
 
 def read_losses(folder: Path, name: str, released: Path | None = None) -> list[Losses]:
     """Ours from the folder of a study, then those of the released runs, if their folder is given."""
-    claim = read_claim(folder)
-    rows, batch = claim["data"]["splits"]["train"][1], claim["protocol"]["batch"]
+    config = read_config(folder)
+    rows, batch = config["data"]["splits"]["train"][1], config["protocol"]["batch"]
     found = [_losses(f"ours, {rows:,} rows, batches of {batch}", read_results(folder))]
     if released is not None:
         table = read_released(released / f"{name}_scaling.parquet")

@@ -1,4 +1,4 @@
-"""The figures of HIGGS and Criteo, drawn from made-up results that tell their runs apart."""
+"""The curves on HIGGS and Criteo, drawn from invented results that tell their runs apart."""
 
 from __future__ import annotations
 
@@ -11,20 +11,12 @@ import pyarrow.parquet as pq  # noqa: E402
 from paper_files import loss, write_real_results  # noqa: E402
 
 from lambdak.paper.output import figures  # noqa: E402
-from lambdak.paper.output.figures import influence, real  # noqa: E402
+from lambdak.paper.output.figures import real  # noqa: E402
 from lambdak.paper.output.published import read_released  # noqa: E402
 from lambdak.paper.real.protocol import DATASETS, real_protocol  # noqa: E402
 
 SAMPLES = real_protocol("higgs", "quick").samples
 MLPS = {3: (6, 5, 4), 7: (27, 17, 14)}  # widths of the released runs
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("studies")
-    for name in DATASETS:
-        write_real_results(folder, name)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +43,8 @@ def expected(model, dim):
     return [loss(model, dim, 0.01, 1, n) + 0.05 for n in SAMPLES]
 
 
-def test_every_panel_shows_the_models_of_its_dim_and_their_sizes(out):
-    axes = real.draw_models(figures.Results(out, "quick").losses("higgs")).axes
+def test_every_panel_shows_the_models_of_its_dim_and_their_sizes(real_results):
+    axes = real.draw_models(figures.Results(real_results, "quick").losses("higgs")).axes
     assert [ax.get_title() for ax in axes] == [f"d = {d}: ours, 1,600 rows, batches of 128" for d in (3, 7)]
     for ax, dim in zip(axes, (3, 7), strict=True):
         drawn = lines(ax)
@@ -68,20 +60,20 @@ def test_every_panel_shows_the_models_of_its_dim_and_their_sizes(out):
         assert band.max() - max(expected("spectral", dim)) == pytest.approx(0.5e-5)
 
 
-def test_every_model_of_criteo_is_in_the_picture(out):
-    for ax in real.draw_models(figures.Results(out, "quick").losses("criteo")).axes:
+def test_every_model_of_criteo_is_in_the_picture(real_results):
+    for ax in real.draw_models(figures.Results(real_results, "quick").losses("criteo")).axes:
         assert len(ax.lines) == len(DATASETS["criteo"].models)
 
 
-def test_dims_stand_beside_each_other(out):
-    axes = real.draw_dims(figures.Results(out, "quick").losses("criteo"), ["spectral-continuous", "fm"]).axes
+def test_dims_stand_beside_each_other(real_results):
+    axes = real.draw_dims(figures.Results(real_results, "quick").losses("criteo"), ["spectral-continuous", "fm"]).axes
     for ax, model in zip(axes, ("spectral-continuous", "fm"), strict=True):
         assert list(lines(ax)) == ["d = 3", "d = 7"]
         np.testing.assert_allclose(lines(ax)["d = 7"].get_ydata(), expected(model, 7))
 
 
-def test_released_curves_are_drawn_below_ours_on_the_same_scales(out, released):
-    results = figures.Results(out, "quick", released)
+def test_released_curves_are_drawn_below_ours_on_the_same_scales(real_results, released):
+    results = figures.Results(real_results, "quick", released)
     axes = figures.FIGURES["higgs-models"](results).axes
     assert [ax.get_title() for ax in axes[2:]] == [
         f"d = {d}: published, 10,000,000 rows, batches of 4096" for d in (3, 7)
@@ -92,22 +84,22 @@ def test_released_curves_are_drawn_below_ours_on_the_same_scales(out, released):
     assert list(lines(figures.FIGURES["higgs-dims"](results).axes[1])) == ["d = 3", "d = 7", "d = 11"]
 
 
-def test_a_folder_without_released_results_is_said_so(out, tmp_path):
-    written = figures.write_figures(figures.Results(out, "quick", tmp_path), tmp_path, ["criteo-dims"])
+def test_a_folder_without_released_results_is_an_error(real_results, tmp_path):
+    written = figures.write_figures(figures.Results(real_results, "quick", tmp_path), tmp_path, ["criteo-dims"])
     assert "there is no" in written.missing["criteo-dims"]
     with pytest.raises(FileNotFoundError, match="released results"):
         read_released(tmp_path / "higgs_scaling.parquet")
 
 
-def test_what_overfits_leaves_the_picture_and_does_not_squeeze_the_others(out):
-    (found,) = figures.Results(out, "quick").losses("higgs")
+def test_what_overfits_leaves_the_picture_and_does_not_squeeze_the_others(real_results):
+    (found,) = figures.Results(real_results, "quick").losses("higgs")
     worst = found.curves["mlp-3", 3]
     worst[-1] = type(worst[-1])(**{**vars(worst[-1]), "median": 5.0, "high": 9.0})
     low, high = real.draw_models([found]).axes[0].get_ylim()
     assert low < min(expected("spectral", 3)) < max(expected("mlp-3", 3)) < high < 1
 
 
-def test_an_unfinished_study_says_what_to_run(out, tmp_path):
+def test_an_unfinished_study_says_what_to_run(real_results, tmp_path):
     folder = write_real_results(tmp_path, "higgs")
     (folder / "results.parquet").unlink()
     (folder / "influence.parquet").unlink()
@@ -116,18 +108,3 @@ def test_an_unfinished_study_says_what_to_run(out, tmp_path):
     assert "lambdak reproduce influence" in written.missing["influence"]
     assert "holds no study" in written.missing["criteo-models"]
     assert written.paths == ()
-
-
-def test_histograms_show_the_share_of_rows_of_every_feature_and_dim(out):
-    table = influence.read_influence(out / "higgs-quick")
-    axes = influence.draw_influence(table).axes
-    assert len(axes) == 28
-    assert (axes[0].get_title(), axes[-1].get_title()) == ("lepton transverse momentum", "invariant mass wwbb")
-    rows = table.to_pandas()
-    for feature, ax in enumerate(axes):
-        for dim, steps in zip((3, 7), ax.patches[::2], strict=True):
-            counts = rows[(rows["dim"] == dim) & (rows["feature"] == feature)]["count"].to_numpy()
-            np.testing.assert_allclose(steps.get_data().values, counts / counts.sum())
-    assert [text.get_text() for text in axes[0].get_figure().legends[0].texts] == [
-        "d = 3, largest 0.90000", "d = 7, largest 0.90000",
-    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What ``lambdak fit`` tells about the model it wrote: as data, and in a few lines."""
+"""What ``lambdak fit`` prints about the model it wrote: as data, and in a few lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
+
+from lambdak.cli.task import REQUESTED
 
 
 def described(model: Any, path: Path) -> dict[str, Any]:
@@ -29,19 +31,19 @@ def described(model: Any, path: Path) -> dict[str, Any]:
 def print_summary(answer: dict[str, Any]) -> None:
     """A few lines, each with a word on what it is about."""
     lines = [("target", f"{answer['target']}: {answer['task']}, {_why(answer)}"), *_classes(answer)]
-    held = f", {answer['held_out_rows']} held out" if answer["held_out_rows"] else ""
-    lines += [("rows", f"{answer['rows']} to fit{held}"), ("columns", _columns(answer))]
+    test = f", {answer['test_rows']} to test on" if answer["test_rows"] else ""
+    lines += [("rows", f"{answer['rows']} to train on{test}"), ("columns", _columns(answer))]
     for each in answer["guarantees"]:
-        lines.append(("proven" if each["held"] else "NOT HELD", each["statement"]))
-    if "scores" in answer:
-        lines.append(("held out", ", ".join(f"{name} {value:.4g}" for name, value in answer["scores"].items())))
+        lines.append(("proven" if each["proven"] else "not proven", each["statement"]))
+    if "metrics" in answer:
+        lines.append(("test", ", ".join(f"{name} {value:.4g}" for name, value in answer["metrics"].items())))
     lines.append(("model", f"{answer['model']} ({answer['bytes'] / 1000:.0f} kB, fitted in {answer['seconds']:.1f} s)"))
     for label, words in lines:
-        typer.echo(f"{label:<10}{words}")
+        typer.echo(f"{label:<12}{words}")
 
 
 def _why(answer: dict[str, Any]) -> str:
-    return answer["why"] if answer["why"] == "as asked" else f"because {answer['why']}"
+    return answer["why"] if answer["why"] == REQUESTED else f"because {answer['why']}"
 
 
 def _classes(answer: dict[str, Any]) -> list[tuple[str, str]]:
@@ -52,8 +54,8 @@ def _classes(answer: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _columns(answer: dict[str, Any]) -> str:
-    parts = [f"{len(answer['numbers'])} of numbers"] if answer["numbers"] else []
+    parts = [f"{len(answer['numbers'])} numeric"] if answer["numbers"] else []
     if answer["categories"]:
-        levels = ", ".join(f"{name} ({count})" for name, count in answer["categories"].items())
-        parts.append(f"{len(answer['categories'])} of categories, with so many levels: {levels}")
+        sizes = ", ".join(f"{name} ({count} categories)" for name, count in answer["categories"].items())
+        parts.append(f"{len(answer['categories'])} categorical: {sizes}")
     return ", ".join(parts)

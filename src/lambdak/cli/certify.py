@@ -1,0 +1,62 @@
+"""``lambdak certify``: what is proven about a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lambdak.atomic import write_text
+from lambdak.cli import options
+from lambdak.cli.errors import complain
+from lambdak.cli.models import columns_of, read_columns, read_model
+from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
+from lambdak.cli.outputs import check_output, print_json
+
+EXAMPLES = (
+    "lambdak certify",
+    "lambdak certify --within bmi=1 --within pressure=5",
+    "lambdak certify --verify patients.csv --out certificate.json",
+)
+
+
+def certify(
+    model: ModelFile = DEFAULT_MODEL,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Prove how far predictions can move if these columns change together by at most this much; "
+            "any for categories. Repeatable.",
+        ),
+    ] = None,
+    verify: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Also search for counterexamples, from the rows of this table.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of rows to try with --verify.")] = 10_000,
+    out: Annotated[Path | None, typer.Option(help="Write the certificate as JSON.", show_default=False)] = None,
+    form: TableFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove what the model guarantees; the exit code is 1 if a requested guarantee is not proven."""
+    tolerances = options.sizes(within or (), "--within", ("any",)) or None
+    if out is not None:
+        check_output(out, "--out")
+    fitted = read_model(model)
+    certificate = fitted.certify(tolerances)
+    search = None
+    if verify is not None:
+        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
+    answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
+    if out is not None:
+        write_text(out, json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo("\n".join(str(each).rstrip() for each in (certificate, search) if each is not None))
+    if not certificate.holds or (search is not None and search.violations):
+        reason = "the search found a counterexample" if certificate.holds else "a requested guarantee is not proven"
+        complain(f"{model}: {reason}")
+        raise typer.Exit(1)

@@ -1,0 +1,136 @@
+"""The data that a model is fitted to or tested on: columns, target, weights and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from lambdak.cli import tables
+from lambdak.cli.errors import InputError, note
+
+FEWEST_TEST_ROWS = 10  # that a metric is worth printing for
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Columns, a target and, if given, weights and offsets, row by row."""
+
+    X: Any  # a pyarrow table
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+    offset: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: NDArray[np.intp]) -> Dataset:
+        """Some of the rows."""
+        weight, offset = (None if each is None else each[rows] for each in (self.weight, self.offset))
+        return Dataset(self.X.take(rows), self.y[rows], weight, offset)
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Which column of a table is the target, the weight, …, and which are ignored."""
+
+    target: str
+    weight: str | None = None
+    offset: str | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    drop_missing: bool = False
+
+    def read(self, path: str, given: tables.Format | None) -> Dataset:
+        """The data of a file."""
+        return self.dataset(tables.read(path, given, text=self.categorical), path)
+
+    def like(self, data: Dataset, path: str, given: tables.Format | None) -> Dataset:
+        """The data of another file, with the columns and types of the given data."""
+        text = [field.name for field in data.X.schema if str(field.type) == "string"]
+        table = tables.read(path, given, text)
+        tables.check_names(data.X.column_names, table, path, "the table to fit")
+        return replace(self, categorical=text).dataset(table, path)
+
+    def dataset(self, table: Any, path: str) -> Dataset:
+        """The data of a table that was read from a file."""
+        beside = {"--weight": self.weight, "--offset": self.offset}
+        parts = {option: [name] for option, name in beside.items() if name is not None}
+        roles = {"--target": [self.target], **parts, "--drop": self.drop}
+        for option, names in (roles | {"--categorical": self.categorical}).items():
+            tables.check_names(names, table, path, option)
+        table = self._complete(table, path)
+        X = table.drop_columns(sorted({name for names in roles.values() for name in names}))
+        if not X.column_names:
+            raise InputError(f"{path} has no column left to predict {self.target!r} from")
+        _refuse_kinds(X, path)
+        found = (None if name is None else numbers(table, name, path) for name in beside.values())
+        return Dataset(X, _cells(table, self.target), *found)
+
+    def _complete(self, table: Any, path: str) -> Any:
+        """The table without rows whose target is missing, if that was requested."""
+        missing = np.array([cell is None or cell != cell for cell in table.column(self.target).to_pylist()])
+        if not missing.any():
+            return table
+        counted = f"{missing.sum()} of {len(missing)} rows"
+        if missing.all():
+            raise InputError(f"the target {self.target!r} is missing in every row of {path}")
+        if not self.drop_missing:
+            raise InputError(
+                f"the target {self.target!r} is missing in {counted} of {path}: fill it in, or ignore these rows "
+                "with --drop-missing"
+            )
+        note(f"ignored {counted}, whose target is missing")
+        return table.filter(~missing)
+
+
+def _cells(table: Any, name: str) -> NDArray[Any]:
+    """A column without gaps as an array: numbers, booleans, or text."""
+    series = nw.from_native(table, eager_only=True)[name]
+    if series.dtype in (nw.Categorical, nw.Enum, nw.String):
+        return np.array(series.cast(nw.String).to_list())
+    if series.dtype == nw.Decimal:
+        return np.asarray(series.cast(nw.Float64).to_numpy())
+    if series.dtype == nw.Boolean or series.dtype.is_numeric():
+        return np.asarray(series.to_numpy())
+    raise InputError(f"the target {name!r} must hold numbers, booleans or text; got {series.dtype}")
+
+
+def _refuse_kinds(X: Any, path: str) -> None:
+    for name, dtype in nw.from_native(X, eager_only=True).schema.items():
+        if dtype.is_temporal() or dtype.is_nested():
+            raise InputError(
+                f"column {name!r} of {path} holds {dtype}, and not numbers or text: replace it with numbers, such as a "
+                f"year, or ignore it with --drop {name!r}"
+            )
+
+
+def numbers(table: Any, name: str, path: str) -> NDArray[np.float64]:
+    """A column of finite numbers without gaps."""
+    values = table.column(name).to_pylist()
+    for row, value in enumerate(values):
+        if isinstance(value, bool | str) or value is None or not np.isfinite(value):
+            raise InputError(f"column {name!r} of {path} must hold a number in every row; got {value!r} in row {row}")
+    return np.array(values, np.float64)
+
+
+def split(data: Dataset, fraction: float, classes: bool, seed: int) -> tuple[Dataset, Dataset | None]:
+    """The data to train on, and a share to test on; none if it would be too small for a metric."""
+    count = round(fraction * len(data))
+    if not fraction:
+        return data, None
+    if count < FEWEST_TEST_ROWS:
+        note(f"no test rows: {count} of {len(data)} rows would be too few for a metric")
+        return data, None
+    counts = np.unique(data.y, return_counts=True)[1] if classes else np.array([])
+    strata = data.y if classes and counts.min() >= 2 and count >= len(counts) else None
+    train, test = train_test_split(np.arange(len(data)), test_size=count, random_state=seed, stratify=strata)
+    if classes:  # a class that only test rows have could not be learnt
+        known = np.isin(data.y[test], data.y[train])
+        train, test = np.concatenate([train, test[~known]]), test[known]
+    return data.take(train), data.take(test)

@@ -1,0 +1,27 @@
+"""Quantiles of many rows as data to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lambdak._checks import FloatArray
+
+
+@dataclass(frozen=True)
+class Fan:
+    """Quantiles of test rows, in the order of their medians, and how often quantiles cross anywhere.
+
+    ``crossings`` counts the random rows on which some quantile lies above a higher one, of our model and of boosted
+    trees that were fitted quantile by quantile.
+    """
+
+    target: str
+    levels: tuple[float, ...]
+    quantiles: FloatArray  # (rows, levels)
+    y: FloatArray
+    crossings: tuple[int, int]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of the test rows lie between the lowest and the highest quantile."""
+        return np.asarray((self.quantiles[:, 0] <= self.y) & (self.y <= self.quantiles[:, -1]))

@@ -1,0 +1,31 @@
+"""``lambdak certify``: the certificate, the search for counterexamples, the exit code."""
+
+from __future__ import annotations
+
+import json
+
+from cli_cases import done, run
+
+import lambdak
+
+
+def test_certify_prints_proves_and_writes(shelf, tmp_path):
+    path, out = shelf / "quantiles.safetensors", tmp_path / "c.json"
+    args = ["certify", "--model", path, "--within", "income=1.5,town=any", "--verify", shelf / "rows.csv"]
+    args += ["--pairs", "500", "--out", out]
+    printed = done(args).stdout
+    assert "a higher quantile is never below a lower one" in printed
+    assert "0 violations" in printed
+    answer = json.loads(done([*args, "--json"]).stdout)
+    assert answer == json.loads(out.read_text())
+    model = lambdak.load(path)
+    assert answer["claims"] == model.certify({"income": 1.5, "town": "any"}).to_dict()["claims"]
+    assert answer["verification"]["violations"] == 0
+
+
+def test_certify_exits_with_1_if_a_requested_guarantee_is_not_proven(shelf, monkeypatch):
+    monkeypatch.setattr("lambdak.certify.claims.Certificate.holds", False)
+    result = run(["certify", "--model", shelf / "y.safetensors", "--json"])
+    assert result.exit_code == 1
+    assert not json.loads(result.stdout)["holds"]
+    assert "a requested guarantee is not proven" in result.stderr

@@ -1,0 +1,59 @@
+"""The examples of the help pages and of the guide run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from cli_cases import COMMANDS, done
+from typer.testing import CliRunner
+
+from lambdak import cli
+from lambdak.cli import demo_results
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
+
+
+HELP = [
+    *cli.fit.EXAMPLES, *cli.predict.EXAMPLES, *cli.explain.EXAMPLES, *cli.certify.EXAMPLES, *cli.report.EXAMPLES,
+]  # fmt: skip
+
+
+def shell_lines(page):
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """The folder that the demo writes, but for its pictures."""
+    folder, patients = tmp_path_factory.mktemp("clinic"), demo_results.load_patients()
+    assert dict(cli.demo._files(patients, demo_results.fitted(patients, "fast"), folder))
+    return folder
+
+
+def test_the_guide_shows_the_commands_in_the_folder_of_the_demo():
+    assert shell_lines(GUIDE)[:2] == ["lambdak demo", "cd lambdak-demo"]
+    assert {line.split()[1] for line in shell_lines(GUIDE)} >= set(COMMANDS)
+
+
+@pytest.mark.parametrize("line", dict.fromkeys([*HELP, *shell_lines(GUIDE)[2:]]))
+def test_examples_of_help_and_guide_run(clinic, monkeypatch, line):
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(clinic)
+    args = shlex.split(line)
+    typed = None
+    if "<" in args:
+        typed = Path(args.pop()).read_text()
+        args.pop()
+    quick = ["--max-iter", "1"] if args[1] == "fit" else ["--pairs", "500"] if "--verify" in args else []
+    result = CliRunner().invoke(cli.app, [*args[1:], *quick], input=typed)
+    assert result.exit_code == 0, result.output
+
+
+def test_every_option_in_the_guide_exists():
+    helps = {command: done([command, "--help"]).stdout for command in COMMANDS}
+    for option in re.findall(r"--[a-z][a-z-]+", GUIDE.read_text()):
+        assert option in ("--help", "--install-completion", "--debug") or any(option in text for text in helps.values())

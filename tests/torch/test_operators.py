@@ -1,0 +1,57 @@
+"""The registered operators: PyTorch's own checks, other devices, and whose memory is read."""
+
+from __future__ import annotations
+
+import pytest
+from torch_coords import FORMS, random_coords
+
+import torch
+from lambdak.torch import (
+    eigenvalue,
+)
+from lambdak.torch import operators as kernel
+
+
+@pytest.mark.parametrize(("dim", "tridiagonal"), FORMS)
+def test_operators_pass_pytorchs_own_checks(dim, tridiagonal):
+    coords, index = random_coords(dim, tridiagonal).requires_grad_(), list(range(min(dim, 2)))
+    value, vector = (part.detach() for part in kernel.eigenpair(coords, dim, index, tridiagonal))
+    grads = [torch.randn_like(part).requires_grad_() for part in (value, vector)]
+    torch.library.opcheck(kernel.eigenvalue, (coords, dim, index, tridiagonal))
+    torch.library.opcheck(kernel.eigenpair, (coords, dim, index, tridiagonal))
+    torch.library.opcheck(kernel.eigenvalue_vjp, (vector.requires_grad_(), grads[0], dim, tridiagonal))
+    torch.library.opcheck(kernel.eigenpair_vjp, (coords, value, vector, *grads, dim, tridiagonal))
+
+
+@pytest.mark.parametrize(("dim", "tridiagonal"), [(5, False), (5, True)])
+def test_other_devices_compute_the_same_by_eigh(dim, tridiagonal, monkeypatch):
+    coords = random_coords(dim, tridiagonal)
+    value, vector = kernel.eigenpair(coords, dim, [1, 3], tridiagonal)
+    grads = torch.randn_like(value), torch.randn_like(vector)
+    ours = [
+        kernel.eigenvalue_vjp(vector, grads[0], dim, tridiagonal),
+        kernel.eigenpair_vjp(coords, value, vector, *grads, dim, tridiagonal),
+    ]
+    monkeypatch.setattr(torch.Tensor, "is_cpu", False)
+    torch.testing.assert_close(kernel.eigenvalue(coords, dim, [1, 3], tridiagonal), value)
+    other_value, other_vector = kernel.eigenpair(coords, dim, [1, 3], tridiagonal)
+    torch.testing.assert_close(other_value, value)
+    torch.testing.assert_close((other_vector * vector).sum(-1).abs(), torch.ones_like(value))
+    torch.testing.assert_close(kernel.eigenvalue_vjp(vector, grads[0], dim, tridiagonal), ours[0])
+    torch.testing.assert_close(kernel.eigenpair_vjp(coords, value, vector, *grads, dim, tridiagonal), ours[1])
+
+
+def test_the_kernel_reads_the_tensors_own_memory(monkeypatch):
+    seen = []
+    real = kernel.engine("auto", 5, False)
+
+    class Spy:
+        @staticmethod
+        def solve(matrix, *rest):
+            seen.append(matrix.ctypes.data)
+            real.solve(matrix, *rest)
+
+    coords = random_coords(5, False)
+    monkeypatch.setattr(kernel, "engine", lambda *_: Spy)
+    eigenvalue(coords, 5, 2)
+    assert seen == [coords.data_ptr()]

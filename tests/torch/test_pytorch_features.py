@@ -1,0 +1,92 @@
+"""What PyTorch offers for modules works for neurons and layers: states, compilers, transforms, devices."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import pytest
+from torch.autograd import forward_ad
+from torch_cases import scrambled
+
+import torch
+from lambdak.torch import (
+    SpectralLayer,
+    SpectralNeuron,
+    eigenvalue,
+)
+from torch import nn
+
+
+def test_state_dicts_copies_and_casts_keep_the_function(kind):
+    neuron, x = scrambled(SpectralNeuron(3, 5, **kind)), torch.randn(6, 3)
+    other = SpectralNeuron(3, 5, **kind)
+    other.load_state_dict(neuron.state_dict())
+    assert torch.equal(other(x), neuron(x))
+    assert torch.equal(copy.deepcopy(neuron)(x), neuron(x))
+    torch.testing.assert_close(copy.deepcopy(neuron).double()(x.double()).float(), neuron(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # those of the compiler itself
+def test_a_network_of_two_layers_compiles_and_exports_whole():
+    torch.manual_seed(0)
+    network = nn.Sequential(SpectralLayer(3, 4, 5, monotonic_cst=[1, 0, 0]), SpectralLayer(4, 1, 5))
+    x = torch.randn(8, 3)
+    compiled = torch.compile(network, fullgraph=True)
+    torch.testing.assert_close(compiled(x), network(x))
+    compiled(x).sum().backward()
+    ours = [parameter.grad.clone() for parameter in network.parameters()]
+    network.zero_grad()
+    network(x).sum().backward()
+    torch.testing.assert_close(ours, [parameter.grad for parameter in network.parameters()])
+    torch.testing.assert_close(torch.export.export(network, (x,)).module()(x), network(x))
+
+
+def test_traced_modules_compute_what_they_should():
+    torch.manual_seed(0)
+    neuron, x = SpectralNeuron(3, 5), torch.randn(4, 3)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tracer is deprecated, but it must not return garbage
+        traced = torch.jit.trace(neuron, x)
+        torch.testing.assert_close(traced(2 * x), neuron(2 * x))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of dual numbers themselves
+def test_forward_mode_is_refused_rather_than_ignored():
+    packed = torch.randn(4, 15)
+    with forward_ad.dual_level(), torch.no_grad(), pytest.raises(NotImplementedError):
+        eigenvalue(forward_ad.make_dual(packed, torch.ones_like(packed)), 5, 2)
+
+
+def test_vectorised_jacobians_agree_with_plain_ones():
+    packed = torch.randn(2, 10, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian
+    plain, fast = (jacobian(lambda a: eigenvalue(a, 4, 1), packed, vectorize=flag) for flag in (False, True))
+    torch.testing.assert_close(plain, fast)
+
+
+@pytest.mark.parametrize("constraint", ["factor", "root", "squareplus"])
+def test_per_sample_gradients_of_constrained_neurons_agree_with_a_loop(constraint):
+    torch.manual_seed(0)
+    neuron = SpectralNeuron(2, 4, monotonic_cst=[1, 0], constraint=constraint, dtype=torch.float64)
+    x, values = torch.randn(5, 2).double(), dict(neuron.named_parameters())
+
+    def loss(parameters, row):
+        return torch.func.functional_call(neuron, parameters, (row,))
+
+    found = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(values, x)
+    for i, row in enumerate(x):
+        for name, grad in zip(values, torch.autograd.grad(neuron(row), list(values.values())), strict=True):
+            torch.testing.assert_close(found[name][i], grad)
+
+
+@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": [1, 0, 0]}, {"max_influence": 1.0}])
+def test_modules_can_be_made_on_the_meta_device_and_filled_later(settings):
+    torch.manual_seed(0)
+    real, x = SpectralNeuron(3, 5, **settings), torch.randn(4, 3)
+    with torch.device("meta"):
+        empty = SpectralNeuron(3, 5, **settings)
+    for made in (empty, SpectralNeuron(3, 5, device="meta", **settings)):
+        filled = made.to_empty(device="cpu")
+        filled.load_state_dict(real.state_dict())
+        torch.testing.assert_close(filled(x), real(x))

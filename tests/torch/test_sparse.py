@@ -1,0 +1,42 @@
+"""The neuron on ids and values."""
+
+from __future__ import annotations
+
+import torch
+from lambdak.torch import (
+    SparseSpectralNeuron,
+    SpectralNeuron,
+)
+
+
+def test_a_sparse_neuron_is_the_dense_one_on_the_rows_it_activates():
+    torch.manual_seed(0)
+    sparse, dense = SparseSpectralNeuron(20, 5, active=3), SpectralNeuron(20, 5)
+    with torch.no_grad():
+        dense.constant.copy_(sparse.constant)
+        dense.weight.copy_(sparse.weight)
+    ids = torch.stack([torch.randperm(20)[:3] for _ in range(8)])
+    values = torch.randn(8, 3)
+    x = torch.zeros(8, 20).scatter(1, ids, values)
+    torch.testing.assert_close(sparse(ids, values), dense(x))
+    torch.testing.assert_close(sparse(ids), dense(torch.zeros(8, 20).scatter(1, ids, 1.0)))
+    sparse(ids, values).sum().backward()
+    dense(x).sum().backward()
+    assert sparse.weight.grad.is_sparse
+    torch.testing.assert_close(sparse.weight.grad.to_dense(), dense.weight.grad)
+
+
+def test_sparse_adam_touches_active_rows_only():
+    torch.manual_seed(0)
+    neuron = SparseSpectralNeuron(1000, 3, active=2)
+    before = neuron.weight.detach().clone()
+    optimizer = torch.optim.SparseAdam([neuron.weight], lr=0.1)
+    neuron(torch.tensor([[3, 5], [5, 999]])).sum().backward()
+    optimizer.step()
+    assert (before != neuron.weight).any(1).nonzero().flatten().tolist() == [3, 5, 999]
+
+
+def test_every_chunk_of_a_large_table_starts_at_the_same_scale():
+    torch.manual_seed(0)
+    neuron = SparseSpectralNeuron(65_537, 2, active=100)
+    assert neuron.norms[-1] <= neuron.norms[:-1].max()
