@@ -18,6 +18,7 @@ from lambdak.cli import demo_results
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.tables import csv_text
+from lambdak.explain.fan import Fan
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
 EFFORT = "balanced"
@@ -108,7 +109,7 @@ def _files(patients: demo_results.Patients, model: Any, out: Path) -> Iterator[t
         yield "report.html", f"skipped: {error}"
 
 
-def _drawn(explanation: Any, local: Any, fan: demo_results.Fan, out: Path) -> Iterator[tuple[str, str]]:
+def _drawn(explanation: Any, local: Any, fan: Fan, out: Path) -> Iterator[tuple[str, str]]:
     """Draw the pictures, if matplotlib is there."""
     try:
         plots = plotting()
@@ -152,7 +153,7 @@ def _print_columns(explanation: Any, falls: dict[str, tuple[int, int]]) -> None:
     console.print(table)
 
 
-def _print_quantiles(fan: demo_results.Fan) -> None:
+def _print_quantiles(fan: Fan) -> None:
     table = _table("Quantiles", "", "rows on which they cross")
     for name, count in zip(("lambdak", "boosted trees, one fit per quantile"), fan.crossings, strict=True):
         table.add_row(name, f"{count:,} of {PAIRS:,}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.engine import AdamConstants, DescentRule
+from lambdak.eigen.engine import DescentRule
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch
-
-PYTORCH_ADAM = AdamConstants(beta1=0.9, beta2=0.999, tiny=1e-8)  # its defaults
+from lambdak.paper.profiles import PYTORCH_ADAM
 
 
 class Adam:

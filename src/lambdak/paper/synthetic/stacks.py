@@ -15,7 +15,7 @@ from lambdak.eigen import tridiagonal_eigenpair, tridiagonal_eigenvalue
 from lambdak.eigen.engine import AdamRule, DesignRows
 from lambdak.eigen.packing import padded_width, unsym
 from lambdak.eigen.steps import step_engine
-from lambdak.paper.real.adam import PYTORCH_ADAM
+from lambdak.paper.profiles import PYTORCH_ADAM
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.pencil.constraints import SEMIDEFINITE, Constraint, Tridiagonal
 from lambdak.pencil.initial import gapped
