@@ -72,13 +72,13 @@ def test_the_value_of_a_monotone_claim_is_the_smallest_eigenvalue_of_all_increme
                 assert found.value == pytest.approx(max(rising, falling))
 
 
-def test_what_was_asked_is_marked_and_the_rounding_margin_is_stated():
+def test_what_was_requested_is_marked_and_the_rounding_margin_is_stated():
     certificate = fitted("regressor").certify()
     income, age = claim(certificate, "monotone", "income"), claim(certificate, "monotone", "age")
     assert (income.requested, income.proven, income.details["sign"]) == (True, True, 1)
     assert (age.requested, age.proven, age.details["sign"]) == (True, True, -1)
     assert "never rises as age rises" in age.statement
-    assert "a missing cell is ignored" in age.how
+    assert "missing cells are ignored" in age.how
     for each in (income, age):
         assert 0 < each.margin < 1e-11
         assert f"rounding margin {each.margin:.1e}" in each.how
@@ -109,7 +109,7 @@ def test_several_classes_have_no_monotone_claim():
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_claim_that_does_not_hold_is_listed_as_not_held(fault):
+def test_a_claim_that_does_not_hold_is_listed_as_not_proven(fault):
     model, kind, subject = broken(fault)
     certificate = model.certify()
     found = claim(certificate, kind, subject)
@@ -118,13 +118,13 @@ def test_a_claim_that_does_not_hold_is_listed_as_not_held(fault):
     assert not certificate.holds
     assert "not proven, requested" in str(certificate)
     assert not next(each for each in strict(certificate.to_json())["claims"] if each["kind"] == kind and (
-        subject in (None, each["subject"])))["held"]  # fmt: skip
+        subject in (None, each["subject"])))["proven"]  # fmt: skip
     if found.value is not None and kind not in ("influence", "concave"):
         assert found.value < -found.margin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_asked_of_a_model_holds(kind):
+def test_what_was_requested_of_a_model_is_proven(kind):
     certificate = fitted(kind).certify()
     assert certificate.holds
     assert all(each.proven for each in certificate.claims if each.requested)
@@ -145,7 +145,7 @@ def smallest_bend(model, sign):
 
 
 @pytest.mark.parametrize(("kind", "sign"), [("convex", 1), ("concave", -1)])
-def test_shapes_are_held_by_the_end_of_the_spectrum_and_changes_of_slope(kind, sign):
+def test_shapes_are_proven_by_the_end_of_the_spectrum_and_changes_of_slope(kind, sign):
     certificate = fitted(kind).certify()
     found = claim(certificate, kind)
     assert found.requested
@@ -228,7 +228,7 @@ def test_a_category_is_bounded_per_swap_and_names_its_two_levels():
     assert "no swap of levels" in found.statement
 
 
-def test_a_cap_that_was_asked_for_is_part_of_the_claim():
+def test_a_cap_that_was_requested_is_part_of_the_claim():
     certificate = fitted("capped").certify()
     income, age = claim(certificate, "influence", "income"), claim(certificate, "influence", "age")
     assert income.requested
@@ -276,10 +276,10 @@ def test_many_levels_are_a_relaxation_that_says_so():
     assert "largest between" not in found.details
 
 
-def test_columns_that_go_on_straight_are_bounded_within_the_training_range():
+def test_columns_that_continue_straight_are_bounded_within_the_training_range():
     limited, free = fitted("convex").certify(), fitted("free").certify()
     words = claim(limited, "influence", "income").statement
-    assert words.startswith("no change moves a score by more within the training range; per unit ")
+    assert words.startswith("no change moves a raw score by more within the training range; per unit ")
     assert "training range" not in claim(limited, "influence", "region").statement
     assert "training range" not in claim(free, "influence", "income").statement
     told = " ".join(str(limited).split())
@@ -356,7 +356,7 @@ FAULTS = {
     "a list of sizes": ({"income": [1.0, 2.0]}, r"not negative; got \[1.0, 2.0\]: give the largest change of income"),
     "a size as text": (
         {"income": "1.5"},
-        "not negative; got '1.5': give the largest change of income, or leave it out",
+        "not negative; got '1.5': give the largest change of income, or omit it",
     ),
     "an array": ({"income": np.ones(2)}, r"within\['income'\] must be a number that is not negative"),
     "None for a category": ({"kind": None}, r"within\['kind'\] must be 'any', .*; got None"),
@@ -439,13 +439,13 @@ def test_certificates_and_claims_are_frozen():
         certificate.claims[0].proven = True
 
 
-def test_it_prints_as_a_table_with_what_was_asked_first():
+def test_it_prints_as_a_table_with_what_was_requested_first():
     text = str(fitted("regressor").certify())
     lines = text.splitlines()
     assert max(map(len, lines)) <= 110
     assert "SpectralRegressor: what is guaranteed" in lines[0]
     body = [line for line in lines if line.startswith("│")]
-    assert body[0].split("│")[1].strip() == "held, asked"
+    assert body[0].split("│")[1].strip() == "proven, requested"
     assert "the prediction never falls as income" in body[0]
     assert "units of the target" in text
     assert "monotone: value is the smallest eigenvalue of all increment matrices" in text
@@ -479,7 +479,7 @@ def test_notes_tell_how_shapes_and_responses_were_checked(kind):
 
 def test_the_unit_of_a_change_of_slope_is_that_of_a_slope():
     told = " ".join(str(fitted("convex").certify()).split())
-    assert 'so are values, but that of "convex" is a change of slope: score per unit of the column.' in told
+    assert 'so are values, but that of "convex" is a change of slope: raw score per unit of the column.' in told
     assert "value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding." in told
     concave = " ".join(str(fitted("concave").certify()).split())
     assert 'that of "concave" is a change of slope' in concave

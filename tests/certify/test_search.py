@@ -15,11 +15,11 @@ from lambdak.certify.claims import certify
 
 @pytest.fixture
 def believed(monkeypatch):
-    """Certificates whose claims are all held, and whose bounds are the caps."""
+    """Certificates whose claims are all proven, and whose bounds are the caps."""
 
     def forced(model):
         certificate = certify(model)
-        claims = [replace(each, held=True, value=CAP if each.kind == "influence" else each.value)
+        claims = [replace(each, proven=True, value=CAP if each.kind == "influence" else each.value)
                   for each in certificate.claims]  # fmt: skip
         return replace(certificate, claims=tuple(claims))
 
@@ -31,7 +31,7 @@ def check(found, kind, subject=None):
     return one
 
 
-# A model whose eigenvalues are asked for out of order does not predict at all.
+# A model whose eigenvalues are read out of order does not predict at all.
 @pytest.mark.parametrize("fault", sorted(set(BROKEN) - {"eigenvalues out of order"}))
 def test_a_planted_violation_is_found(fault, believed):
     model, kind, subject = broken(fault)
@@ -45,8 +45,8 @@ def test_honest_models_have_no_counterexample(kind):
     model = fitted(kind)
     found = model.verify(rows_of(kind), n=400)
     assert found.violations == 0
-    held = [(each.kind, each.subject) for each in model.certify().claims if each.proven]
-    assert [(each.kind, each.subject) for each in found.checks] == held
+    proven = [(each.kind, each.subject) for each in model.certify().claims if each.proven]
+    assert [(each.kind, each.subject) for each in found.checks] == proven
     for each in found.checks:
         assert each.tried >= 400
         rounding = 1e-9 if model.model_.coef.dtype == np.float64 else 1e-5  # as the coefficients
@@ -99,7 +99,7 @@ def test_a_bound_that_is_attained_has_no_margin_left():
     assert found.violations == 0
 
 
-def test_claims_that_are_not_held_are_not_tried():
+def test_claims_that_are_not_proven_are_not_tried():
     model, kind, _ = broken("a quantile below a lower one")
     assert kind not in {each.kind for each in model.verify(X, n=50).checks}
 
@@ -112,7 +112,7 @@ def test_the_search_is_reproducible():
 
 def search_of(model):
     design = model.model_.encoder.transform(X, model.model_.coef.dtype)
-    return module._Search(model, module.readouts(model.model_), design, 10, np.random.default_rng(0))
+    return module._Search(model.model_, module.readouts(model.model_), design, 10, np.random.default_rng(0))
 
 
 def test_random_rows_mix_the_cells_of_different_rows():
@@ -139,7 +139,7 @@ def test_other_cells_are_put_in_their_place():
         np.testing.assert_allclose(search.put(rows, i, cells).to_sparse(width).toarray(), expected)
 
 
-def test_columns_that_go_on_straight_are_searched_beyond_their_range():
+def test_columns_that_continue_straight_are_searched_beyond_their_range():
     search = search_of(fitted("convex"))
     column = search.outputs[0].columns[0]
     assert search.numbers(column, 1000).max() > column.high

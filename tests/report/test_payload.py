@@ -114,7 +114,7 @@ def test_labels_may_come_from_any_library(tmp_path, kind):
 @pytest.mark.filterwarnings("error")
 def test_a_table_without_rows_is_refused_with_the_way_out(tmp_path):
     for data in ((X[:0],), (X[:0], Y[:0]), (sparse.csr_array((0, 4)), Y[:0])):
-        with pytest.raises(ValueError, match="X must have at least one row; got none: leave X"):
+        with pytest.raises(ValueError, match="X must have at least one row; got none: omit X"):
             written(tmp_path, fitted("regressor"), *data)
     assert not list(tmp_path.iterdir())
 

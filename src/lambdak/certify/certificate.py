@@ -21,7 +21,8 @@ _METHODS = {
     "convex": "the raw score must be the last eigenvalue, its columns must continue straight beyond the training "
     "range, and value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding",
     "concave": "the raw score must be the first eigenvalue, its columns must continue straight beyond the training "
-    "range, and value, minus the largest eigenvalue of all changes of slope, not negative by more than rounding",
+    "range, and value, minus the largest eigenvalue of all changes of slope, must not be negative by more than "
+    "rounding",
     "influence": "value is the largest weighted sum of ‖A(b) − A(a)‖₂ over any two cells of the column, or a bound on "
     "it if they are many",
     "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it",

@@ -24,10 +24,13 @@ Reader = Callable[[int], Cells]
 
 
 def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict[str, Any]:
-    """Example rows in the page's coordinates, with their targets, and a summary of every column."""
+    """Example rows in the page's coordinates, with their targets, and a summary of every column.
+
+    ``X`` is a table that was read, or a sparse one.
+    """
     some = X[:1] if issparse(X) else X
     encoder.transform(some)  # says what is wrong with a table that does not fit the model
-    rows = row_count(X)
+    rows = int(X.shape[0])
     chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST_EXAMPLES)).astype(int))
     read = _reader(encoder, X)
     cells = _reader(encoder, X.tocsr()[chosen].toarray()) if issparse(X) else read
@@ -42,22 +45,14 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict
     return {"rows": rows, "examples": examples, "summary": summary}
 
 
-def row_count(X: Any) -> int:
-    """Rows of a table."""
-    return int(X.shape[0]) if issparse(X) else int(read_table(X).shape[0])
-
-
 def _reader(encoder: TableEncoder, X: Any) -> Reader:
     """A function from the position of a column of training to its cells in this table."""
     if issparse(X):
         wide = X.tocsc()
         return lambda i: read_table(wide[:, [i]].toarray()).cells(0)
     table: Table = read_table(X)
-    if not (encoder.from_names and table.named):
-        return table.cells
-    place = {name: i for i, name in enumerate(table.names)}
-    names = encoder.feature_names
-    return lambda i: table.cells(place[names[i]])
+    positions = encoder.positions(table)
+    return lambda i: table.cells(positions[i])
 
 
 def _summary(column: Column, cells: Cells) -> dict[str, Any]:

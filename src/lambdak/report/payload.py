@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.measures import measures
 from lambdak.model.readout import Readout, readouts
 from lambdak.report.constants import constants
-from lambdak.report.data import describe, row_count
+from lambdak.report.data import describe
 from lambdak.table.column import Column
 from lambdak.table.levels import OTHER, shown
+from lambdak.table.read import read_table
 from lambdak.table.rows import target_rows
 
 # The page knows all types of columns by the same fields; those that a type does not have are these.
@@ -35,8 +37,9 @@ def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None)
     """All that the page needs."""
     if X is None and y is not None:
         raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
-    if X is not None and not row_count(X):
-        raise ValueError("X must have at least one row; got none: leave X and y out for a report without data")
+    X = X if X is None or issparse(X) else read_table(X)
+    if X is not None and not X.shape[0]:
+        raise ValueError("X must have at least one row; got none: omit X and y for a report without data")
     outputs = readouts(model)
     blocks, families = _families(model, outputs)
     measured = None if y is None else [own._asdict() for own in measures(model, X, y)]
