@@ -82,7 +82,7 @@ def variants() -> dict[str, AbstractContextManager[Any]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of every fold of a table: the score, larger is better; seconds of the fit; the regularisation that pilots chose."""
+    """Of every fold of a table: score (larger is better), seconds of the fit, regularisation that pilots chose."""
 
     scores: np.ndarray  # (folds,), or (seeds, folds)
     seconds: np.ndarray
