@@ -47,7 +47,7 @@ class Words {
   // Probabilities of the classes: two of them, several, or several in order.
   chances(seen) {
     if (this.model.link === "softmax") return seen;
-    const below = this.about.loss === "ordinal" ? [...seen, 1] : [1 - seen[0], 1];
+    const below = this.about.ordered ? [...seen, 1] : [1 - seen[0], 1];
     return below.map((share, i) => Math.max(share - (i ? below[i - 1] : 0), 0));
   }
 
