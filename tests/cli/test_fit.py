@@ -83,7 +83,7 @@ def test_a_metric_that_fails_does_not_lose_the_model(shelf, tmp_path):
 
 
 EPOCH = """
-from lambdak.estimators import fitting
+from lambdak.training import session as fitting
 class Interrupted(fitting.Trainer):
     def run(self, schedule):
         for epoch, event in enumerate(super().run(schedule)):

@@ -47,9 +47,9 @@ def test_the_kernel_reads_the_tensors_own_memory(monkeypatch):
 
     class Spy:
         @staticmethod
-        def solve(matrix, *rest):
-            seen.append(matrix.ctypes.data)
-            real.solve(matrix, *rest)
+        def solve(matrices, *rest):
+            seen.append(matrices[0].ctypes.data)
+            real.solve(matrices, *rest)
 
     coords = random_coords(5, False)
     monkeypatch.setattr(kernel, "engine", lambda *_: Spy)
