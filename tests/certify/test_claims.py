@@ -9,26 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fitted_models import (
-    BROKEN,
-    CAP,
-    KINDS,
-    SMALL,
-    X,
-    Y,
-    broken,
-    by_hand,
-    changed,
-    fitted,
-    matrices,
-    n_outputs,
-    own_coef,
-    random_cells,
-    rows_of,
-    score_by_hand,
-    symmetric,
-    with_columns,
-)
+from fitted_models import CAP, KINDS, SMALL, X, Y, changed, fitted, own_coef, rows_of, with_columns
+from hand_made_models import BROKEN, broken, by_hand, symmetric
+from score_cases import matrices, n_outputs, random_cells, score_by_hand
 from sklearn.exceptions import NotFittedError
 
 import lambdak

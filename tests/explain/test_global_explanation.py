@@ -7,24 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from fitted_models import (
-    HONEST,
-    SPARSE,
-    X,
-    by_hand,
-    cell_weights,
-    cells_of,
-    changed,
-    fitted,
-    frame_of,
-    matrices,
-    n_outputs,
-    own_coef,
-    random_cells,
-    rows_of,
-    score_by_hand,
-    symmetric,
-)
+from fitted_models import HONEST, SPARSE, X, changed, fitted, own_coef, rows_of
+from hand_made_models import by_hand, symmetric
+from score_cases import cell_weights, cells_of, frame_of, matrices, n_outputs, random_cells, score_by_hand
 
 from lambdak.table.encoder import OTHER
 

@@ -7,17 +7,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from fitted_models import (
-    KINDS,
-    NUMBERS,
-    SPARSE,
-    X,
-    Y,
-    by_hand,
+from fitted_models import KINDS, NUMBERS, SPARSE, X, Y, changed, fitted, rows_of
+from hand_made_models import by_hand, symmetric
+from scipy import sparse
+from score_cases import (
     cell_weights,
     cells_of,
-    changed,
-    fitted,
     frame_of,
     matrices,
     n_outputs,
@@ -25,11 +20,8 @@ from fitted_models import (
     predictions_of,
     random_cells,
     row_matrices,
-    rows_of,
     score_by_hand,
-    symmetric,
 )
-from scipy import sparse
 
 from lambdak import SpectralRegressor
 from lambdak.explain import paths

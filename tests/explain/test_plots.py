@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import SMALL, X, by_hand, fitted, symmetric
+from fitted_models import SMALL, X, fitted
+from hand_made_models import by_hand, symmetric
 
 from lambdak import SpectralRegressor
 from lambdak.cli.demo_results import Fan

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fitted_models import (
-    X,
-    by_hand,
-    fitted,
-    frame_of,
-    n_outputs,
-    predicted_by_hand,
-    random_cells,
-    rows_of,
-    score_by_hand,
-    symmetric,
-)
+from fitted_models import X, fitted, rows_of
+from hand_made_models import by_hand, symmetric
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from score_cases import frame_of, n_outputs, predicted_by_hand, random_cells, score_by_hand
 
 from lambdak.explain.what_if import TEETH, saw_tooth
 from lambdak.table.encoder import OTHER
