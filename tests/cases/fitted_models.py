@@ -38,8 +38,6 @@ NUMBERS = X[["income", "age"]].assign(age=X["age"].fillna(50.0))
 CUTS = np.digitize(Y, np.quantile(Y, [0.25, 0.5, 0.75]))
 SPARSE = sparse.random_array((240, 4), density=0.4, rng=np.random.default_rng(1), format="csr")
 WIDE = pd.DataFrame({"code": [f"c{i % 140}" for i in range(700)], "income": np.resize(X["income"], 700)})
-
-
 MODELS = {
     "regressor": lambda: SpectralRegressor(monotonic_cst={"income": 1, "age": -1}, **SMALL).fit(X, Y),
     "free": lambda: SpectralRegressor(**SMALL).fit(X, Y),

@@ -6,17 +6,8 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from fitted_models import (
-    SMALL,
-    at_indices,
-    changed,
-    fitted,
-    own_coef,
-    with_columns,
-)
-from score_cases import (
-    packed_from,
-)
+from fitted_models import SMALL, at_indices, changed, fitted, own_coef, with_columns
+from score_cases import packed_from
 
 from lambdak import SpectralRegressor
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from fitted_models import (
-    rows_of,
-)
+from fitted_models import rows_of
 from scipy import sparse
 from scipy.special import expit, softmax
 
