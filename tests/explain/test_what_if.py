@@ -179,3 +179,11 @@ def test_teeth_have_the_ends_and_the_knots():
     assert {knot for knot in column.knots if -5 < knot < 6} <= set(nodes.tolist())
     assert len(nodes) >= 25
     assert (np.diff(nodes) > 0).all()
+
+
+@pytest.mark.parametrize("between", [("a", "b"), 5, (1.0,), (2.0, 1.0), (0.0, np.inf), "age"])
+def test_what_is_not_a_range_is_refused(between):
+    model = fitted("regressor")
+    name = next(column.name for column in model.model_.encoder.columns if column.n_ramps)
+    with pytest.raises(ValueError, match="between must hold two numbers"):
+        model.explain_local(X.head(1)).what_if(name, between)

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.table.encoder import OTHER
 
 OBJECTS = np.column_stack([NUMBERS[:, 0].astype(object), np.where(NUMBERS[:, 0] > 4, "\ud800", "\x00").astype(object)])
 THREE = np.digitize(LAW, [1.5, 2.5])
@@ -84,25 +83,6 @@ def test_file_and_text_bring_back_the_same_predictions_to_the_last_bit(fitted, t
             assert not hasattr(other, "feature_names_in_")
         if hasattr(model, "classes_"):
             assert other.classes_.dtype == model.classes_.dtype
-
-
-def test_columns_come_back_as_they_were(tmp_path):
-    model = SpectralRegressor(**QUICK).fit(FRAME, LAW)
-    model.save(tmp_path / "m")
-    other = lambdak.load(tmp_path / "m")
-    for ours, theirs in zip(model.model_.encoder.columns, other.model_.encoder.columns, strict=True):
-        assert repr(ours) == repr(theirs)
-        assert type(ours) is type(theirs)
-        for name, value in vars(ours).items():
-            other_value = getattr(theirs, name)
-            assert type(value) is type(other_value)
-            if isinstance(value, np.ndarray):
-                assert value.tobytes() == other_value.tobytes()
-            if isinstance(value, tuple):
-                assert [type(level) for level in value] == [type(level) for level in other_value]
-    assert model.model_.encoder.columns[2].levels == ("", "north", "south", None, OTHER)
-    unseen = FRAME.head(3).assign(**{'région "x"\n😀': ["new", None, "rare"], "income": [-1.0, 1e9, np.nan]})
-    assert_same(model, other, unseen)
 
 
 def test_offsets_count_after_loading(tmp_path):

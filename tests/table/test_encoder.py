@@ -79,13 +79,6 @@ def test_wrong_settings_are_refused(settings, error, message):
         TableEncoder(**settings)
 
 
-def test_linear_must_name_columns_that_are_no_categories():
-    with pytest.raises(ValueError, match="linear must name columns of the table, such as 'smooth'; got 'nope'"):
-        TableEncoder(linear=["nope"]).fit(mixed_table())
-    with pytest.raises(ValueError, match="column 'gaps' is in linear and in categorical_features"):
-        TableEncoder(linear=["gaps"], categorical_features=["gaps"]).fit(mixed_table())
-
-
 def test_transform_needs_fit_first_and_a_float_dtype():
     with pytest.raises(ValueError, match=r"not fitted yet: call fit\(X\) first"):
         TableEncoder().transform(np.ones((2, 2)))

@@ -1,4 +1,4 @@
-"""Numbers of any column: linear ones are standardised, constants and missing cells have entries of their own."""
+"""Numbers of any column: weights are finite, constants and missing cells have entries of their own."""
 
 import numpy as np
 import pytest
@@ -38,26 +38,6 @@ def test_a_column_without_any_number_is_all_missing_and_still_takes_numbers_late
     assert design.ids[:, 1].tolist() == [encoder.columns[0].missing, 1]
     assert np.isfinite(design.weights).all()
     assert encoder.columns[0].low == encoder.columns[0].high == 0.0
-
-
-@pytest.mark.parametrize("clamp", [True, False])
-def test_a_linear_column_is_standardised_and_clamped_to_the_training_range_if_set(clamp):
-    X = np.random.default_rng(0).gamma(2.0, size=(200, 2))
-    encoder = TableEncoder(n_knots=0, clamp=clamp).fit(X)
-    new = np.random.default_rng(1).normal(scale=9.0, size=(50, 2))
-    read = np.clip(new, X.min(axis=0), X.max(axis=0)) if clamp else new
-    expected = (read - X.mean(axis=0)) / X.std(axis=0)
-    design = encoder.transform(new, dtype=np.float64)
-    np.testing.assert_allclose(design.weights[:, 1:], expected, rtol=1e-12)
-    np.testing.assert_array_equal(design.ids, np.tile([0, 1, 2], (50, 1)))
-    assert [column.kind for column in encoder.columns] == ["linear", "linear"]
-
-
-def test_named_columns_can_be_linear_beside_curves():
-    encoder = TableEncoder(linear=["smooth", "gaps"]).fit(mixed_table())
-    assert [column.kind for column in encoder.columns] == ["linear", "curve", "linear", "curve", "category"]
-    gaps = encoder.columns[2]
-    assert (gaps.stop - gaps.start, gaps.missing) == (2, gaps.start + 1)
 
 
 def test_a_missing_number_has_its_own_entry_if_training_had_any():
