@@ -31,10 +31,10 @@ def installed_by(target):
     """Names of the requirements that a make target would install in a new clone."""
     if shutil.which("make") is None:
         pytest.skip("no make on this machine")
-    told = subprocess.run(
+    printed = subprocess.run(
         ["make", "-n", target, "VENV=build/no-such-venv"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    lists = re.findall(r"\s(@\w+)", " ".join(line for line in told.splitlines() if "install.py" in line))
+    lists = re.findall(r"\s(@\w+)", " ".join(line for line in printed.splitlines() if "install.py" in line))
     return {re.match(r"[\w-]+", requirement)[0] for requirement in install.expanded(lists)}
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
+from lambdak.table.cells import Cells
 from lambdak.table.columns import OTHER, Category, Column, Curve, Linear
 
 NAN = float("nan")
@@ -90,3 +92,35 @@ CASES = {
     "a category of one level": category("Bern"),
 }
 NUMERIC = [name for name, case in CASES.items() if case.column.is_number]
+contract = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+numeric = pytest.mark.parametrize("case", [CASES[name] for name in NUMERIC], ids=NUMERIC)
+
+
+def cells_of(column, values):
+    dtype, kind = (float, "number") if column.is_number else (object, "text")
+    return Cells(column.name, np.array(values, dtype), kind)
+
+
+def written(column, values, how="write_", dtype=np.float64, **settings):
+    """The rows (n, p) that a column writes, from a corner of larger arrays."""
+    ids = np.full((len(values), column.n_slots + 2), -1, np.int32)
+    weights = np.full(ids.shape, np.nan, dtype)
+    own = np.s_[:, 1:-1]
+    getattr(column, how)(cells_of(column, values), ids[own], weights[own], **settings)
+    assert (ids[:, [0, -1]] == -1).all()
+    assert np.isnan(weights[:, [0, -1]]).all()
+    assert (ids[own] >= column.start).all()
+    assert (ids[own] < column.stop).all()
+    rows = np.zeros((len(values), column.width))
+    np.add.at(rows, (np.arange(len(values))[:, None], ids[own] - column.start), weights[own])
+    return rows
+
+
+def dense(case, values):
+    return np.array([case.dense(value) for value in values])
+
+
+def inside_hull(rows, cells, seed=0):
+    """Whether no linear function is larger on the rows than on all cells."""
+    directions = np.random.default_rng(seed).normal(size=(200, cells.shape[1]))
+    return ((directions @ rows.T).max(axis=1) <= (directions @ cells.T).max(axis=1) + 1e-12).all()

@@ -119,3 +119,9 @@ def read_only(array):
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def with_entry(array, entry):
+    changed = array.copy()
+    changed[-1, -1] = entry
+    return changed

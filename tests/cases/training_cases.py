@@ -1,4 +1,4 @@
-"""Small tasks for the trainer, and trainers of them."""
+"""Small problems for the trainer, trainers of them, and a step engine that is recorded."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from lambdak.losses import SquaredError
+from lambdak.losses import Pinball, SoftmaxLog, SquaredError
 from lambdak.model.evaluate import evaluate
-from lambdak.model.outputs import outputs_of
+from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.coordinates import (
-    ConeCoordinates,
-    FreeCoordinates,
-    Whitening,
-    design_moments,
-    free_blocks,
-)
+from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates, Whitening, design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
+OUTPUTS = {
+    "one output": (SquaredError(), SingleOutput((2,))),
+    "several indices": (Pinball((0.1, 0.5, 0.9)), OrderedOutputs((1, 2, 4))),
+    "several pencils": (SoftmaxLog(3), ClassOutputs((2,), 3)),
+}
+OWN_ROWS = np.array([[3, 1, 1, 7, 11], [0, 2, 11, 5, 4]], np.int32)
 
 
 def table(rows=400, columns=2, seed=0):
@@ -64,19 +64,51 @@ def constant(problem, anchors, rng):
 
 def small_problem(rows=400, n_knots=8, linear=()):
     """A trainer's problem, its validation rows, and the encoder of both."""
-    X, held = table(rows), table(150, seed=1)
+    X, other = table(rows), table(150, seed=1)
     encoder = TableEncoder(n_knots=n_knots, linear=linear).fit(X)
     problem = regression(X, smooth(X), encoder)
-    return problem, replace(problem, design=encoder.transform(held), y=smooth(held)), encoder
+    return problem, replace(problem, design=encoder.transform(other), y=smooth(other)), encoder
 
 
 def noisy_problem():
     """The same with few and noisy rows, so that models without decay get worse again."""
-    problem, held, encoder = small_problem(rows=80)
+    problem, validation, encoder = small_problem(rows=80)
     rng = np.random.default_rng(3)
-    noisy = [replace(part, y=part.y + rng.standard_normal(len(part.y))) for part in (problem, held)]
+    noisy = [replace(part, y=part.y + rng.standard_normal(len(part.y))) for part in (problem, validation)]
     return *noisy, encoder
 
 
 def losses_of(problem, coef):
     return problem.losses(evaluate(coef, DIM, problem.outputs.indices, problem.design))
+
+
+class Recorder:
+    """The step engine, with an ear on the rates that reach adam, and on the rows and slopes of training steps."""
+
+    def __init__(self, engine):
+        self.engine, self.rates, self.corrections, self.rows, self.slopes = engine, [], [], [], []
+        self.threads = set()
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def adam(self, state, rate, keep, rule, spared, threads):
+        self.rates.append(rate)
+        self.corrections.append(rule[2])
+        self.threads.add(threads)
+        self.engine.adam(state, rate, keep, rule, spared, threads)
+
+    def forward(self, design, coef, dim, index, out, threads):
+        if out[1] is not None:  # a training step
+            self.rows.append(design[2].copy())
+        self.threads.add(threads)
+        self.engine.forward(design, coef, dim, index, out, threads)
+
+    def backward(self, design, vector, slope, dim, grad, threads):
+        self.slopes.append(slope.reshape(design[2].shape))
+        self.threads.add(threads)
+        self.engine.backward(design, vector, slope, dim, grad, threads)
+
+    def multiply(self, left, which, right, spans, out, threads):
+        self.threads.add(threads)
+        self.engine.multiply(left, which, right, spans, out, threads)

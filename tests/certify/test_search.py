@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fitted_models import BROKEN, CAP, KINDS, X, broken, by_hand, fitted, rows_of
+from fitted_models import CAP, KINDS, X, fitted, rows_of
+from hand_made_models import BROKEN, broken, by_hand
 
 from lambdak.certify import search as module
 from lambdak.certify.claims import certify

@@ -15,9 +15,9 @@ import lambdak
 
 def test_fit_writes_the_model_that_the_library_fits(shelf, tmp_path):
     path = tmp_path / "model.safetensors"
-    asked = ["--monotone", "income=+,age=-", "--max-influence", "town=0.5", "--alpha", "0.01", "--seed", "3"]
+    options = ["--monotone", "income=+,age=-", "--max-influence", "town=0.5", "--alpha", "0.01", "--seed", "3"]
     more = ["--weight", "weight", "--members", "2", "--loss", "huber", "--test-fraction", "0", *only("y", "weight")]
-    done(["fit", shelf / "rows.csv", "--target", "y", "--model", path, *asked, *more, *FAST])
+    done(["fit", shelf / "rows.csv", "--target", "y", "--model", path, *options, *more, *FAST])
     model = lambdak.load(path)
     data = pa.parquet.read_table(shelf / "rows.parquet")
     X = data.select(["income", "age", "town"])

@@ -1,10 +1,9 @@
-"""What the tests of the engines change for a while: the instruction set, and the process's threads."""
+"""What the tests of the engines change for a while: the instruction set."""
 
 from __future__ import annotations
 
 import pytest
 
-import lambdak
 from lambdak.eigen.runtime import native
 
 
@@ -15,10 +14,3 @@ def isa(request):
     kernel.use_isa(request.param)
     yield request.param
     kernel.use_isa(before)
-
-
-@pytest.fixture
-def threads():
-    before = lambdak.get_num_threads()
-    yield lambdak.set_num_threads
-    lambdak.set_num_threads(before)

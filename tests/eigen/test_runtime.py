@@ -34,7 +34,7 @@ def bits(array):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [3, 9, 40])
-def test_results_depend_neither_on_threads_nor_on_the_place_in_the_batch(dim, dtype, threads, isa):
+def test_results_depend_neither_on_threads_nor_on_the_position_in_the_batch(dim, dtype, threads, isa):
     rng = np.random.default_rng(16)
     easy = packed_rows(rng, 700, dim, dtype)
     hard = [unsym(factory(rng, 20, dim)).astype(dtype) for factory in matrices.FACTORIES.values()]
@@ -136,7 +136,7 @@ def test_overlapping_calls_with_their_own_n_jobs_never_change_the_process_settin
     assert lambdak.get_num_threads() == 3
 
 
-# The pool starts as many threads as the largest call so far asked for, beside the caller's: that tells what one used.
+# The pool starts as many threads as the largest call so far requested, beside the caller's: that tells what one used.
 COUNT_HELPERS = """
 import os, threading, time
 import numpy as np, lambdak

@@ -1,21 +1,17 @@
-"""The kernel's training steps against the NumPy reference, LAPACK, finite differences and scalar arithmetic."""
+"""The kernel's forward and backward steps against the NumPy reference, LAPACK and finite differences."""
 
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 import pytest
 from step_cases import (
-    BETA1,
-    BETA2,
     DTYPES,
     INDICES,
     MODELS,
     N_DESIGN,
     N_ROWS,
-    TINY,
     backward,
     batch_of,
     coefficients,
@@ -32,9 +28,6 @@ from lambdak import eigenpair, eigenvalue, sym
 from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import PAD
 from lambdak.eigen.runtime import native
-from lambdak.table import curve
-from lambdak.table.curve import Curve
-from lambdak.table.encoder import TableEncoder
 
 kernel = native()
 if kernel is None:
@@ -192,106 +185,6 @@ def test_an_empty_batch_has_no_values_and_a_gradient_of_zero():
     np.testing.assert_array_equal(grad, 0)
 
 
-# ---- multiply --------------------------------------------------------------------------------------------------
-
-
-# Rows of the left factors as (how many, first column, last column) of their spans.
-SPANS = {
-    "a single entry": [(1, 0, 1)],
-    "blocks": [(7, 0, 3), (1, 3, 8), (2, 8, 8), (13, 8, 16)],
-    "blocks of more rows than a chunk": [(1, 0, 0), (61, 0, 30), (4, 30, 34), (53, 34, 74)],
-    "rows that start together and end apart": [(3, 0, 2), (4, 0, 9), (2, 0, 0), (9, 0, 4), (2, 0, 9)],
-    "rows that overlap in any order": [(5, 4, 9), (6, 0, 9), (1, 2, 3), (7, 7, 9), (1, 8, 8), (13, 1, 6)],
-}
-WHICH = [[0], [2, 0, 2], [1, 1, 2, 0, 1]]
-
-
-def exact_product(left, which, right, spans):
-    """(models, rows, width), row by row in float64."""
-    rows = [(i, slice(first, last), last - first) for i, (first, last) in enumerate(spans.tolist())]
-    wide = right.astype(np.float64)
-    return np.array([[left[k, i, :n] @ wide[m, s] for i, s, n in rows] for m, k in enumerate(which)])
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("case", SPANS)
-def test_multiply_of_compact_and_shared_left_factors_is_the_product_row_by_row(case, dtype, isa):
-    rng, spans = np.random.default_rng(0), spans_of(SPANS[case])
-    left = compact(rng, spans, 3, dtype)
-    for which in WHICH:
-        for width in (16, 48, 128, 144):
-            right = rng.standard_normal((len(which), spans.max(), width)).astype(dtype)
-            exact = exact_product(left, which, right, spans)
-            for engine in (kernel, _steps):
-                out = np.full(exact.shape, np.nan, dtype)
-                engine.multiply(left, which, right, spans, out, 0)
-                np.testing.assert_allclose(out, exact, rtol=0, atol=tolerance(dtype) * np.abs(exact).max())
-
-
-def test_multiply_looks_at_nothing_outside_of_the_spans(isa):
-    rng, spans = np.random.default_rng(0), spans_of([(12, 0, 5), (12, 5, 11)])
-    left = compact(rng, spans, 2, np.float32)
-    right = rng.standard_normal((2, 11, 16)).astype(np.float32)
-    clean, dirty = np.empty((2, 24, 16), np.float32), np.empty((2, 24, 16), np.float32)
-    kernel.multiply(left, [0, 1], right, spans, clean, 0)
-    right[:, 5:] = np.nan  # only the second block multiplies these
-    kernel.multiply(left, [0, 1], right, spans, dirty, 0)
-    np.testing.assert_array_equal(dirty[:, :12], clean[:, :12])
-    assert np.isnan(dirty[:, 12:]).all()
-
-
-def test_multiply_looks_only_at_the_left_factor_that_is_asked_for(isa):
-    rng, spans = np.random.default_rng(0), spans_of(SPANS["blocks"])
-    left = compact(rng, spans, 3, np.float32)
-    right = rng.standard_normal((2, 16, 16)).astype(np.float32)
-    left[1] = np.nan
-    out = np.empty((2, len(spans), 16), np.float32)
-    kernel.multiply(left, [2, 0], right, spans, out, 0)
-    assert np.isfinite(out).all()
-
-
-# ---- adam ------------------------------------------------------------------------------------------------------
-
-
-def scalar_adam(theta, grads, rate, keep):
-    """Adam with decoupled weight decay on one number, as in Kingma and Ba with Loshchilov's and Hutter's decay."""
-    m = v = 0.0
-    for step, g in enumerate(grads, 1):
-        m = BETA1 * m + (1 - BETA1) * g
-        v = BETA2 * v + (1 - BETA2) * g * g
-        theta = keep * theta - rate * (m / (1 - BETA1**step)) / (math.sqrt(v / (1 - BETA2**step)) + TINY)
-    return theta
-
-
-@pytest.mark.parametrize("spared", [0, 16, 48])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_adam_moves_every_number_as_the_scalar_formula_does_and_decays_all_but_the_spared(dtype, spared, isa):
-    rng = np.random.default_rng(0)
-    models, size, steps = 3, 48, 6
-    theta = rng.standard_normal((models, size)).astype(dtype)
-    grads = (10.0 ** rng.uniform(-3, 3, size) * rng.standard_normal((steps, models, size))).astype(dtype)
-    grads[:, :, -2:] = 0  # numbers that no gradient reaches only decay
-    rate, keep = [0.1, 0.02, 0.0], [1.0, 0.9, 0.5]
-    got, _, _ = run_adam(kernel, theta, grads, rate, keep, spared)
-    for model in range(models):
-        for i in range(size):
-            kept = 1.0 if i < spared else keep[model]
-            wanted = scalar_adam(float(theta[model, i]), grads[:, model, i].tolist(), rate[model], kept)
-            assert got[model, i] == pytest.approx(wanted, rel=tolerance(dtype), abs=tolerance(dtype))
-
-
-@pytest.mark.parametrize("spared", [0, 32])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_adam_and_its_moments_equal_the_reference_after_several_steps(dtype, spared, isa):
-    rng = np.random.default_rng(1)
-    theta = rng.standard_normal((5, 64)).astype(dtype)
-    grads = rng.standard_normal((7, 5, 64)).astype(dtype)
-    rate, keep = rng.uniform(0, 0.1, 5).tolist(), rng.uniform(0.9, 1, 5).tolist()
-    runs = [run_adam(engine, theta, grads, rate, keep, spared) for engine in (kernel, _steps)]
-    for got, wanted in zip(*runs, strict=True):
-        np.testing.assert_allclose(got, wanted, rtol=tolerance(dtype), atol=tolerance(dtype))
-
-
 # ---- threads ---------------------------------------------------------------------------------------------------
 
 
@@ -322,51 +215,3 @@ def test_every_step_gives_the_same_bits_for_any_number_of_threads(models, dtype,
         threads(count)
         for got, wanted in zip(everything(), alone, strict=True):
             np.testing.assert_array_equal(got, wanted)
-
-
-# ---- curve -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("clamp", [True, False])
-@pytest.mark.parametrize("knots", [[0.0, 1.0], [-1.0, 0.0, 0.5], list(np.arange(17.0) ** 2)])
-def test_curve_fills_the_entries_that_numpy_finds(knots, clamp, monkeypatch):
-    rng = np.random.default_rng(0)
-    knots = np.array(knots)
-    x = np.concatenate([knots, rng.uniform(knots[0] - 3, knots[-1] + 3, 200), [-np.inf, np.inf] if clamp else []])
-    column = Curve("x", 5, knots=knots, clamp=clamp)
-    for dtype in DTYPES:
-        results = []
-        for kernel_of in (lambda: kernel, lambda: None):
-            monkeypatch.setattr(curve, "native", kernel_of)
-            ids, weights = np.zeros((len(x), 4), np.int32), np.zeros((len(x), 4), dtype)
-            column._write_numbers_(x, ids[:, 1:3], weights[:, 1:3])
-            results.append((ids, weights))
-        for got, wanted in zip(*results, strict=True):
-            np.testing.assert_array_equal(got, wanted)
-
-
-@pytest.mark.parametrize("clamp", [True, False])
-def test_curve_gives_the_same_bits_for_any_number_of_threads(clamp):
-    rng, knots, rows = np.random.default_rng(0), np.arange(17.0) ** 2, 20_000  # several chunks
-    x, results = rng.uniform(-3, 260, rows), []
-    for threads in (1, 2, 5):
-        out = np.zeros((rows, 2), np.int32), np.zeros((rows, 2), np.float32)
-        kernel.curve(x, knots, 5, clamp, out, threads)
-        results.append([part.tobytes() for part in out])
-    assert results[0] == results[1] == results[2]
-
-
-def test_the_encoder_hands_its_threads_to_the_kernel(monkeypatch):
-    class Spy:
-        seen = ()
-
-        def curve(self, *arguments):
-            self.seen = (*self.seen, arguments[-1])
-            kernel.curve(*arguments)
-
-    spy = Spy()
-    monkeypatch.setattr(curve, "native", lambda: spy)
-    encoder = TableEncoder(n_knots=3).fit([[0.0, 1.0], [1.0, 2.0], [4.0, 9.0]])
-    encoder.transform([[2.0, 3.0]])
-    encoder.transform([[2.0, 3.0]], threads=3)
-    assert spy.seen == (0, 0, 3, 3)

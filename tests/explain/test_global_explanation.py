@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from fitted_models import (
-    HONEST,
-    SPARSE,
-    X,
-    by_hand,
-    cell_weights,
-    cells_of,
-    changed,
-    fitted,
-    frame_of,
-    matrices,
-    n_outputs,
-    own_coef,
-    random_cells,
-    rows_of,
-    score_by_hand,
-    symmetric,
-)
+from effect_cases import change
+from fitted_models import HONEST, X, changed, fitted, own_coef, rows_of
+from hand_made_models import by_hand, symmetric
+from score_cases import cell_weights, cells_of, matrices, n_outputs, random_cells, score_by_hand
 
 from lambdak.table.encoder import OTHER
 
@@ -42,30 +25,6 @@ def points(model, i, effect):
         cells = [level for level in column.levels if level is not OTHER]
         return [(effect.x.index("missing" if cell is None else cell), cell) for cell in cells]
     return [(p, effect.x[p]) for p in range(0, len(effect.x), 17)]
-
-
-def change(model, row, i, cell, output):
-    """From the reference to the cell: the median of a number, the average (unseen) level of a category."""
-    column = model.model_.encoder.columns[i]
-    if column.kind != "category":
-        ends = ([*row[:i], each, *row[i + 1 :]] for each in (column.median, cell))
-        low, high = (score_by_hand(model, own, output) for own in ends)
-        return high - low
-    total = 0.0
-    for weight, member in zip(
-        model.model_.weights,
-        range(output % model.model_.outputs.pencils, len(model.model_.coef), model.model_.outputs.pencils),
-        strict=True,
-    ):
-        C = matrices(model, member)
-        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.levels else 0.0)
-        for j, (other, own) in enumerate(zip(model.model_.encoder.columns, row, strict=True)):
-            if j != i:
-                A = A + np.tensordot(cell_weights(other, own), C[other.start : other.stop], 1)
-        level = np.tensordot(cell_weights(column, cell), C[column.start : column.stop], 1)
-        k = model.model_.outputs.indices[output if len(model.model_.outputs.indices) > 1 else 0]
-        total += weight * (np.linalg.eigvalsh(A + level)[k] - np.linalg.eigvalsh(A)[k])
-    return model.model_.scale * total
 
 
 @pytest.mark.parametrize("kind", SHARED)
@@ -222,32 +181,6 @@ def test_missing_cells_have_an_effect_of_their_own_where_training_had_some():
     assert np.isnan(found["region"].missing)
 
 
-def test_without_rows_the_typical_row_is_looked_at():
-    model = fitted("free")
-    found = model.explain_global()
-    typical = [
-        model.model_.encoder.columns[0].median,
-        model.model_.encoder.columns[1].median,
-        "never seen",
-        "never seen",
-    ]
-    assert found.rows == 0
-    effect = found["age"]
-    assert OTHER in model.model_.encoder.columns[2].levels  # so "never seen" is pooled there, and the average is not
-    assert np.isnan(effect.slope_median)
-    np.testing.assert_array_equal(effect.observed_low, effect.effect)
-    column = model.model_.encoder.columns[3]
-    moved = change(model, [*typical[:2], "never seen", "a"], 3, "a", 0)
-    assert found["kind"].low[0] - 1e-9 <= moved <= found["kind"].high[0] + 1e-9
-    assert column.levels == ("a", "b")
-
-
-def test_at_most_three_hundred_rows_are_looked_at():
-    model = fitted("free")
-    many = pd.concat([X] * 3, ignore_index=True)
-    assert model.explain_global(many).rows == 300
-
-
 def test_a_column_that_does_nothing_is_last_and_flat():
     rng = np.random.default_rng(0)
     model = by_hand(symmetric(rng, 3), [symmetric(rng, 3), np.zeros((3, 3))])
@@ -263,54 +196,3 @@ def test_slopes_leave_out_rows_with_a_repeated_eigenvalue():
     found = model.explain_global([[0.0], [0.5]])["x0"]
     assert (found.slope_min, found.slope_max) == pytest.approx((-1.0, -1.0))
     assert np.isnan(model.explain_global([[0.0]])["x0"].slope_min)
-
-
-def test_another_output_can_be_asked_for():
-    model = fitted("multiclass")
-    assert model.explain_global(X).output == "class 0"
-    other = model.explain_global(X[:5], output=2)
-    assert other.output == "class 2"
-    moved = [change(model, cells_of("multiclass", row), 0, other["income"].x[0], 2) for row in range(5)]
-    assert other["income"].effect[0] == pytest.approx(np.mean(moved))
-    assert fitted("quantiles").explain_global().output == "quantile 0.5"
-    with pytest.raises(ValueError, match=r"output must be in \[0, 4\)"):
-        model.explain_global(X, output=4)
-
-
-def test_an_unknown_column_is_a_key_error_that_lists_the_others():
-    with pytest.raises(KeyError, match="income"):
-        fitted("free").explain_global()["incom"]
-
-
-def test_a_table_without_rows_is_refused():
-    with pytest.raises(ValueError, match="X must have at least one row"):
-        fitted("free").explain_global(X[:0])
-
-
-@pytest.mark.parametrize("convert", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
-def test_frames_are_of_the_library_of_the_table(convert):
-    found = fitted("free").explain_global(convert(X))
-    frame, pairs = found.to_frame(), found.interactions_to_frame()
-    assert type(frame) is type(pairs) is type(convert(X))
-    frame, pairs = (each if isinstance(each, pd.DataFrame) else each.to_pandas() for each in (frame, pairs))
-    assert frame["column"].tolist() == [each.column for each in found.effects]
-    np.testing.assert_array_equal(frame["tightness"], [each.tightness for each in found.effects])
-    np.testing.assert_array_equal(pairs["coupling"], [each.coupling for each in found.interactions])
-    assert pairs.columns.tolist() == ["first", "second", "commutator", "coupling", "joint", "h_statistic"]
-
-
-def test_sparse_rows_are_looked_at_like_dense_ones():
-    model = fitted("sparse")
-    found, dense = model.explain_global(SPARSE), model.explain_global(SPARSE.toarray())
-    for ours, theirs in zip(found.effects, dense.effects, strict=True):
-        np.testing.assert_array_equal(ours.effect, theirs.effect)
-    assert len(found.to_frame()) == 4
-
-
-def test_columns_may_come_in_any_order_with_levels_that_were_never_seen():
-    model = fitted("free")
-    cells = random_cells(model, 20, seed=9)
-    rows = frame_of(model, cells)
-    np.testing.assert_array_equal(
-        model.explain_global(rows)["age"].effect, model.explain_global(rows[rows.columns[::-1]])["age"].effect
-    )

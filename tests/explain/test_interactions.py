@@ -6,7 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from fitted_models import X, by_hand, cell_weights, cells_of, fitted, matrices, symmetric
+from fitted_models import X, fitted
+from hand_made_models import by_hand, symmetric
+from score_cases import cell_weights, cells_of, matrices
 
 from lambdak import SpectralRegressor
 from lambdak.explain.interactions import commutators, couplings, h_statistics, interactions

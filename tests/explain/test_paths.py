@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fitted_models import packed_from, symmetric, unpacked
+from hand_made_models import symmetric
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from score_cases import packed_from, unpacked
 
 from lambdak.explain import paths
 from lambdak.explain.paths import mean_outer

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fitted_models import (
-    X,
-    by_hand,
-    fitted,
-    frame_of,
-    n_outputs,
-    predicted_by_hand,
-    random_cells,
-    rows_of,
-    score_by_hand,
-    symmetric,
-)
+from fitted_models import X, fitted, rows_of
+from hand_made_models import by_hand, symmetric
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from score_cases import frame_of, n_outputs, predicted_by_hand, random_cells, score_by_hand
 
 from lambdak.explain.what_if import TEETH, saw_tooth
 from lambdak.table.encoder import OTHER
@@ -188,3 +179,11 @@ def test_teeth_have_the_ends_and_the_knots():
     assert {knot for knot in column.knots if -5 < knot < 6} <= set(nodes.tolist())
     assert len(nodes) >= 25
     assert (np.diff(nodes) > 0).all()
+
+
+@pytest.mark.parametrize("between", [("a", "b"), 5, (1.0,), (2.0, 1.0), (0.0, np.inf), "age"])
+def test_what_is_not_a_range_is_refused(between):
+    model = fitted("regressor")
+    name = next(column.name for column in model.model_.encoder.columns if column.n_ramps)
+    with pytest.raises(ValueError, match="between must hold two numbers"):
+        model.explain_local(X.head(1)).what_if(name, between)

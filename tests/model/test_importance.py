@@ -7,7 +7,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import SPARSE, X, fitted, score_by_hand
+from fitted_models import SPARSE, X, fitted
+from score_cases import score_by_hand
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 

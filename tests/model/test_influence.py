@@ -8,22 +8,11 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import (
-    CAP,
-    HONEST,
-    KINDS,
-    by_hand,
-    cell_weights,
-    changed,
-    fitted,
-    matrices,
-    n_outputs,
-    random_cells,
-    score_by_hand,
-    symmetric,
-)
+from fitted_models import CAP, HONEST, KINDS, changed, fitted
+from hand_made_models import by_hand, symmetric
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from score_cases import cell_weights, matrices, n_outputs, random_cells, score_by_hand
 
 from lambdak import SpectralRegressor
 from lambdak.model import influence as reach

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fitted_models import (
-    KINDS,
-    X,
+from fitted_models import KINDS, X, fitted, rows_of
+from score_cases import (
     cells_of,
-    fitted,
     frame_of,
     matrices,
     n_outputs,
@@ -16,7 +14,6 @@ from fitted_models import (
     predictions_of,
     random_cells,
     row_matrices,
-    rows_of,
     score_by_hand,
     unpacked,
 )

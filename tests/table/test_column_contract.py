@@ -3,62 +3,18 @@
 from __future__ import annotations
 
 import ast
-import copy
 import json
-import pickle
-from dataclasses import FrozenInstanceError, fields
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from column_cases import CASES, NAN, NUMERIC
+from column_cases import CASES, NAN, cells_of, contract, dense, inside_hull, numeric, written
 
 import lambdak
-from lambdak.store._columns import decode_columns, encode_columns
-from lambdak.table.category import Category
-from lambdak.table.cells import Cells
 from lambdak.table.column import Column
 from lambdak.table.columns import COLUMNS
-from lambdak.table.curve import Curve
-from lambdak.table.encoder import TableEncoder
 from lambdak.table.levels import OTHER
-from lambdak.table.linear import Linear
 from lambdak.table.numeric import Numeric
-
-contract = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-numeric = pytest.mark.parametrize("case", [CASES[name] for name in NUMERIC], ids=NUMERIC)
-
-
-def cells_of(column, values):
-    dtype, kind = (float, "number") if column.is_number else (object, "text")
-    return Cells(column.name, np.array(values, dtype), kind)
-
-
-def written(column, values, how="write_", dtype=np.float64, **settings):
-    """The rows (n, p) that a column writes, from a corner of larger arrays."""
-    ids = np.full((len(values), column.n_slots + 2), -1, np.int32)
-    weights = np.full(ids.shape, np.nan, dtype)
-    own = np.s_[:, 1:-1]
-    getattr(column, how)(cells_of(column, values), ids[own], weights[own], **settings)
-    assert (ids[:, [0, -1]] == -1).all()
-    assert np.isnan(weights[:, [0, -1]]).all()
-    assert (ids[own] >= column.start).all()
-    assert (ids[own] < column.stop).all()
-    rows = np.zeros((len(values), column.width))
-    np.add.at(rows, (np.arange(len(values))[:, None], ids[own] - column.start), weights[own])
-    return rows
-
-
-def dense(case, values):
-    return np.array([case.dense(value) for value in values])
-
-
-def inside_hull(rows, cells, seed=0):
-    """Whether no linear function is larger on the rows than on all cells."""
-    directions = np.random.default_rng(seed).normal(size=(200, cells.shape[1]))
-    return ((directions @ rows.T).max(axis=1) <= (directions @ cells.T).max(axis=1) + 1e-12).all()
-
 
 # ---- who is under contract -------------------------------------------------------------------------------------
 
@@ -135,7 +91,7 @@ def test_slopes_are_finite_differences(case, leftwards):
 
 
 @pytest.mark.parametrize("case", [each for each in CASES.values() if not each.column.is_number])
-def test_in_the_place_of_a_slope_a_category_has_its_level(case):
+def test_instead_of_a_slope_a_category_has_its_level(case):
     np.testing.assert_array_equal(written(case.column, case.cells, "write_slopes_"), dense(case, case.cells))
 
 
@@ -228,164 +184,3 @@ def test_cells_are_shown_and_plain(case):
         else:
             np.testing.assert_array_equal(case.dense(value), np.arange(case.column.width) == each)
     assert case.column.holds_text == any(isinstance(level, str) for level in getattr(case.column, "levels", ()))
-
-
-# ---- its moves -------------------------------------------------------------------------------------------------
-
-
-@contract
-def test_increments_sum_up_to_the_way_from_the_lowest_to_the_highest_cell(case):
-    column = case.column
-    steps, lengths = column.increments(), column.lengths()
-    assert (steps.shape, lengths.shape) == ((column.n_steps, column.width), (column.n_steps,))
-    if not column.n_steps:
-        assert not column.is_number or column.low == column.high
-        return
-    slopes = steps / lengths[:, None]
-    np.testing.assert_allclose(
-        np.diff(column.nodes()) @ slopes, case.dense(column.high) - case.dense(column.low), atol=1e-14
-    )
-    middle = (column.nodes()[1:] + column.nodes()[:-1]) / 2
-    np.testing.assert_allclose(written(column, middle, "write_slopes_"), slopes, atol=1e-14)
-    np.testing.assert_allclose(column.bends(), np.diff(slopes, axis=0), atol=1e-14)
-    assert column.n_ramps == (column.n_steps if len(column.corners()) else 0)
-
-
-@numeric
-@pytest.mark.parametrize("tolerance", [0.0, 0.2, 1.5, 50.0])
-def test_differences_within_a_tolerance_are_in_the_hull_of_those_nearby(case, tolerance):
-    rng, column = np.random.default_rng(0), case.column
-    a = rng.uniform(-6, 8, 300)
-    moves = dense(case, a + tolerance * rng.uniform(-1, 1, 300)) - dense(case, a)
-    listed = column.nearby(tolerance)
-    assert listed.shape[1] == column.width
-    assert inside_hull(moves, np.concatenate([listed, -listed]))
-
-
-@contract
-def test_without_a_tolerance_any_change_is_nearby(case):
-    rows, listed = dense(case, case.cells), case.column.nearby(None)
-    if case.column.bounded:
-        moves = (rows[:, None] - rows).reshape(-1, case.column.width)
-        assert inside_hull(moves, np.concatenate([listed, -listed, np.zeros((1, case.column.width))]))
-
-
-# ---- in which coordinates it is trained ------------------------------------------------------------------------
-
-
-@contract
-def test_ramps_describe_all_columns_up_to_a_constant(case):
-    column, ramps = case.column, case.column.ramps()
-    assert len(ramps) == column.width
-    rank = np.linalg.matrix_rank(ramps) if ramps.shape[1] else 0
-    assert rank == ramps.shape[1]
-    constant = dense(case, column.nodes()[:1] if column.is_number else ()).reshape(-1, column.width)
-    assert np.linalg.matrix_rank(np.concatenate([ramps.T, constant])) == column.width
-
-
-@contract
-def test_a_straight_column_has_no_bends_and_is_free_where_a_cell_is_missing(case):
-    column, straight = case.column, case.column.straight()
-    np.testing.assert_allclose(column.bends() @ straight, 0, atol=1e-14)
-    if column.missing >= 0:
-        assert np.eye(column.width)[column.missing - column.start].tolist() in straight.T.tolist()
-
-
-@contract
-def test_rising_is_the_inverse_of_increments(case):
-    spread = case.column.rising()
-    assert spread.shape[1] == case.column.n_steps
-    assert (spread >= 0).all()
-    np.testing.assert_array_equal(case.column.increments()[:, : len(spread)] @ spread, np.eye(case.column.n_steps))
-
-
-@pytest.mark.parametrize("case", [case for case in CASES.values() if case.column.n_ramps])
-@pytest.mark.parametrize("sign", [-1, 0, 1])
-def test_hinges_bend_one_way_and_with_a_sign_go_one_way(case, sign):
-    column, hinges = case.column, case.column.hinged(sign)
-    assert hinges.shape[1] == column.n_ramps - (sign == 0)
-    assert (column.bends()[:, : len(hinges)] @ hinges >= -1e-14).all()
-    assert (sign * (column.increments()[:, : len(hinges)] @ hinges) >= -1e-14).all()
-
-
-# ---- in a file, in a pickle, and never changed -----------------------------------------------------------------
-
-
-def state(column):
-    """All fields to the last bit, with their types."""
-    values = {field.name: getattr(column, field.name) for field in fields(column)}
-    plain = {name: each.tobytes() if isinstance(each, np.ndarray) else each for name, each in values.items()}
-    return type(column), repr(plain), {name: type(each) for name, each in values.items()}
-
-
-def through_json(column):
-    clamp = getattr(column, "clamp", True)
-    start = TableEncoder(clamp=clamp, columns=(column,))
-    (other,) = decode_columns(json.loads(json.dumps(encode_columns(start))), clamp)
-    object.__setattr__(other, "start", column.start)  # a file leaves it to the order of the columns
-    return other
-
-
-COPIES = {
-    "a file": through_json,
-    "a pickle": lambda column: pickle.loads(pickle.dumps(column)),
-    "a deep copy": copy.deepcopy,
-    "a shallow copy": copy.copy,
-}
-
-
-@contract
-@pytest.mark.parametrize("how", COPIES)
-def test_a_column_comes_back_to_the_last_bit_and_as_locked_as_it_was(case, how):
-    other = COPIES[how](case.column)
-    assert state(other) == state(case.column)
-    np.testing.assert_array_equal(other.cell_rows(case.cells), case.column.cell_rows(case.cells))
-    for value in vars(other).values():
-        assert not isinstance(value, np.ndarray) or not value.flags.writeable
-
-
-@contract
-def test_a_file_holds_the_fields_that_the_type_declares(case):
-    assert list(case.column.saved()) == list(case.column.saved_as)
-
-
-@contract
-def test_nothing_of_a_column_can_be_set(case):
-    for name in [*vars(case.column), "new"]:
-        with pytest.raises(FrozenInstanceError):
-            setattr(case.column, name, 1)
-    for value in vars(case.column).values():
-        if isinstance(value, np.ndarray):
-            with pytest.raises(ValueError, match="read-only"):
-                value[0] = 1.0
-
-
-def test_a_curve_keeps_its_knots_whatever_happens_to_the_array_it_was_given():
-    knots = np.arange(3.0)
-    column = Curve("x", 1, knots=knots)
-    knots[0] = 9.0
-    assert column.knots.tolist() == [0.0, 1.0, 2.0]
-
-
-BROKEN = {
-    "knots that fall": (
-        Curve,
-        {"knots": [0.0, 2.0, 1.0], "median": 0.5, "missing": False},
-        "knots of it must increase",
-    ),
-    "a median outside": (Curve, {"knots": [0.0, 2.0], "median": 9.0, "missing": False}, "median of it must be in"),
-    "levels twice": (Category, {"levels": ["a", "a"]}, "levels of it must differ"),
-    "no scale": (
-        Linear,
-        {"center": 0.0, "scale": 0.0, "low": 0.0, "high": 1.0, "median": 0.5, "missing": True},
-        "it must have a positive scale",
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", BROKEN)
-def test_fields_that_do_not_fit_together_are_refused(fault):
-    own, saved, message = BROKEN[fault]
-    restore = partial(own.restored, 1, True, what="it")
-    with pytest.raises(ValueError, match=message):
-        restore({"name": "x", **saved})

@@ -39,7 +39,7 @@ def test_another_library_steps_in_where_the_own_is_not_installed(monkeypatch):
     assert type(make_frame(COLUMNS, pd.DataFrame({"x": [1]}))) is pa.Table
 
 
-def test_without_any_library_the_way_out_is_told(monkeypatch):
+def test_without_any_library_the_way_out_is_named(monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install pandas"):
         make_frame(COLUMNS)

@@ -21,7 +21,7 @@ def arrays(distribution):
 
 @quick
 @given(distributions, st.integers(2, 40))
-def test_knots_are_increasing_values_with_both_ends_and_as_many_as_asked(distribution, n_knots):
+def test_knots_are_increasing_values_with_both_ends_and_as_many_as_requested(distribution, n_knots):
     values, mass = arrays(distribution)
     knots = choose_knots(values, mass, n_knots)
     assert len(knots) == min(n_knots, len(values))

@@ -6,24 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from fit_cases import X, Y, blas_threads, new
 
 import lambdak
-from lambdak import SpectralRegressor
-from lambdak.training.blas import single_threaded_blas
 from lambdak.training.trainer import Trainer
-
-rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, (400, 4))
-Y = X[:, 0] + X[:, 1] * X[:, 2]
-
-
-def new(**settings):
-    return SpectralRegressor(**{"effort": "fast", "max_iter": 3, "random_state": 0} | settings)
-
-
-def blas_threads():
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
 def test_a_first_fit_that_fails_leaves_no_attribute(monkeypatch):
@@ -69,18 +55,6 @@ def test_overlapping_fits_with_other_threads_are_right_and_leave_the_process_as_
     assert blas_threads() == blas
 
 
-def test_blas_is_restored_when_the_last_of_overlapping_fits_ends():
-    before = blas_threads()
-    first, second = single_threaded_blas(), single_threaded_blas()
-    first.__enter__()
-    assert set(blas_threads()) == {1}
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert set(blas_threads()) == {1}
-    second.__exit__(None, None, None)
-    assert blas_threads() == before
-
-
 @pytest.mark.parametrize("n_jobs", [0, "all", 1.5])
 def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs):
     with pytest.raises((TypeError, ValueError), match="n_jobs must"):
@@ -88,17 +62,3 @@ def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs):
     model = new().fit(X, Y).set_params(n_jobs=n_jobs)
     with pytest.raises((TypeError, ValueError), match="n_jobs must"):
         model.predict(X)
-
-
-def test_pilot_models_are_of_their_own_size_and_read_the_middle_eigenvalue(monkeypatch):
-    seen = []
-    original = Trainer.run
-
-    def watched(trainer, schedule):
-        seen.append((trainer.parameters.dim, trainer.problem.outputs.indices))
-        return original(trainer, schedule)
-
-    monkeypatch.setattr(Trainer, "run", watched)
-    new(dim=9, eig_idx=1).fit(X, Y)
-    new(dim=4, eig_idx=1).fit(X, Y)
-    assert seen == [(5, (2,)), (9, (1,)), (4, (1,)), (4, (1,))]

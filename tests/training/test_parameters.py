@@ -9,13 +9,7 @@ from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.caps import Cap
-from lambdak.training.coordinates import (
-    ConeCoordinates,
-    FreeCoordinates,
-    Whitening,
-    design_moments,
-    free_blocks,
-)
+from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates, Whitening, design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
 
@@ -149,7 +143,7 @@ def test_at_the_start_all_columns_contribute_little_around_the_constants():
     assert (parameters.theta[0][0] != parameters.theta[0][1]).any(), "models start apart"
 
 
-def test_going_on_gives_the_same_coefficients_and_shares_no_memory():
+def test_continuing_gives_the_same_coefficients_and_shares_no_memory():
     first, second = Parts(alpha=0.5).parameters(), Parts(alpha=0.5).parameters()
     first.start_(np.ones((MODELS, WIDTH)), np.random.default_rng(0))
     for seed in range(4):
@@ -162,7 +156,7 @@ def test_going_on_gives_the_same_coefficients_and_shares_no_memory():
         np.testing.assert_array_equal(part, same)
 
 
-def test_going_on_with_the_parameters_of_other_columns_is_refused():
+def test_continuing_with_the_parameters_of_other_columns_is_refused():
     parameters = Parts().parameters()
     theta = random_theta(parameters)
     for wrong in (theta[:-1], [*theta, theta[-1]], [theta[0][:, 1:], *theta[1:]]):

@@ -1,4 +1,4 @@
-"""Plans: for any parameters the written coefficients have the properties that were asked of the columns."""
+"""Plans: for any parameters the written coefficients have the properties that were requested of the columns."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ plans = st.builds(
 
 @settings(deadline=None, max_examples=80)
 @given(plans, st.floats(0.01, 10), st.integers(0, 999), st.sampled_from([1, 2, 5]))
-def test_all_that_was_asked_holds_at_once_for_any_parameters(plan, size, seed, dim):
+def test_all_that_was_requested_holds_at_once_for_any_parameters(plan, size, seed, dim):
     parameters = with_random_theta(plan, seed, size, dim)
     for coef, tol in ((parameters.coef, 1e-5), (parameters.exact(parameters.theta), 1e-12)):
         for position, sign in plan.signs.items():
@@ -115,7 +115,7 @@ def test_in_exact_coefficients_a_bent_column_without_hinges_is_a_straight_line()
 @pytest.mark.parametrize("shape", [None, *BENDS])
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 @pytest.mark.parametrize("position", CURVES)
-def test_nothing_more_than_was_asked_is_imposed_on_a_curve(position, sign, shape):
+def test_nothing_more_than_was_requested_is_imposed_on_a_curve(position, sign, shape):
     plan = replace(FREE_PLAN, signs={position: sign} if sign else {}, shape=shape)
     coef = np.concatenate([with_random_theta(plan, seed).coef for seed in range(20)])
     climbs, curves = steps(coef, position), bends(coef, position)
@@ -126,7 +126,7 @@ def test_nothing_more_than_was_asked_is_imposed_on_a_curve(position, sign, shape
 
 
 @pytest.mark.parametrize("shape", [None, "convex"])
-def test_missing_entries_and_levels_stay_free_whatever_is_asked_of_numbers(shape):
+def test_missing_entries_and_levels_stay_free_whatever_is_requested_of_numbers(shape):
     plan = replace(FREE_PLAN, signs=dict.fromkeys(NUMBERS, 1), shape=shape)
     coef = np.concatenate([with_random_theta(plan, seed).coef for seed in range(20)])
     category = ENCODER.columns[CATEGORY]

@@ -29,7 +29,7 @@ def smooth_table(rows=400, seed=0):
     return X, np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
 
 
-# ---- the minimiser ---------------------------------------------------------------------------------------------------
+# ---- the minimiser ---------------------------------------------------------------------------------------------
 
 
 def quadratics(models=3, n=8):
@@ -93,15 +93,17 @@ def test_an_objective_that_cannot_fall_ends_the_search():
     assert not list(descend(lambda x: (np.zeros(2), np.ones_like(x)), np.ones((2, 3))))
 
 
-# ---- what it minimises -----------------------------------------------------------------------------------------------
+# ---- what it minimises -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_slope_is_the_derivative_of_the_training_loss(weighted):
-    task, held, encoder = small_problem(rows=60, n_knots=3)
+    task, validation, encoder = small_problem(rows=60, n_knots=3)
     if weighted:
         task = replace(task, weight=np.random.default_rng(1).uniform(0.2, 3, 60).astype(np.float32))
-    trainer = trainer_of(task, held, encoder, signs={1: 1}, folds=Folds(np.arange(60, dtype=np.int32) % 3, (0, 1, 2)))
+    trainer = trainer_of(
+        task, validation, encoder, signs={1: 1}, folds=Folds(np.arange(60, dtype=np.int32) % 3, (0, 1, 2))
+    )
     rows, x = trainer.training_rows(), module._gather(trainer)
     _, slope = module._slope(trainer, rows, x)
     rng = np.random.default_rng(2)
@@ -111,16 +113,16 @@ def test_the_slope_is_the_derivative_of_the_training_loss(weighted):
         np.testing.assert_allclose((values[1] - values[0]) / 2e-2, (slope * way).sum(axis=1), rtol=2e-2, atol=2e-4)
 
 
-# ---- what it keeps ---------------------------------------------------------------------------------------------------
+# ---- what it keeps ---------------------------------------------------------------------------------------------
 
 
-def trained(noise=0.0, held=True, rows=400):
+def trained(noise=0.0, validated=True, rows=400):
     task, validation, encoder = small_problem(rows=rows)
     rng = np.random.default_rng(3)
     task, validation = (
         replace(part, y=part.y + noise * rng.standard_normal(len(part.y))) for part in (task, validation)
     )
-    trainer = trainer_of(task, validation if held else None, encoder, decay=(0.1, 0.3, 0.1))
+    trainer = trainer_of(task, validation if validated else None, encoder, decay=(0.1, 0.3, 0.1))
     for _ in trainer.run(Schedule(40, 64)):
         pass
     return trainer
@@ -154,7 +156,7 @@ def test_models_of_noise_stay_as_they_were_and_the_polish_ends_soon():
 
 
 def test_without_enough_unseen_rows_nothing_is_polished(monkeypatch):
-    assert not list(polish(trained(held=False)))
+    assert not list(polish(trained(validated=False)))
     monkeypatch.setattr(module, "_FEWEST_UNSEEN", 151)
     assert not list(polish(trained()))
 
@@ -173,7 +175,7 @@ def test_a_polish_that_is_left_in_the_middle_leaves_the_best_models_so_far():
     np.testing.assert_array_equal(trainer.validation_losses(), trainer.best)
 
 
-# ---- in the estimators -----------------------------------------------------------------------------------------------
+# ---- in the estimators -----------------------------------------------------------------------------------------
 
 
 def error(model, X, y):
@@ -208,7 +210,7 @@ def test_the_same_seed_gives_the_same_polished_model_whatever_the_threads():
 
 
 @pytest.mark.parametrize("settings", [{"max_iter": 3}, {"warm_start": True}])
-def test_a_limit_on_epochs_and_going_on_leave_it_out(settings, monkeypatch):
+def test_a_limit_on_epochs_or_continued_training_leaves_it_out(settings, monkeypatch):
     X, y = smooth_table(100)
     model = SpectralRegressor(effort="fast", random_state=0, **settings)
     if "warm_start" in settings:

@@ -1,0 +1,127 @@
+"""The certificate itself: frozen, strict JSON, and a table that says what was requested, proven and how."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from claim_cases import claim, strict
+from fitted_models import KINDS, SMALL, X, Y, fitted, rows_of
+from sklearn.exceptions import NotFittedError
+
+import lambdak
+from lambdak import SpectralRegressor
+from lambdak.certify import certify
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_is_strict_and_says_the_same(kind):
+    certificate = fitted(kind).certify()
+    found = strict(certificate.to_json())
+    assert found == certificate.to_dict()
+    assert found["holds"] is True
+    assert [each["statement"] for each in found["claims"]] == [each.statement for each in certificate.claims]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loaded_model_is_certified_the_same(kind, tmp_path):
+    fitted(kind).save(tmp_path / "model")
+    assert lambdak.load(tmp_path / "model").certify() == fitted(kind).certify()
+
+
+def test_certificates_and_claims_are_frozen():
+    certificate = fitted("free").certify()
+    with pytest.raises(FrozenInstanceError):
+        certificate.claims = ()
+    with pytest.raises(FrozenInstanceError):
+        certificate.claims[0].proven = True
+
+
+def test_it_prints_as_a_table_with_what_was_requested_first():
+    text = str(fitted("regressor").certify())
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 110
+    assert "SpectralRegressor: what is guaranteed" in lines[0]
+    body = [line for line in lines if line.startswith("│")]
+    assert body[0].split("│")[1].strip() == "proven, requested"
+    assert "the prediction never falls as income" in body[0]
+    assert "units of the target" in text
+    assert "monotone: value is the smallest eigenvalue of all increment matrices" in text
+
+
+def test_rounding_is_printed_beside_every_value_that_has_one():
+    certificate = fitted("regressor").certify(within={"income": 1.0})
+    body = [line.split("│")[1:-1] for line in str(certificate).splitlines() if line.startswith("│")]
+    rows = [[cell.strip() for cell in row] for row in body if row[0].strip()]
+    ordered = sorted(certificate.claims, key=lambda each: (not each.requested, not each.proven))
+    assert [row[3:] for row in rows] == [[f"{each.value:.4g}", f"{each.margin:.1e}"] for each in ordered]
+    assert "rounding" in str(certificate).splitlines()[2]
+    assert all(each.margin for each in ordered)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_notes_say_how_shapes_and_responses_were_checked(kind):
+    certificate = fitted(kind).certify(
+        within={fitted(kind).model_.encoder.columns[-1].name: "any"} if kind == "free" else None
+    )
+    text = str(certificate)
+    assert max(map(len, text.splitlines())) <= 110
+    words = " ".join(text.split())
+    for each in certificate.claims:
+        if each.kind in ("convex", "concave", "response"):
+            assert f" Here: {each.how}." in words
+    assert ("Not proven means that the matrices do not prove it, not that a counterexample exists." in words) == (
+        any(not each.proven for each in certificate.claims)
+    )
+
+
+def test_the_unit_of_a_change_of_slope_is_that_of_a_slope():
+    words = " ".join(str(fitted("convex").certify()).split())
+    assert 'so are values, but that of "convex" is a change of slope: raw score per unit of the column.' in words
+    assert (
+        "value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding." in words
+    )
+    concave = " ".join(str(fitted("concave").certify()).split())
+    assert 'that of "concave" is a change of slope' in concave
+    assert (
+        "minus the largest eigenvalue of all changes of slope, must not be negative by more than rounding." in concave
+    )
+
+
+UNITS = {"poisson": "logarithm of the prediction", "binary": "log-odds", "multiclass": "before it is normalised"}
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_units_are_those_of_the_score(kind):
+    assert UNITS[kind] in fitted(kind).certify().score
+
+
+def test_names_are_printed_as_they_are_wherever_it_runs(monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    name = "[bold]x[/] :id: é"
+    model = SpectralRegressor(**SMALL | {"max_iter": 1}).fit(X[["income"]].rename(columns={"income": name}), Y)
+    text = str(model.certify())
+    assert name in text
+    assert "\x1b" not in text
+
+
+def test_settings_changed_after_the_fit_are_not_what_was_requested():
+    model = deepcopy(fitted("regressor")).set_params(monotonic_cst=None)
+    assert claim(model.certify(), "monotone", "income").requested
+
+
+def test_nothing_is_certified_before_a_fit():
+    with pytest.raises(NotFittedError):
+        SpectralRegressor().certify()
+
+
+def test_float32_models_are_read_in_float64():
+    model = fitted("free")
+    assert model.model_.coef.dtype == np.float32
+    found = claim(model.certify(), "influence", "income")
+    assert found.value == pytest.approx(model.feature_strengths_[0], rel=1e-15)
+    assert rows_of("free") is X
+    assert certify(model.model_) == model.certify()

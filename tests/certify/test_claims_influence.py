@@ -1,0 +1,115 @@
+"""Claims about influence: proven bounds against brute force over cells."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from claim_cases import claim
+from fitted_models import CAP, KINDS, changed, fitted, own_coef
+from hand_made_models import by_hand
+from score_cases import matrices, n_outputs, random_cells, score_by_hand
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_influence_is_never_exceeded_by_scores_of_random_rows(kind):
+    model = fitted(kind)
+    certificate = model.certify()
+    cells = random_cells(model, 30, seed=7)
+    for i, column in enumerate(model.model_.encoder.columns):
+        found = claim(certificate, "influence", column.name)
+        for row, other in pairwise(cells):
+            if not column.bounded:
+                row, other = (
+                    [*each[:i], np.clip(each[i], column.low, column.high), *each[i + 1 :]] for each in (row, other)
+                )
+            changed = [*row[:i], other[i], *row[i + 1 :]]
+            for output in range(n_outputs(model)):
+                moved = abs(score_by_hand(model, changed, output) - score_by_hand(model, row, output))
+                assert moved <= found.value * (1 + 1e-9) + 1e-9
+                if column.is_number and np.isfinite([row[i], other[i]]).all():
+                    assert moved <= found.details["across the range"] * (1 + 1e-9) + 1e-9
+                    assert moved <= found.details["per unit"] * abs(other[i] - row[i]) * (1 + 1e-9) + 1e-9
+
+
+def test_bounds_are_attained_by_hand_made_matrices():
+    model = by_hand(np.zeros((2, 2)), [np.diag([2.0, 2.0]), np.diag([1.0, -3.0])])
+    found = claim(model.certify(), "influence", "x0")
+    assert (found.value, found.details["per unit"], found.details["across the range"]) == pytest.approx((4, 2, 4))
+    assert found.details["largest between"] == "-1 and 1"
+    assert claim(model.certify(), "influence", "x1").value == pytest.approx(6)
+
+
+def test_a_category_is_bounded_per_swap_and_names_its_two_levels():
+    model = fitted("free")
+    found = claim(model.certify(), "influence", "kind")
+    column = model.model_.encoder.columns[3]
+    expected = model.model_.scale * sum(
+        weight * np.linalg.norm(matrices(model, m)[column.start] - matrices(model, m)[column.start + 1], 2)
+        for m, weight in enumerate(model.model_.weights)
+    )
+    assert found.value == pytest.approx(expected)
+    assert found.details == {"largest between": "a and b"}
+    assert "no swap of levels" in found.statement
+
+
+def test_a_cap_that_was_requested_is_part_of_the_claim():
+    certificate = fitted("capped").certify()
+    income, age = claim(certificate, "influence", "income"), claim(certificate, "influence", "age")
+    assert income.requested
+    assert income.value <= CAP
+    assert "cap 1.5" in income.statement
+    assert not age.requested
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_state_what_rounding_can_do_to_them(kind):
+    model = fitted(kind)
+    certificate = model.certify()
+    for column in model.model_.encoder.columns:
+        found = claim(certificate, "influence", column.name)
+        assert f"rounding margin {found.margin:.1e}" in found.how
+        weights = np.eye(column.stop - column.start)
+        if column.kind == "linear":
+            ends = [[(x - column.center) / column.scale, *weights[0, 1:]] for x in (column.low, column.high)]
+            weights = np.vstack([*ends, weights[1:]])
+        sizes = [
+            np.linalg.norm(np.tensordot(weight, matrices(model, member)[column.start : column.stop], 1), 2)
+            for member in range(len(model.model_.coef))
+            for weight in weights
+        ]
+        expected = model.model_.scale * 10 * model.model_.dim * np.finfo(float).eps * max(sizes)
+        assert found.margin == pytest.approx(expected, rel=1e-6)
+        assert found.margin <= 1e-10
+
+
+def test_a_bound_that_missing_cells_make_is_distinguished_from_that_of_numbers():
+    model, coef = own_coef("free")
+    column = model.model_.encoder.columns[1]
+    coef[:, column.missing] += 10.0
+    model = changed(model, coef=coef)
+    found = claim(model.certify(), "influence", "age")
+    across = found.details["across the range"]
+    assert across < found.value / 2
+    assert f"by more; across the range {across:.4g}, if no cell is missing; per unit" in found.statement
+    assert "across the range" not in claim(model.certify(), "influence", "income").statement
+
+
+def test_many_levels_are_a_relaxation_that_says_so():
+    found = claim(fitted("wide").certify(), "influence", "code")
+    assert "a relaxation, as its levels are many" in found.how
+    assert "largest between" not in found.details
+
+
+def test_columns_that_continue_straight_are_bounded_within_the_training_range():
+    limited, free = fitted("convex").certify(), fitted("free").certify()
+    words = claim(limited, "influence", "income").statement
+    assert words.startswith("no change moves a raw score by more within the training range; per unit ")
+    assert "training range" not in claim(limited, "influence", "region").statement
+    assert "training range" not in claim(free, "influence", "income").statement
+    text = " ".join(str(limited).split())
+    assert (
+        'every row, seen or unseen; where a claim says "within the training range", for changes in that range.' in text
+    )
+    assert "every row, seen or unseen. " in " ".join(str(free).split())

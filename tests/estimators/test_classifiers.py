@@ -1,0 +1,61 @@
+"""Classifiers: accuracy, weights of classes, and classes in an order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import cross_val_score
+
+from lambdak import SpectralClassifier, SpectralOrdinalClassifier
+
+
+def test_class_weight_is_the_weight_of_the_rows_of_a_class(table):
+    X, y = table
+    target = np.where(y > np.quantile(y, 0.9), "rare", "usual")
+    settings = {"effort": "fast", "max_iter": 5, "random_state": 0}
+    weighted = SpectralClassifier(class_weight={"rare": 4.0, "usual": 1.0}, **settings).fit(X, target)
+    rows = SpectralClassifier(**settings).fit(X, target, np.where(target == "rare", 4.0, 1.0))
+    np.testing.assert_array_equal(weighted.predict_proba(X), rows.predict_proba(X))
+    balanced = SpectralClassifier(class_weight="balanced", **settings).fit(X, target)
+    plain = SpectralClassifier(**settings).fit(X, target)
+    assert (balanced.predict(X) == "rare").mean() > 1.2 * (plain.predict(X) == "rare").mean()
+
+
+@pytest.mark.slow
+def test_classifiers_reach_the_usual_accuracy():
+    X, y = load_breast_cancer(return_X_y=True)
+    assert cross_val_score(SpectralClassifier(effort="fast", random_state=0), X, y, cv=3).mean() > 0.94
+    X, y = load_wine(return_X_y=True)
+    assert cross_val_score(SpectralClassifier(effort="fast", random_state=0), X, y, cv=3).mean() > 0.93
+
+
+def test_ordinal_probabilities_are_a_distribution_and_rise_with_a_monotone_column():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-2, 2, (2000, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(2000), [-1, 0, 1])
+    model = SpectralOrdinalClassifier(monotonic_cst=[1, 0], effort="fast", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.6
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-6)
+    assert (p >= 0).all()
+    low, high = (np.column_stack([np.full(500, x), rng.uniform(-2, 2, 500)]) for x in (-0.7, 0.9))
+    high[:, 1] = low[:, 1]
+    at_most = [np.cumsum(model.predict_proba(part), axis=1) for part in (low, high)]
+    assert (at_most[1] <= at_most[0] + 1e-6).all()
+
+
+def test_a_class_of_weight_zero_does_not_count(table):
+    X, y = table
+    target = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    model = SpectralClassifier(effort="fast", max_iter=2, random_state=0).fit(X, target, (target != 1) * 1.0)
+    assert model.classes_.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="at least two classes"):
+        SpectralClassifier().fit(X, target, (target == 1) * 1.0)
+
+
+def test_ordinal_classifiers_make_room_for_many_classes(table):
+    X, y = table
+    target = np.digitize(y, np.quantile(y, np.linspace(0.08, 0.92, 12)))
+    model = SpectralOrdinalClassifier(effort="fast", max_iter=2, random_state=0).fit(X, target)
+    assert model.predict_proba(X).shape == (len(X), 13)

@@ -1,0 +1,125 @@
+"""Guarantees of fitted estimators hold on every row: monotone, convex, capped, zero, never crossing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lambdak import SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+
+
+def random_pairs(X, column, rng, n=20_000):
+    """Random rows, twice: only `column` differs, and is larger in the second."""
+    rows = X.iloc[rng.integers(0, len(X), n)].reset_index(drop=True)
+    spread = np.nanmax(X[column]) - np.nanmin(X[column])
+    ends = np.sort(
+        rng.uniform(np.nanmin(X[column]) - 0.2 * spread, np.nanmax(X[column]) + 0.2 * spread, (n, 2)), axis=1
+    )
+    return rows.assign(**{column: ends[:, 0]}), rows.assign(**{column: ends[:, 1]})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [1, -1])
+def test_monotone_columns_hold_on_random_pairs(table, sign):
+    X, y = table
+    rng = np.random.default_rng(1)
+    # requested against the data for -1: a guarantee does not depend on what the data say
+    model = SpectralRegressor(monotonic_cst={"income": sign, "age": sign}, effort="fast", random_state=0).fit(X, y)
+    for column in ("income", "age"):
+        low, high = random_pairs(X, column, rng)
+        assert (sign * (model.predict(high) - model.predict(low)) >= -1e-5).all(), column
+    if sign == 1:
+        assert model.score(X, y) > 0.6
+
+
+def test_monotone_pencils_are_semidefinite_from_knot_to_knot(table):
+    X, y = table
+    model = SpectralRegressor(monotonic_cst={"income": 1}, effort="fast", random_state=0).fit(X, y)
+    column = model.model_.encoder.columns[0]
+    for pencil in model.model_.pencils:
+        steps = np.diff(pencil.matrices[column.start : column.start + len(column.knots)].astype(np.float64), axis=0)
+        assert np.linalg.eigvalsh(steps).min() > -1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "sign"), [("convex", 1), ("concave", -1)])
+def test_shaped_models_are_convex_or_concave_on_random_segments(shape, sign):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-2, 2, (1500, 3))
+    y = sign * (np.abs(X[:, 0] + X[:, 1]) + X[:, 2] ** 2) + 0.05 * rng.standard_normal(1500)
+    model = SpectralRegressor(shape=shape, dim=9, effort="fast", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    a, b = rng.uniform(-4, 4, (2, 5000, 3))
+    t = rng.uniform(0, 1, (5000, 1))
+    chord = t[:, 0] * model.predict(a) + (1 - t[:, 0]) * model.predict(b)
+    assert (sign * (chord - model.predict(t * a + (1 - t) * b)) >= -1e-4).all()
+
+
+def test_feature_strengths_bound_every_change_of_a_column(table):
+    X, y = table
+    rng = np.random.default_rng(3)
+    model = SpectralRegressor(effort="fast", random_state=0).fit(X, y)
+    strengths = dict(zip(X.columns, model.feature_strengths_, strict=True))
+    for column in X.columns:
+        other = X.iloc[rng.permutation(len(X))].reset_index(drop=True)
+        change = model.predict(X.reset_index(drop=True).assign(**{column: other[column]})) - model.predict(X)
+        assert np.abs(change).max() <= strengths[column] + 1e-4
+    assert strengths["noise"] < strengths["income"]
+
+
+def test_an_unseen_level_is_the_average_level_and_stays_within_the_bound(table):
+    X, y = table
+    model = SpectralRegressor(effort="fast", random_state=0).fit(X, y)
+    seen = np.stack([model.predict(X.assign(region=level)) for level in ("north", "south", "west")])
+    unseen = model.predict(X.assign(region="east"))
+    assert (unseen > seen.min(axis=0) - 1e-3).mean() > 0.95
+    assert (unseen < seen.max(axis=0) + 1e-3).mean() > 0.95
+    assert np.abs(unseen - seen).max() <= model.feature_strengths_[3] * (1 + 1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cap", [0.5, {"income": 0.3}])
+def test_max_influence_is_never_exceeded(table, cap):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_influence=cap, random_state=0).fit(X, y)
+    limits = np.full(4, cap) if isinstance(cap, float) else np.array([0.3, np.inf, np.inf, np.inf])
+    assert (model.feature_strengths_ <= limits).all()
+    assert model.feature_strengths_[0] > 0.9 * limits[0]  # the cap is used, not avoided
+    low, high = (model.predict(X.assign(income=value)) for value in (0.0, 30.0))
+    assert np.abs(high - low).max() <= limits[0]
+
+
+@pytest.mark.slow
+def test_alpha_makes_noise_columns_exactly_zero(table):
+    X, y = table
+    rng = np.random.default_rng(1)
+    noisy = X.assign(**{f"noise{i}": rng.standard_normal(len(X)) for i in range(10)})
+    model = SpectralRegressor(effort="fast", alpha=1.0, random_state=0).fit(noisy, y)
+    zero = model.feature_strengths_ == 0
+    assert zero[4:].all()
+    assert not zero[[0, 1, 3]].any()
+
+
+def test_convex_models_of_straight_columns_predict_in_double_precision(table):
+    X, y = table
+    model = SpectralRegressor(shape="convex", n_knots=0, dim=5, effort="fast", max_iter=2).fit(
+        X[["income", "noise"]], y
+    )
+    assert model.model_.coef.dtype == np.float64
+
+
+@pytest.mark.parametrize("shape", ["convex", "concave"])
+def test_a_shape_is_refused_where_several_eigenvalues_cannot_hold_it(table, shape):
+    X, y = table
+    settings = {"shape": shape, "effort": "fast", "max_iter": 1, "random_state": 0}
+    cuts = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    with pytest.raises(
+        ValueError, match=rf"shape must be None for 3 ordered classes; got '{shape}': .*SpectralClassifier"
+    ):
+        SpectralOrdinalClassifier(**settings).fit(X, cuts)
+    with pytest.raises(ValueError, match="shape must be None for 3 ordered classes"):
+        SpectralOrdinalClassifier(**settings).partial_fit(X, cuts)
+    for model, target in ((SpectralOrdinalClassifier, cuts > 0), (SpectralQuantileRegressor, y)):
+        claims = [each for each in model(**settings).fit(X, target).certify().claims if each.kind == shape]
+        assert claims[0].proven
+        assert claims[0].requested

@@ -1,0 +1,141 @@
+"""Local explanations in words, as frames, and from tables of every make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from fitted_models import NUMBERS, SPARSE, X, Y, fitted, rows_of
+from hand_made_models import by_hand, symmetric
+from local_cases import ROWS, repeated_at_zero
+from scipy import sparse
+from score_cases import frame_of
+
+from lambdak import SpectralRegressor
+from lambdak.table.encoder import OTHER
+
+# ---- slopes ----------------------------------------------------------------------------------------------------
+
+
+def test_words_tell_the_units_of_the_score():
+    assert "(log-odds)" in fitted("binary").explain_local(X.head(1)).why()
+    assert "Score (" not in fitted("regressor").explain_local(X.head(1)).why()
+
+
+# ---- repeated eigenvalues --------------------------------------------------------------------------------------
+
+
+def test_words_say_where_the_eigenvalue_is_repeated():
+    local = repeated_at_zero().explain_local([[0.0, 0.4], [0.5, 0.1]])
+    assert "The eigenvalue is repeated here" in local.why(0)
+    assert "slope within ±2" in local.why(0)
+    assert "The eigenvalue is simple (gap 1.12)" in local.why(1)
+    assert "within ±" not in local.why(1)
+
+
+# ---- words, frames, tables -------------------------------------------------------------------------------------
+
+
+def test_words_name_the_strongest_columns_their_cells_and_a_proven_interval():
+    model = fitted("regressor")
+    local = model.explain_local(X[:ROWS])
+    for row in range(ROWS):
+        text = local.why(row)
+        first = local.columns[np.abs(local.attribution[row]).argmax()]
+        lines = text.splitlines()
+        assert f"{first} = {local.cells[row][local.columns.index(first)]}" in lines[2]
+        assert f"{local.prediction[row]:.4g}" in lines[0]
+        assert any(line.startswith("Proven: ") and first in line for line in lines)
+        what_if = local.what_if(first)
+        assert f"[{what_if.lower[row]:.4g}, {what_if.upper[row]:.4g}]" in text
+
+
+def test_many_columns_are_summed_up_in_words():
+    rng = np.random.default_rng(0)
+    model = by_hand(symmetric(rng, 3), [symmetric(rng, 3) for _ in range(9)])
+    assert "the other 5 columns" in model.explain_local(rng.uniform(-1, 1, (1, 9))).why()
+
+
+def test_the_words_about_a_category_hold_for_every_level():
+    model = fitted("wide")
+    rows = rows_of("wide")[:60]
+    local = model.explain_local(rows)
+    row = next(i for i in range(60) if np.abs(local.attribution[i]).argmax() == 0)
+    assert "Proven: whatever code is" in local.why(row)
+    table = pd.DataFrame({"code": pd.Categorical([0, 1] * 60), "income": 0.0})
+    numbers = SpectralRegressor(effort="fast", max_iter=2, dim=3).fit(table, np.tile([0.0, 1.0], 60))
+    assert "whatever code is" in numbers.explain_local(table[:1]).why()
+
+
+def test_words_about_a_class_name_it():
+    text = fitted("binary").explain_local(X[:1]).why()
+    assert text.startswith("The prediction of class 'yes' is")
+
+
+@pytest.mark.parametrize("row", [-1, 3])
+def test_a_row_that_is_not_there_is_refused(row):
+    local = fitted("free").explain_local(X[:3])
+    for ask in (local.why, local.game, local.plot):
+        with pytest.raises(ValueError, match=r"row must be in \[0, 3\)"):
+            ask(row)
+
+
+CONVERTED = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.mark.parametrize("library", CONVERTED)
+def test_frames_are_of_the_library_of_the_table_and_explanations_the_same(library):
+    model = fitted("free")
+    local, straight = model.explain_local(CONVERTED[library](X[:5])), model.explain_local(X[:5])
+    frame = local.to_frame()
+    assert type(frame).__module__.startswith(library)
+    frame = frame if library == "pandas" else frame.to_pandas()
+    assert len(frame) == 5 * 4
+    assert frame["column"].tolist() == ["income", "age", "region", "kind"] * 5
+    assert frame["row"].tolist() == np.repeat(np.arange(5), 4).tolist()
+    for name in ("attribution", "influence", "influence_bound"):
+        np.testing.assert_allclose(frame[name].to_numpy().reshape(5, 4), getattr(straight, name), atol=1e-12)
+    np.testing.assert_allclose(frame["prediction"][::4], straight.prediction)
+    np.testing.assert_allclose(frame["gap"][::4], straight.gap)
+    assert not frame["repeated"].any()
+    assert frame["cell"][2] == "rare"
+
+
+def test_an_array_comes_back_as_a_frame_too():
+    model = SpectralRegressor(effort="fast", max_iter=2, dim=3).fit(NUMBERS.to_numpy(), Y)
+    frame = model.explain_local(NUMBERS.to_numpy()[:3]).to_frame()
+    assert frame["column"].tolist() == ["x0", "x1"] * 3
+
+
+def test_columns_may_come_in_any_order():
+    model = fitted("free")
+    turned = model.explain_local(X[X.columns[::-1]][:5])
+    np.testing.assert_array_equal(turned.attribution, model.explain_local(X[:5]).attribution)
+    assert turned.cells == model.explain_local(X[:5]).cells
+
+
+def test_sparse_and_dense_rows_are_explained_the_same():
+    model = fitted("sparse")
+    assert sparse.issparse(SPARSE)
+    local, dense = model.explain_local(SPARSE[:6]), model.explain_local(SPARSE[:6].toarray())
+    for name in ("prediction", "attribution", "influence"):
+        np.testing.assert_array_equal(getattr(local, name), getattr(dense, name))
+    np.testing.assert_allclose(local.prediction, model.predict(SPARSE[:6]), rtol=1e-4, atol=1e-5)
+    assert local.to_frame()["column"].tolist() == ["x0", "x1", "x2", "x3"] * 6
+
+
+def test_cells_are_shown_as_they_came():
+    rows = frame_of(fitted("free"), [[1.25, np.nan, None, "never seen"]])
+    local = fitted("free").explain_local(rows)
+    assert local.cells == (("1.25", "missing", "missing", "never seen"),)
+    assert local.kinds == ("number", "number", "category", "category")
+    assert OTHER in fitted("free").model_.encoder.columns[2].levels
+
+
+def test_no_rows_are_no_trouble():
+    local = fitted("multiclass").explain_local(X[:0])
+    assert len(local) == 0
+    assert local.attribution.shape == (0, 4)
+    assert len(local.to_frame()) == 0

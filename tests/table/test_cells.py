@@ -1,0 +1,36 @@
+"""Cells of a column: numbers and levels are found once, and cannot be changed."""
+
+import numpy as np
+import pytest
+from table_cases import as_pandas_objects
+
+from lambdak.table.read import read_table
+
+
+@pytest.mark.parametrize("name", ["income", "city"])
+def test_numbers_and_levels_of_a_column_are_found_once_and_cannot_be_changed(name, monkeypatch):
+    table = read_table(as_pandas_objects())
+    cells = table.cells(table.names.index(name))
+    first = cells.numbers() if name == "income" else cells.levels()
+    monkeypatch.setattr("lambdak.table.cells.factorise", None)
+    again = table.cells(table.names.index(name))
+    assert again is cells
+    assert (again.numbers() if name == "income" else again.levels()) is first
+    if name == "income":
+        with pytest.raises(ValueError, match="read-only"):
+            first[0] = 1.0
+
+
+def test_reading_numbers_locks_no_array_of_the_user():
+    X = np.ones((3, 1))
+    read_table(X).cells(0).numbers()
+    X[0, 0] = 2.0
+    assert X.flags.writeable
+
+
+def test_some_rows_are_read_as_if_the_others_were_not_there_although_all_were_read_before():
+    table = read_table(np.array([[1.0], ["?"], [2.0]], dtype=object))
+    assert table.cells(0).kind == "text"
+    assert table.cells(0, np.array([2, 0])).kind == "number"
+    assert table.cells(0, np.array([0, 0, 2])).kind == "number"
+    assert table.cells(0, np.array([2, 1, 0])).values.tolist() == [2.0, "?", 1.0]

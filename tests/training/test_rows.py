@@ -1,0 +1,61 @@
+"""Rows to train on: equal ones are one row with the sum of their weights, and validation rows stay as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lambdak.table.encoder import TableEncoder
+from lambdak.training import rows as module
+from lambdak.training.rows import GivenRows
+
+X = np.array([[0.0], [1.0], [0.0], [2.0], [1.0], [0.0]])
+Y = np.array([5.0, 6.0, 5.0, 7.0, 9.0, 5.0])
+ENCODER = TableEncoder().fit(X)
+
+
+def as_dict(rows):
+    """The weight of every distinct row and target."""
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    keys = zip(rows.design.to_sparse(ENCODER.n_design).toarray()[:, 1:].argmax(axis=1), rows.y, strict=True)
+    return dict(zip(keys, weight.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        (None, {(0, 5): 3, (1, 6): 1, (1, 9): 1, (2, 7): 1}),
+        ([1.0, 2.0, 0.5, 1.0, 0.0, 4.0], {(0, 5): 5.5, (1, 6): 2, (2, 7): 1}),
+    ],
+)
+def test_equal_rows_are_one_row_with_the_sum_of_their_weights(weight, expected):
+    given = GivenRows(X, Y, None if weight is None else np.array(weight)).encoded(ENCODER)
+    assert as_dict(given) == expected
+
+
+def test_rows_that_differ_have_no_weights_and_an_order_of_their_own():
+    order = np.array([3, 1, 0])
+    first, second = (GivenRows(X[some], Y[some]).encoded(ENCODER) for some in (order, order[::-1]))
+    assert first.weight is None
+    np.testing.assert_array_equal(first.y, second.y)
+    np.testing.assert_array_equal(first.design.ids, second.design.ids)
+
+
+def test_offsets_keep_rows_apart_and_go_with_them():
+    given = GivenRows(X, Y, offset=np.arange(6.0) % 2).encoded(ENCODER)
+    assert sorted(zip(given.y, given.offset, strict=True)) == [(5, 0), (5, 1), (6, 1), (7, 1), (9, 0)]
+    assert given.weight.sum() == 6
+
+
+def test_the_rows_of_a_long_table_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(module, "_MERGED_ROWS", 5)
+    given = GivenRows(X, Y).encoded(ENCODER)
+    np.testing.assert_array_equal(given.y, Y)
+    assert given.weight is None
+
+
+def test_validation_rows_are_neither_merged_nor_weighted():
+    validation = GivenRows(X, Y, np.arange(6.0), validation=(X, Y)).encoded_validation(ENCODER)
+    np.testing.assert_array_equal(validation.y, Y)
+    assert validation.weight is None
+    assert GivenRows(X, Y).encoded_validation(ENCODER) is None
