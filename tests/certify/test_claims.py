@@ -180,7 +180,7 @@ def test_a_model_without_a_shape_says_why():
     assert "must be the last of 5 eigenvalues, but it is number 3" in free.how
     assert "clamped at the ends of the training range" in free.how
     ordered = claim(fitted("ordinal").certify(), "convex")
-    assert "needs the last of 7 eigenvalues, this is number 3, 4, 6" in ordered.how
+    assert "must be the last of 7 eigenvalues, but it is number 3, 4, 6" in ordered.how
 
 
 # ---- influence

@@ -43,7 +43,7 @@ def decode_columns(value: Any, clamp: bool) -> tuple[Column, ...]:
 def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
-        raise damaged(f"{what} must have a kind, one of {sorted(COLUMNS)}; got {shown(kind)}")
+        raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     own = COLUMNS[kind]
     parts = fields(value, what, ("kind", "name", *own.saved_as))
     name = text(parts["name"], f"name of {what}")
