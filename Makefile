@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python .ci/install.py
 PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/eigen/native/*)
-PACKAGES := $(sort $(dir $(wildcard src/lambdak/*.py src/lambdak/*/*.py)))  # the install lists their modules
+PACKAGES := $(sort $(dir $(shell find src/lambdak -name '*.py')))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
 .PHONY: demo test quick lint bench docs sanitize wheel check-wheel clean
@@ -16,7 +16,7 @@ demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-lear
 	$(BIN)/lambdak demo
 
 test: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## all tests and doctests
-	$(say) "running all tests (about five minutes; make quick leaves out the slow ones)"
+	$(say) "running all tests (about five minutes; make quick skips the slow ones)"
 	$(PYTEST)
 
 quick: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the tests that are not marked slow

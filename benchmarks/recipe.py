@@ -1,4 +1,4 @@
-"""The study behind the defaults in recipes.py: what changing one of them does to cross-validated scores.
+"""The study behind the defaults in training/effort.py: what changing one of them does to cross-validated scores.
 
 usage: python benchmarks/recipe.py [--data DIR] [--only california ...] [--folds 3] [--seeds 4] [--variants dim ...]
 
@@ -27,10 +27,8 @@ import numpy as np
 
 import lambdak
 from estimators import DATA, Problem, load, score, spectral
-from lambdak.training import coordinates
-from lambdak.training import effort as recipes
-from lambdak.training import trainer as train
-from lambdak.training.effort import LADDER, RECIPES, Recipe
+from lambdak.training import coordinates, effort, trainer
+from lambdak.training.effort import GRID, RECIPES, Recipe
 
 SEED = 12345  # of the partition into folds; estimators.py uses 0, 1, ...
 EFFORT = "balanced"
@@ -45,38 +43,38 @@ def field(name: str, value: float) -> AbstractContextManager[Any]:
     return patch.dict(RECIPES, {EFFORT: replace(DEFAULT, **{name: int(value)})})
 
 
-def fixed_rung(rung: int) -> AbstractContextManager[Any]:
-    """The scouts run, so that the random numbers stay the same, but their choice is ignored."""
-    original = Recipe.places
-    return patch.object(Recipe, "places", lambda recipe, _: original(recipe, rung))
+def fixed_strength(strength: int) -> AbstractContextManager[Any]:
+    """The pilot models run, so that the random numbers stay the same, but their choice is ignored."""
+    original = Recipe.regularisations
+    return patch.object(Recipe, "regularisations", lambda recipe, _: original(recipe, strength))
 
 
 def batch_times(factor: float) -> AbstractContextManager[Any]:
-    original = recipes._batch
-    return patch.object(recipes, "_batch", lambda rows: int(factor * original(rows)))
+    original = effort._batch
+    return patch.object(effort, "_batch", lambda rows: int(factor * original(rows)))
 
 
 def fields() -> dict[str, AbstractContextManager[Any]]:
-    values = {"dim": (5, 7, 9, 13, 17), "members": (1, 3, 6, 12), "knots": (16, 32, 48), "scout_dim": (3, 5, 7)}
+    values = {"dim": (5, 7, 9, 13, 17), "members": (1, 3, 6, 12), "knots": (16, 32, 48), "pilot_dim": (3, 5, 7)}
     found = {f"{name} {v}": field(name, v) for name, vs in values.items() for v in vs if v != getattr(DEFAULT, name)}
-    for name in ("row_steps", "scout_steps"):
+    for name in ("row_steps", "pilot_steps"):
         found |= {f"{name} x{factor}": field(name, factor * getattr(DEFAULT, name)) for factor in (0.5, 2)}
     return found
 
 
 def constants() -> dict[str, AbstractContextManager[Any]]:
     found = {"whitening by column": patch.object(coordinates, "JOINT_RAMPS", 0)}
-    found |= {f"rate x{factor}": patch.object(recipes, "_RATE", factor * recipes._RATE) for factor in (0.5, 0.75, 1.5)}
+    found |= {f"rate x{factor}": patch.object(effort, "_RATE", factor * effort._RATE) for factor in (0.5, 0.75, 1.5)}
     found |= {f"batch x{factor}": batch_times(factor) for factor in (0.5, 2)}
-    found |= {f"epochs of any table {n}": patch.object(recipes, "_EPOCHS_OF_ANY_TABLE", n) for n in (4, 18)}
-    found |= {f"warm-up {share}": patch.object(train, "_WARM_UP", share) for share in (0.0, 0.2)}
-    found |= {f"curves {knots}": patch.object(recipes, "_CURVES", knots) for knots in (300, 650)}
+    found |= {f"epochs of any table {n}": patch.object(effort, "_EPOCHS_OF_ANY_TABLE", n) for n in (4, 18)}
+    found |= {f"warm-up {share}": patch.object(trainer, "_WARM_UP", share) for share in (0.0, 0.2)}
+    found |= {f"curves {knots}": patch.object(effort, "_CURVES", knots) for knots in (300, 650)}
     return found
 
 
 def variants() -> dict[str, AbstractContextManager[Any]]:
-    rungs = {f"rung {rung}": fixed_rung(rung) for rung in range(len(LADDER))}
-    return fields() | rungs | constants()
+    strengths = {f"strength {strength}": fixed_strength(strength) for strength in range(len(GRID))}
+    return fields() | strengths | constants()
 
 
 # ---- cross-validation ---------------------------------------------------------------------------------------------
@@ -84,11 +82,11 @@ def variants() -> dict[str, AbstractContextManager[Any]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of every fold of a table: the score, larger is better; seconds of the fit; the rung that the scouts chose."""
+    """Of every fold of a table: score (larger is better), seconds of the fit, regularisation that pilots chose."""
 
     scores: np.ndarray  # (folds,), or (seeds, folds)
     seconds: np.ndarray
-    rungs: np.ndarray
+    strengths: np.ndarray
 
 
 def cross_validate(problem: Problem, change: AbstractContextManager[Any], folds: int, seed: int = 0) -> Outcome:
@@ -97,20 +95,23 @@ def cross_validate(problem: Problem, change: AbstractContextManager[Any], folds:
     rows = []
     for fold, test in enumerate(parts):
         others = np.concatenate([part for i, part in enumerate(parts) if i != fold])
-        with change, patch.object(Recipe, "places", autospec=True, side_effect=Recipe.places) as places:
+        with (
+            change,
+            patch.object(Recipe, "regularisations", autospec=True, side_effect=Recipe.regularisations) as chosen,
+        ):
             began = time.perf_counter()
             predict = spectral(EFFORT, seed * folds + fold)(problem, others)
             seconds = time.perf_counter() - began
         sign = -1 if problem.task == "poisson" else 1
-        rows.append((sign * score(problem, test, predict(test)), seconds, places.call_args.args[1]))
-    scores, times, rungs = np.array(rows).T
-    return Outcome(scores, times, rungs.astype(int))
+        rows.append((sign * score(problem, test, predict(test)), seconds, chosen.call_args.args[1]))
+    scores, times, strengths = np.array(rows).T
+    return Outcome(scores, times, strengths.astype(int))
 
 
 def repeated(problem: Problem, folds: int, seeds: int) -> Outcome:
     """The default with several seeds."""
     outcomes = [cross_validate(problem, nullcontext(), folds, seed) for seed in range(seeds)]
-    return Outcome(*(np.stack([getattr(o, name) for o in outcomes]) for name in ("scores", "seconds", "rungs")))
+    return Outcome(*(np.stack([getattr(o, name) for o in outcomes]) for name in ("scores", "seconds", "strengths")))
 
 
 def noise(default: Outcome) -> float:
@@ -128,7 +129,8 @@ def gain(outcome: Outcome, default: Outcome) -> float:
 
 def heading(problems: list[Problem]) -> str:
     names = "".join(f" {p.name} {MEASURE[p.task]} | s |" for p in problems)
-    return f"| variant |{names} rungs of the scouts | won | mean gain |\n|---|{'---|---|' * len(problems)}---|---|---|"
+    line = f"|---|{'---|---|' * len(problems)}---|---|---|"
+    return f"| variant |{names} strengths chosen by the pilots | won | mean gain |\n{line}"
 
 
 def line(name: str, outcomes: list[Outcome], defaults: list[Outcome]) -> str:
@@ -139,11 +141,11 @@ def line(name: str, outcomes: list[Outcome], defaults: list[Outcome]) -> str:
     for outcome, default in pairs:
         aside = f"± {noise(default):.5f}" if own else f"({gain(outcome, default):+.1f})"
         cells.append(f"{abs(outcome.scores.mean()):.5f} {aside} | {outcome.seconds.mean():.2f}")
-    rungs = " ".join("".join(map(str, outcome.rungs.ravel())) for outcome in outcomes)
+    strengths = " ".join("".join(map(str, outcome.strengths.ravel())) for outcome in outcomes)
     won = sum(int((outcome.scores > default.scores.mean(axis=0)).sum()) for outcome, default in pairs)
     total = np.mean([gain(*pair) for pair in pairs])
     last = "| | |" if own else f"| {won}/{sum(o.scores.size for o in outcomes)} | {total:+.2f} |"
-    return f"| {name} | {' | '.join(cells)} | {rungs} {last}"
+    return f"| {name} | {' | '.join(cells)} | {strengths} {last}"
 
 
 def progress(name: str, problem: Problem, outcome: Outcome) -> None:

@@ -123,6 +123,13 @@ def check_weight(sample_weight: ArrayLike, rows: int) -> NDArray[np.float64]:
     return weight
 
 
+def freeze_arrays(instance: object) -> None:
+    """Make the arrays of an object read-only; NumPy forgets that in a pickle or a copy, so they do it again."""
+    for value in vars(instance).values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+
+
 def check_tol(tol: float) -> float:
     """Return ``tol`` if it is a number that is not negative."""
     if not tol >= 0:

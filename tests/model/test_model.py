@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from copy import deepcopy
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -14,9 +15,10 @@ from lambdak import SpectralRegressor
 from lambdak.model import Model
 
 
+@pytest.mark.parametrize("copied", [lambda model: model, deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_cannot_be_changed(kind):
-    model = fitted(kind).model_
+def test_a_model_cannot_be_changed_nor_can_its_copies(kind, copied):
+    model = copied(fitted(kind)).model_
     assert type(model) is Model
     for field in fields(Model):
         with pytest.raises(FrozenInstanceError):

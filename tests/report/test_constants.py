@@ -13,7 +13,7 @@ from lambdak.explain.what_if import TEETH
 from lambdak.losses.link import IDENTITY, LOG, LOGIT, SOFTMAX
 from lambdak.losses.loglink import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
-from lambdak.pencil.spectrum import rounding_tol
+from lambdak.pencil.tolerances import rounding_tol
 from lambdak.report import write_report
 from lambdak.report.constants import constants
 

@@ -12,7 +12,8 @@ from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import Reach, any_change, box, per_unit
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array, extremes, rounding_tol, spectral_norm
+from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
+from lambdak.pencil.tolerances import rounding_tol
 from lambdak.table.column import Column
 
 

@@ -20,7 +20,8 @@ from lambdak.certify.claims import certify
 from lambdak.eigen import eigenvalue
 from lambdak.model import Model
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
-from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
+from lambdak.pencil.spectrum import Float64Array, spectral_norm
+from lambdak.pencil.tolerances import rounding_tol
 from lambdak.table.design import Design
 from lambdak.table.numeric import Numeric
 

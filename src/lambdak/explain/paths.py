@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim
-from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
+from lambdak.pencil.spectrum import Float64Array, spectral_norm
+from lambdak.pencil.tolerances import rounding_tol
 
 # The four points of Gauss's rule and the five that Kronrod adds: one set of values gives two integrals to compare.
 _ADDED = (0.976560250737573111534505359369920, 0.640286217496309982089060245459)

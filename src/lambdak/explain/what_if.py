@@ -15,7 +15,8 @@ import numpy as np
 from lambdak.eigen import eigenvalue
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout
-from lambdak.pencil.spectrum import Float64Array, rounding_tol, spectral_norm
+from lambdak.pencil.spectrum import Float64Array, spectral_norm
+from lambdak.pencil.tolerances import rounding_tol
 
 TEETH = 24  # at least, over the range
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.packing import packed_size
 from lambdak.losses import Loss
 from lambdak.model.evaluate import evaluate
@@ -69,9 +69,12 @@ class Model:
     classes: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.coef, self.weights, self.start, self.classes):
-            if array is not None:
-                array.flags.writeable = False
+        freeze_arrays(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        freeze_arrays(self)
 
     def replace(self, **changes: Any) -> Model:
         """Another model that differs in these attributes."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import FloatArray, check_finite, check_floats, check_shape
 from lambdak.eigen.packing import packed_dim, packed_size
-from lambdak.pencil.spectrum import rounding_tol
+from lambdak.pencil.tolerances import rounding_tol
 
 Mask = NDArray[np.bool_]
 

@@ -24,14 +24,11 @@ from lambdak.pencil.spectrum import (
     eigengap,
     eigenspace_norms,
     repeated,
-    rounding_tol,
     semidefinite_sign,
     spectral_norm,
 )
+from lambdak.pencil.tolerances import REPEATED_TOL, rounding_tol
 from lambdak.pencil.variational import ConvexParts, Game, courant_fischer, ky_fan
-
-# About √ε: eigenvalues closer than this, relative to ‖A(z)‖₂, have eigenvectors that rounding mixes.
-REPEATED_TOL = 1.5e-8
 
 
 class ChangeBound(NamedTuple):

@@ -6,25 +6,14 @@ Everything here is float64, whatever the input, because these numbers are quoted
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim, unsym
+from lambdak.pencil.tolerances import rounding_tol
 
 Float64Array = NDArray[np.float64]
-
-# The test ratio ‖residual‖ / (‖A‖ d ε) that the eigenvalue kernel stays below on every matrix.
-_ROUNDING_RATIO = 10.0
-
-
-def rounding_tol(dim: int, dtype: DTypeLike) -> float:
-    """10 d ε, the relative size of what rounding in ``dtype`` can do to an eigenvalue.
-
-    >>> rounding_tol(4, np.float64) < 1e-14
-    True
-    """
-    return float(_ROUNDING_RATIO * dim * np.finfo(dtype).eps)
 
 
 def extremes(packed: FloatArray) -> tuple[Float64Array, Float64Array]:

@@ -10,7 +10,7 @@ from lambdak.explain.what_if import TEETH
 from lambdak.losses import Link
 from lambdak.losses.loglink import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
-from lambdak.pencil.spectrum import rounding_tol
+from lambdak.pencil.tolerances import rounding_tol
 
 # Only the page computes with these.
 _LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all

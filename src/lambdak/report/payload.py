@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.measures import measures
@@ -89,7 +90,8 @@ def _about(model: Model, y: Any) -> dict[str, Any]:
         "version": version("lambdak"),
         "loss": model.loss.name,
         "classes": [shown(label) for label in ([] if model.classes is None else model.classes.tolist())],
-        "levels": list(model.outputs.quantile_levels),
+        "ordered": model.loss.predicts is Predicts.ORDERED_CLASSES,
+        "quantile_levels": list(model.outputs.quantile_levels),
     }
 
 

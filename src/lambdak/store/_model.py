@@ -18,6 +18,7 @@ from lambdak.losses import Arrangement, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
+from lambdak.pencil.tolerances import WEIGHTS_TOL
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
@@ -172,7 +173,7 @@ class Blueprint:
             if not np.isfinite(array).all():
                 raise damaged(f"tensor {name!r} must be finite")
         weights, size = tensors["weights"], float(np.abs(tensors["coef"]).sum(dtype=np.float64))
-        if (weights <= 0).any() or abs(weights.sum() - 1) > 1e-9:
+        if (weights <= 0).any() or abs(weights.sum() - 1) > WEIGHTS_TOL:
             raise damaged("weights must be positive and sum to 1")
         with np.errstate(over="ignore"):
             reach = np.abs(tensors["start"]).max() + np.float64(self.scale) * size

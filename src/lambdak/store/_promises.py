@@ -9,11 +9,10 @@ import numpy as np
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
+from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
 from lambdak.table.column import Column
 from lambdak.table.encoder import TableEncoder
-
-_ROUNDING = 1e-9  # relative to the largest matrix of the column
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
@@ -53,4 +52,4 @@ def _semidefinite(steps: FloatArray, rows: FloatArray, dim: int) -> bool:
     """Whether no step (models, steps, D) has an eigenvalue below zero, measured by the size of the rows."""
     size = np.sqrt((rows * rows).sum(axis=-1)).max(axis=1, initial=0.0)
     least = eigenvalue(np.ascontiguousarray(steps), dim, 0) if steps.shape[1] else np.zeros(steps.shape[:2])
-    return bool((least >= -_ROUNDING * size[:, None]).all())
+    return bool((least >= -PROMISE_TOL * size[:, None]).all())

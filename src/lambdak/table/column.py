@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.table.cells import Cells
 from lambdak.table.knots import Floats
 
@@ -50,14 +50,9 @@ class Column(ABC):
     saved_as: ClassVar[Mapping[str, Saved]]  # the fields of its object in a file, beside kind and name
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock()
-
-    def _lock(self) -> None:
-        """Make all arrays read-only: NumPy forgets it in a copy."""
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        freeze_arrays(self)
 
     # ---- its design columns ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.runtime import native
 from lambdak.table.cells import Cells
 from lambdak.table.column import Saved
@@ -49,7 +49,7 @@ class Curve(Numeric):
         knots = np.array(self.knots, np.float64)
         for name, value in (("knots", knots), ("low", float(knots[0])), ("high", float(knots[-1]))):
             object.__setattr__(self, name, value)
-        self._lock()
+        freeze_arrays(self)
 
     @classmethod
     def fit(cls, cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Curve:

@@ -31,7 +31,7 @@ class Words {
 
   title() {
     if (this.about.classes.length) return "Most probable class";
-    const middle = this.about.levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
+    const middle = this.about.quantile_levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
     return (this.about.target ? `Predicted ${this.about.target}` : "Prediction") + middle;
   }
 
@@ -47,7 +47,7 @@ class Words {
   // Probabilities of the classes: two of them, several, or several in order.
   chances(seen) {
     if (this.model.link === "softmax") return seen;
-    const below = this.about.loss === "ordinal" ? [...seen, 1] : [1 - seen[0], 1];
+    const below = this.about.ordered ? [...seen, 1] : [1 - seen[0], 1];
     return below.map((share, i) => Math.max(share - (i ? below[i - 1] : 0), 0));
   }
 
@@ -61,7 +61,7 @@ class Words {
   }
 
   fanLine(scores) {
-    const { levels } = this.about;
+    const { quantile_levels: levels } = this.about;
     if (scores.length < 2) return "";
     const share = Dom.percent(levels.at(-1) - levels[0]);
     return `According to the model, it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))} with a probability of ${share}.`;
