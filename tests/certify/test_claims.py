@@ -149,10 +149,10 @@ def test_a_model_without_a_shape_says_why():
     free = claim(fitted("free").certify(), "convex")
     assert not free.proven
     assert not free.requested
-    assert "needs the last of 5 eigenvalues, this is number 3" in free.how
+    assert "must be the last of 5 eigenvalues, but it is number 3" in free.how
     assert "clamped at the ends of the training range" in free.how
     ordered = claim(fitted("ordinal").certify(), "convex")
-    assert "needs the last of 7 eigenvalues, this is number 3, 4, 6" in ordered.how
+    assert "must be the last of 7 eigenvalues, but it is number 3, 4, 6" in ordered.how
 
 
 # ---- order of outputs ------------------------------------------------------------------------------------------

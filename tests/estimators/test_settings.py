@@ -64,7 +64,7 @@ def test_bad_validation_rows_and_weights_are_named(table):
             estimator.fit(X, target, X_val=X[:5])
         with pytest.raises(ValueError, match="X_val and y_val must be given together; got y_val without X_val"):
             estimator.fit(X, target, y_val=target[:5])
-    with pytest.raises(ValueError, match="X_val has no offset of its own"):
+    with pytest.raises(ValueError, match="X_val cannot be given with an offset"):
         SpectralRegressor().fit(X, y, offset=np.zeros(3000), X_val=X[:5], y_val=y[:5])
     with pytest.raises(ValueError, match=r"sample_weight must not be negative; got -1\.0 at row 2"):
         SpectralRegressor().fit(X, y, sample_weight=np.where(np.arange(3000) == 2, -1.0, 1.0))

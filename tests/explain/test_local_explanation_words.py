@@ -29,9 +29,9 @@ def test_words_tell_the_units_of_the_score():
 
 def test_words_say_where_the_eigenvalue_is_repeated():
     local = repeated_at_zero().explain_local([[0.0, 0.4], [0.5, 0.1]])
-    assert "The eigenvalue is repeated here" in local.why(0)
+    assert "The model may have a kink at this row" in local.why(0)
     assert "slope within ±2" in local.why(0)
-    assert "The eigenvalue is simple (gap 1.12)" in local.why(1)
+    assert "Slopes have a sign at this row (gap 1.12)" in local.why(1)
     assert "within ±" not in local.why(1)
 
 

@@ -63,7 +63,7 @@ def test_only_quantiles_expand_rows_and_only_one_output_has_no_axis(kind):
     design = encoder.transform([[1.0], [2.0]])
     expanded = outputs.expand(design, encoder.n_design)
     assert len(expanded) == 2 * copies
-    assert (expanded is design) == (not outputs.levels)
+    assert (expanded is design) == (not outputs.quantile_levels)
     assert outputs.single == (kind == "single")
     assert outputs.in_order == (kind not in ("single", "per class"))
 
@@ -84,7 +84,7 @@ def test_a_loss_says_which_outputs_it_has(loss, kind, count):
     outputs = outputs_of(loss, eigenvalue_indices(loss, 9))
     assert type(outputs) is kind
     assert loss.n_outputs == count
-    assert max(outputs.pencils, len(outputs.indices), len(outputs.levels)) == count
+    assert max(outputs.pencils, len(outputs.indices), len(outputs.quantile_levels)) == count
 
 
 def test_the_eigenvalue_is_the_middle_one_an_end_or_the_one_requested():

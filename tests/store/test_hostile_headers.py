@@ -152,7 +152,7 @@ CHANGES = {
     "convex index": (CONVEX, put("indices", value=[1]), "indices must be the end of the spectrum"),
     "quantiles cross": (QUANTILES, fill("coef", (1, -1, 2), -99.0), "let quantiles cross"),
     "quantile levels": (QUANTILES, put("loss", "quantiles", value=[0.5, 0.1, 0.9]), "quantiles must be increasing"),
-    "foreign tensor": (MONOTONE, lambda _, tensors: tensors.update(extra=np.zeros(2)), "a foreign tensor 'extra'"),
+    "foreign tensor": (MONOTONE, lambda _, tensors: tensors.update(extra=np.zeros(2)), "an unknown tensor 'extra'"),
     "absent tensor": (MONOTONE, lambda _, tensors: tensors.pop("weights"), "tensor 'weights' is missing"),
     "swapped tensors": (MONOTONE, swap_tensors, "tensor 'start' must be float64 of shape"),
 }

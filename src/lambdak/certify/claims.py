@@ -40,7 +40,7 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Ce
 
 
 def _monotone(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """One claim for each column of numbers, in the direction that was requested or else is nearest to hold."""
+    """One claim for each column of numbers, in the direction requested, or else nearer to a proof."""
     if model.loss.link.joint:
         return
     readout, requested = outputs[0], model.promises.signs
@@ -77,7 +77,7 @@ def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> s
 
 
 def rounding_margin(readout: Readout, i: int) -> float:
-    """What rounding can do to a semidefinite matrix of column i, in units of the score."""
+    """What rounding can do to a semidefinite matrix of column i, in units of the raw score."""
     size = spectral_norm(readout.column(i)).max(initial=0.0)
     return float(readout.scale * rounding_tol(readout.dim, np.float64) * size)
 
@@ -96,7 +96,7 @@ def _missing_words(column: Column) -> str:
 
 
 def _shapes(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """Convex and concave, each only if it is proven, was requested, or neither is."""
+    """Convex and concave: those that are proven or were requested, or else convex, as not proven."""
     requested = model.promises.shape
     claims = [_shape_claim(outputs, bend, requested) for bend in (1, -1)]
     for claim in claims:
@@ -114,7 +114,7 @@ def _shape_claim(outputs: tuple[Readout, ...], bend: int, requested: str | None)
             margin = max(margin, rounding_margin(output, i) * _steepness(output.columns[i]))
     extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
     straight = not any(column.bounded and column.n_steps for column in readout.columns)
-    how = _place_words(outputs, bend, extreme)
+    how = _index_words(outputs, bend, extreme)
     if not straight:
         how += "; columns are clamped at the ends of the training range"
     curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
@@ -126,13 +126,13 @@ def _shape_claim(outputs: tuple[Readout, ...], bend: int, requested: str | None)
     )  # fmt: skip
 
 
-def _place_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
-    """Which eigenvalue the score is, beside the one that it would have to be."""
+def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
+    """Which eigenvalue the raw score is, and which one it would have to be."""
     if outputs[0].dim == 1:
         return "it is the only eigenvalue"
-    place = f"the {'last' if bend > 0 else 'first'} of {outputs[0].dim} eigenvalues"
+    needed = f"the {'last' if bend > 0 else 'first'} of {outputs[0].dim} eigenvalues"
     own = ", ".join(dict.fromkeys(str(output.index + 1) for output in outputs))
-    return f"it is {place}" if extreme else f"it needs {place}, this is number {own}"
+    return f"it is {needed}" if extreme else f"it must be {needed}, but it is number {own}"
 
 
 def _steepness(column: Column) -> float:
@@ -185,7 +185,7 @@ def _influence_method(column: Column, whole: Reach) -> str:
 
 
 def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
-    """What rounding can do to the bound of column i, in units of the score."""
+    """What rounding can do to the bound of column i, in units of the raw score."""
     cells, tol = outputs[0].columns[i].extreme_cells(), rounding_tol(outputs[0].dim, np.float64)
     return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
 
@@ -246,7 +246,7 @@ def _orders(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
         yield Claim(
             "quantiles", f"{len(outputs)} quantiles", "a higher quantile is never below a lower one",
             value >= -margin, True, value, margin,
-            f"smallest eigenvalue of the steps from level to level; rounding margin {margin:.1e}",
+            f"smallest eigenvalue of the steps from quantile to quantile; rounding margin {margin:.1e}",
         )  # fmt: skip
     elif model.loss.arrangement is Arrangement.ORDERED:
         indices = [output.index for output in outputs]

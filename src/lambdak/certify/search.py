@@ -1,6 +1,7 @@
-"""The search for a counterexample: random rows, and rows that are changed column by column to come as near as possible.
+"""The search for a counterexample: random rows, and a guided search that changes rows column by column.
 
-Certificates are proofs about matrices; this is the experiment beside them. Random rows are scored as predictions are.
+Certificates are proofs about matrices; this is the experiment beside them. Random rows are evaluated as ``predict``
+does.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from lambdak.pencil.tolerances import rounding_tol
 from lambdak.table.design import Design
 from lambdak.table.numeric import Numeric
 
-_STARTS = 8  # rows that the adversarial search begins from
+_STARTS = 8  # rows that the guided search begins from
 _SWEEPS = 2  # over all other columns
 _CANDIDATES = 12  # cells that are tried of each
 _BEYOND = 0.2  # of its range, by which a column that continues straight leaves it on either side
 _NARROW = 1e-3  # of its range: over less, a slope is rounding
 _MOST_CELLS = 64  # of a column between which the guided search looks for the largest change
-_SIZED = 100  # rows that tell the size of the matrices
+_SIZED = 100  # rows that the size of the matrices is measured on
 _BLOCK = 1 << 14
 
 
@@ -50,7 +51,7 @@ class Check:
         How near the search came, in units of the raw score: a claim is broken below zero. For a monotone column it is
         the least slope, times the range of the column.
     adversarial : bool
-        Whether the search from row to row, beyond random ones, came nearest.
+        Whether the guided search came nearer than all random rows.
     """
 
     kind: str
@@ -131,7 +132,7 @@ class _Search:
 
     @cached_property
     def slack(self) -> float:
-        """What rounding can do to a difference of two scores of the model, at the size of its matrices."""
+        """What rounding can do to a difference of two raw scores of the model, at the size of its matrices."""
         some = self.design.take(slice(_SIZED))
         size = max(float(spectral_norm(output.packed(some)).max()) for output in self.outputs)
         return 8.0 * self.model.scale * rounding_tol(self.model.dim, self.model.coef.dtype) * size
@@ -157,7 +158,7 @@ class _Search:
         return changed
 
     def scores(self, rows: Design) -> Float64Array:
-        """What predictions are made of, (rows, outputs)."""
+        """Raw scores, (rows, outputs)."""
         return np.asarray(self.model.scores(rows), np.float64).reshape(len(rows), -1)
 
     def blocks(self) -> Iterator[int]:

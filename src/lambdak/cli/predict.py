@@ -79,7 +79,7 @@ def _further(fitted: Any, X: Any, proba: bool, quantiles: bool) -> dict[str, NDA
     if proba and hasattr(fitted, "classes_"):
         labels = fitted.classes_.tolist()
         return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X).T, strict=True)}
-    levels = fitted.model_.outputs.levels
+    levels = fitted.model_.outputs.quantile_levels
     if quantiles and levels:
         return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
     return {}

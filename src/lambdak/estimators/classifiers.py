@@ -96,7 +96,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         return np.asarray(compute_sample_weight(self.class_weight, target) * (1.0 if own is None else own))
 
     def _class_loss(self, classes: int) -> Loss:
-        """The loss for so many classes."""
+        """The loss for this number of classes."""
         raise NotImplementedError
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -138,9 +138,9 @@ class SpectralOrdinalClassifier(_Classifier):
     def _class_loss(self, classes: int) -> Loss:
         if classes > 2 and self.shape is not None:
             raise ValueError(
-                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their scores are several "
+                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their raw scores are several "
                 "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: omit it, "
-                "or use SpectralClassifier, which gives each class a matrix of its own"
+                "or use SpectralClassifier, which gives each class its own matrix"
             )
         return Ordinal(classes)
 
@@ -156,7 +156,7 @@ def _classes(target: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArra
 def _codes(
     classes: NDArray[Any], labels: ArrayLike | None, name: str, weight: NDArray[np.float64] | None = None
 ) -> NDArray[Any]:
-    """Positions of labels among the classes; those of rows that do not count are any."""
+    """Positions of labels among the classes; those of rows that do not count are arbitrary."""
     target = target_rows(labels)
     unknown = ~np.isin(target, classes)
     if weight is not None:

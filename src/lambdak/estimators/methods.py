@@ -1,4 +1,4 @@
-"""What can be asked of a fitted model, and how it is kept: one method each; the work is done in other packages."""
+"""What a fitted model offers: one method each; the work is done in other packages."""
 
 from __future__ import annotations
 

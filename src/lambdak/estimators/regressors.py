@@ -1,4 +1,4 @@
-"""scikit-learn regressors on tables: means, losses of all kinds, and quantiles."""
+"""scikit-learn regressors on tables: means under various losses, and quantiles."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     max_iter : int, optional
         Epochs; None leaves it to ``effort``, and small tables without noise are polished by L-BFGS afterwards.
     early_stopping, n_iter_no_change, tol
-        Stop after so many epochs in which no model improved by ``tol`` on the validation rows.
+        Stop after ``n_iter_no_change`` epochs in which no member improved by ``tol`` on its validation rows.
     validation_fraction : float
-        Share of the rows on which a member is validated and not trained, another share for each; ``fit`` takes
+        Share of the rows on which a member is validated and not trained, a different one for each; ``fit`` takes
         ``X_val`` and ``y_val`` instead.
     warm_start : bool
         Whether another ``fit`` continues with the fitted members; knots and levels of the first one stay.

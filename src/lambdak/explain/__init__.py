@@ -15,4 +15,4 @@ __all__ = [
     "explain_local",
 ]
 
-MOST_BARS = 15  # of one chart; the others are left out
+MOST_BARS = 15  # of one chart; the others are not shown

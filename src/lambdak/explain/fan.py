@@ -20,7 +20,7 @@ class Fan:
 
     target: str
     levels: tuple[float, ...]
-    quantiles: FloatArray  # (rows, levels)
+    quantiles: FloatArray  # (rows, quantile levels)
     y: FloatArray
     crossings: tuple[int, int]
 

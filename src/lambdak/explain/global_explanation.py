@@ -34,14 +34,14 @@ class ColumnEffect:
     column : str
     kind : {"number", "category"}
     sign : int
-        +1 or −1 if the score provably never falls or rises with the column, else 0.
+        1 or −1 if the raw score provably never falls or never rises with the column, else 0.
     x : tuple
         Numbers, or levels as text, that the effect is given for.
     reference : float or str
         Where changes are counted from: the median of a number, the average of all levels.
     effect : array of shape (points,)
-        Mean change of the score over the rows of X when the column goes from the reference to x; that of the typical
-        row if there is no X.
+        Mean change of the raw score over the rows of X when the column goes from the reference to x; that of the
+        typical row if there is no X.
     low, high : arrays of shape (points,)
         Proven: no row, seen or unseen, can change by less or more (Weyl). They lie within ± ``norm``.
     norm : array of shape (points,)
@@ -51,14 +51,14 @@ class ColumnEffect:
     missing : float
         Mean change when the cell is missing instead; NaN if there is no matrix for that.
     proven : float
-        No change of the column moves a score by more; see ``within_range``.
+        No change of the column moves a raw score by more; see ``within_range``.
     within_range : bool
-        Whether ``proven`` is about numbers within the training range only, because the column goes on with its end
-        slopes beyond, as columns do with ``shape``. Otherwise it is about any change.
+        Whether ``proven`` is about numbers within the training range only, because the column continues with its
+        end slopes beyond, as columns do with ``shape``. Otherwise it is about any change.
     per_unit : float
-        No change moves a score by more per unit; NaN for a category.
+        No change moves a raw score by more per unit; NaN for a category.
     slope_min, slope_median, slope_max : float
-        Of ∂score/∂column over the rows of X; NaN for a category.
+        Of ∂(raw score)/∂column over the rows of X; NaN for a category.
     observed : float
         The largest change between two of the points, of any row of X.
     tightness : float
@@ -103,7 +103,7 @@ class GlobalExplanation:
     Attributes
     ----------
     output : str
-        What the score is of.
+        What the raw score stands for.
     rows : int
         Rows of X that observed numbers come from; 0 if they are those of the typical row.
     effects : tuple of ColumnEffect
@@ -205,7 +205,7 @@ def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None
 
 
 def _seen(change: Float64Array, norm: Float64Array, proven: float) -> dict[str, Any]:
-    """What changes (rows, points) of the score come to, beside what is proven of them."""
+    """Changes (rows, points) of the raw score in a few numbers, and how they compare with what is proven."""
     below, above = np.quantile(change, [0.05, 0.95], axis=0)
     observed = float(np.ptp(np.column_stack([change, np.zeros(len(change))]), axis=1).max())
     return {
@@ -227,7 +227,7 @@ def _slopes(steep: Float64Array) -> dict[str, Any]:
 
 
 def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> Float64Array:
-    """Change of the score of each row when column i goes from the first of the cells to the others, (rows, others)."""
+    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
     others = Design(design.ids, design.weights.copy())
     others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
     packed, own = readout.packed(others), cells @ readout.column(i)

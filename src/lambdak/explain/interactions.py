@@ -1,9 +1,9 @@
-r"""Which columns act together: read from the matrices, and checked by how scores depend on pairs of columns.
+r"""Which columns act together: read from the matrices, and checked by how raw scores depend on pairs of columns.
 
 If the matrices of two columns commute they are diagonal in one basis; how far they do not is the size of
-[A_i, A_j] = A_i A_j − A_j A_i, anywhere in the matrix. What of it reaches the score near a row is, to second order,
-2 Σ_{l≠k} (v_kᵀ A_i v_l)(v_lᵀ A_j v_k) / (λ_k − λ_l): the coupling. Friedman's H-statistic observes the same on scores:
-the part of the joint effect of two columns that is not the sum of their own.
+[A_i, A_j] = A_i A_j − A_j A_i, anywhere in the matrix. What of it reaches the raw score near a row is, to second order,
+2 Σ_{l≠k} (v_kᵀ A_i v_l)(v_lᵀ A_j v_k) / (λ_k − λ_l): the coupling. Friedman's H-statistic observes the same on raw
+scores: the part of the joint effect of two columns that is not the sum of their single effects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Interaction:
-    """Two columns, in units of the score; NaN where there are no rows to observe, or too many pairs.
+    """Two columns, in units of the raw score; NaN where there are no rows to observe, or too many pairs.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Interaction:
     coupling : float
         Root mean square over the rows of the second-order term that the matrices of both columns add together.
     joint : float
-        Root mean square of what the joint effect of both adds to the sum of their own: H before it is normalised.
+        Root mean square of what the joint effect of both adds to the sum of their single effects: H, not normalised.
     h_statistic : float
         Friedman and Popescu's H: joint, relative to the whole effect of both. Large for pairs of weak columns, too.
     """
@@ -88,7 +88,7 @@ def couplings(readout: Readout, design: Design) -> Float64Array:
 
 
 def commutators(readout: Readout, design: Design | None) -> Float64Array:
-    """(Σ_m w_m E‖[A_i, A_j]‖²_F)^¼ in units of the score, (columns, columns), with x_i and x_j drawn apart.
+    """(Σ_m w_m E‖[A_i, A_j]‖²_F)^¼ in units of the raw score, (columns, columns), with independent x_i and x_j.
 
     Cells are those of the rows, or the extreme cells of a column if there are none; A_i is taken about its mean. With
     ‖[A, B]‖² = 2 tr(A²B²) − 2 tr(ABAB), means over pairs of cells are products of moments of each column.
@@ -148,7 +148,7 @@ def _part(readout: Readout, design: Design, i: int) -> Float64Array:
 
 
 def _dependence(readout: Readout, others: Float64Array, own: Float64Array) -> Float64Array:
-    """Centred mean score over all rows, with the own part of each row in turn, (rows,)."""
+    """Centred mean raw score over all rows, with the own part of each row in turn, (rows,)."""
     means = np.empty(own.shape[1])
     for some in readout.blocks(own.shape[1], own.shape[1] * own.shape[2]):
         values = eigenvalue(others[:, None] + own[:, some, None], readout.dim, readout.index)

@@ -32,19 +32,20 @@ class LocalExplanation:
     columns, kinds : tuple of str
         Names of the columns, and what they hold: "number" or "category".
     output : tuple of str
-        What each row's score is of: for several classes, the one that is predicted.
+        What each row's raw score stands for: of several classes, the one that is predicted.
     cells : tuple of tuple of str
         The cells of each row, as text.
     prediction, baseline_prediction : arrays of shape (rows,)
         As ``predict`` or ``predict_proba`` would say.
     score, baseline_score : arrays of shape (rows,)
+        Raw scores: before the link.
     gap : array of shape (rows,)
-        Distance from the eigenvalue to its nearest neighbour, in units of the score; the least over the members.
+        Distance from the eigenvalue to its nearest neighbour, in units of the raw score; the least over the members.
     repeated : array of shape (rows,)
-        Whether the eigenvalue is repeated in some member. There the score has a kink, and slopes have no sign.
+        Whether the eigenvalue is repeated in some member. There the raw score has a kink, and slopes have no sign.
     influence : array of shape (rows, columns)
-        ∂score/∂column, to the right at a knot and to the left at the last one; for a category, its level against the
-        average level, to first order. NaN where the eigenvalue is repeated.
+        ∂(raw score)/∂column, to the right at a knot and to the left at the last one; for a category, its level
+        against the average level, to first order. NaN where the eigenvalue is repeated.
     influence_bound : array of shape (rows, columns)
         No slope is larger than this, to the right or to the left, up or down. For a single member it is the size of
         the influence, except at a knot, where the two slopes differ.
@@ -100,11 +101,11 @@ class LocalExplanation:
         return self._source.game(self._row(row), member)
 
     def why(self, row: int = 0) -> str:
-        """Tell in words how this row's prediction came about."""
+        """Say in words how this row's prediction came about."""
         return "\n".join(_words(self, self._row(row)))
 
     def plot(self, row: int = 0, ax: Any = None) -> Any:
-        """A waterfall from the baseline's score to that of the row."""
+        """A waterfall from the raw score of the baseline to that of the row."""
         from lambdak.explain.plots import draw_waterfall
 
         return draw_waterfall(self, self._row(row), ax)
@@ -160,9 +161,11 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
     words = _range_words(what_if, local.kinds[order[0]] == "category")
     lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
     if local.repeated[row]:
-        lines.append("The eigenvalue is repeated here: the raw score may have a kink; slopes have bounds but no sign.")
+        lines.append("The model may have a kink at this row: slopes have a proven bound but no sign.")
     else:
-        lines.append(f"The eigenvalue is simple (gap {local.gap[row]:.3g}), so slopes have a sign: to the next knot.")
+        lines.append(
+            f"Slopes have a sign at this row (gap {local.gap[row]:.3g}), each up to the next knot of its column."
+        )
     return lines
 
 

@@ -3,7 +3,7 @@ r"""Attributions along a straight path: λ_k(A + Δ) − λ_k(A) = ⟨Δ, M⟩ w
 A sum Δ = Σ_i Δ_i is thereby shared out among its parts, ⟨Δ_i, M⟩ each: integrated gradients, for any split of Δ at the
 price of one integral. Where eigenvalues come close v turns quickly, and where they cross it jumps: intervals are
 halved until two rules agree, or until what is left of a jump is too short to matter. Where it stays repeated v is any
-vector of a plane, and no halving helps: a path that opens more intervals than crossings can is left as it is.
+vector of a plane, and no halving helps: a path with more open intervals than crossings can cause is left as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIDDLE = 4
 _MOST_HALVINGS = 45
 _SHORT = 0.05  # intervals below this length are few, around near-crossings: each may have this share of the error
 _MOST_OPEN = 256  # intervals of one path at a time: crossings are fewer, so v has no limit there
-_MOST_FLOATS = 1 << 18  # of the matrices that are held at once: they stay in cache
+_MOST_FLOATS = 1 << 18  # of the matrices that are in memory at once: they stay in cache
 
 
 def mean_outer(start: Float64Array, delta: Float64Array, index: int, tol: float) -> Float64Array:

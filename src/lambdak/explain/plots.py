@@ -52,12 +52,12 @@ def save(ax: Axes, path: Path) -> None:
 
 
 def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
-    """The mean change of the score along a column, that of most rows, and the region that no row can leave."""
+    """The mean change of the raw score along a column, that of most rows, and the region that no row can leave."""
     ax = ax or side_by_side(1)[0]
     draw = _draw_curve if effect.kind == "number" else _draw_levels
     draw(effect, ax)
-    asked = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
-    ax.set_title(_short(effect.column) + asked)
+    promise = {1: ": never falls", -1: ": never rises", 0: ""}[effect.sign]
+    ax.set_title(_short(effect.column) + promise)
     return _finished(ax)
 
 
@@ -70,20 +70,20 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
     ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label="mean of the rows")
     if np.isfinite(effect.missing):
         ax.axhline(effect.missing, color=RED, linestyle=":", linewidth=1.5, label="mean if the cell is missing")
-    ax.set(xlabel=_short(effect.column), ylabel=f"change of the score from {effect.reference:.4g}")
+    ax.set(xlabel=_short(effect.column), ylabel=f"change of the raw score from {effect.reference:.4g}")
 
 
 def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
     kept = np.sort(np.argsort(-effect.norm)[:MOST_BARS])
-    places = np.arange(len(kept))
+    positions = np.arange(len(kept))
     reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept].clip(0)  # up to rounding
-    ax.errorbar(effect.effect[kept], places, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
+    ax.errorbar(effect.effect[kept], positions, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
                 label="proven: no row can leave")  # fmt: skip
     seen = (effect.observed_low[kept], effect.observed_high[kept])
-    ax.hlines(places, *seen, color=GREY, linewidth=2, label="90 % of the rows")
-    ax.plot(effect.effect[kept], places, "o", color=BLUE, label="mean of the rows")
-    ax.set_yticks(places, [_short(effect.x[i]) for i in kept])
-    ax.set_xlabel("change of the score from the average level" + _left_out(len(effect.x), len(kept), "levels"))
+    ax.hlines(positions, *seen, color=GREY, linewidth=2, label="90 % of the rows")
+    ax.plot(effect.effect[kept], positions, "o", color=BLUE, label="mean of the rows")
+    ax.set_yticks(positions, [_short(effect.x[i]) for i in kept])
+    ax.set_xlabel("change of the raw score from the average level" + _not_shown(len(effect.x), len(kept), "levels"))
     ax.margins(y=0.25)
     ax.axvline(0, color=DARK, linewidth=0.8)
 
@@ -92,15 +92,15 @@ def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Ax
     """A bar per column up to its proven bound, the strongest on top, and a dot at the largest change that was seen."""
     shown = explanation.effects[:MOST_BARS][::-1]
     ax = ax or _wide(len(shown))
-    places = np.arange(len(shown))
+    positions = np.arange(len(shown))
     limit = " within the training range" if any(each.within_range for each in shown) else ""
     proven = [each.proven for each in shown]
-    ax.barh(places, proven, color=SKY, height=0.6, label=f"proven: no change does more{limit}")
+    ax.barh(positions, proven, color=SKY, height=0.6, label=f"proven: no change does more{limit}")
     seen = "largest change that was seen" if explanation.rows else "change seen on the typical row"
-    ax.plot([each.observed for each in shown], places, "o", color=RED, markersize=6, label=seen)
-    ax.set_yticks(places, [_short(each.column) + _ARROWS[each.sign] for each in shown])
-    left = _left_out(len(explanation.effects), len(shown), "columns")
-    ax.set(xlabel=f"change of the score, when this column alone changes{left}", title="What each column can do")
+    ax.plot([each.observed for each in shown], positions, "o", color=RED, markersize=6, label=seen)
+    ax.set_yticks(positions, [_short(each.column) + _ARROWS[each.sign] for each in shown])
+    left = _not_shown(len(explanation.effects), len(shown), "columns")
+    ax.set(xlabel=f"change of the raw score, when this column alone changes{left}", title="What each column can do")
     return _finished(ax, above=True)
 
 
@@ -108,34 +108,34 @@ def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) ->
     """Pairs of columns: how strongly their matrices couple, and what was observed of it."""
     shown = explanation.interactions[:MOST_BARS][::-1]
     ax = ax or _wide(len(shown))
-    places, known = np.arange(len(shown)), bool(explanation.rows)
+    positions, known = np.arange(len(shown)), bool(explanation.rows)
     sizes = [each.coupling if known else each.commutator for each in shown]
-    ax.barh(places, sizes, color=SKY, height=0.6, label="coupling of their matrices" if known else "commutator")
+    ax.barh(positions, sizes, color=SKY, height=0.6, label="coupling of their matrices" if known else "commutator")
     if known:
-        ax.plot([each.joint for each in shown], places, "o", color=RED, label="joint effect that was observed")
-    ax.set_yticks(places, [f"{_short(each.first, 16)} × {_short(each.second, 16)}" for each in shown])
-    left = _left_out(len(explanation.interactions), len(shown), "pairs")
-    ax.set(xlabel=f"in units of the score{left}", title="Which columns act together")
+        ax.plot([each.joint for each in shown], positions, "o", color=RED, label="joint effect that was observed")
+    ax.set_yticks(positions, [f"{_short(each.first, 16)} × {_short(each.second, 16)}" for each in shown])
+    left = _not_shown(len(explanation.interactions), len(shown), "pairs")
+    ax.set(xlabel=f"in units of the raw score{left}", title="Which columns act together")
     return _finished(ax, above=True)
 
 
 def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None = None) -> Axes:
-    """From the baseline's score to that of one row, step by step; the largest steps first, the rest as one."""
+    """From the raw score of the baseline to that of one row, step by step; the largest steps first, the rest as one."""
     names, steps = _steps(explanation, row)
     ax = ax or _wide(len(steps))
     ends = explanation.baseline_score[row] + np.cumsum(steps)
-    places = np.arange(len(steps))[::-1]
-    ax.barh(places, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
-    for place, step, end in zip(places, steps, ends, strict=True):
-        ax.annotate(f"{step:+.3g}", (max(end, end - step), place), (4, 0), textcoords="offset points", va="center")
+    positions = np.arange(len(steps))[::-1]
+    ax.barh(positions, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
+    for position, step, end in zip(positions, steps, ends, strict=True):
+        ax.annotate(f"{step:+.3g}", (max(end, end - step), position), (4, 0), textcoords="offset points", va="center")
     for value, label, color in ((explanation.baseline_score[row], "baseline", GREY),
                                 (explanation.score[row], "this row", DARK)):  # fmt: skip
         ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {value:.4g}")
     ax.use_sticky_edges = False
     ax.margins(x=0.12)
-    ax.set_yticks(places, names)
+    ax.set_yticks(positions, names)
     of = "" if explanation.output[row] == "prediction" else f" of {_short(explanation.output[row])}"
-    ax.set(xlabel=f"score{of}", title=f"Row {row}: prediction {explanation.prediction[row]:.4g}")
+    ax.set(xlabel=f"raw score{of}", title=f"Row {row}: prediction {explanation.prediction[row]:.4g}")
     return _finished(ax)
 
 
@@ -152,7 +152,7 @@ def _steps(explanation: LocalExplanation, row: int) -> tuple[list[str], list[flo
 
 
 def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
-    """Bands between quantiles of opposite levels, row after row, and what was observed."""
+    """Bands between quantiles of opposite quantile levels, row after row, and what was observed."""
     ax = ax or _wide()
     rows, last = np.arange(len(fan.y)), len(fan.levels) - 1
     for i in range(len(fan.levels) // 2):
@@ -162,7 +162,7 @@ def draw_fan(fan: Fan, ax: Axes | None = None) -> Axes:
     ax.step(rows, fan.quantiles[:, len(fan.levels) // 2], where="mid", color=BLUE, linewidth=2, label="median")
     ax.plot(rows[fan.inside], fan.y[fan.inside], "o", color=DARK, markersize=4, label="observed")
     ax.plot(rows[~fan.inside], fan.y[~fan.inside], "X", color=RED, markersize=7, label="observed, outside")
-    ax.set(xlabel="held-out rows, by predicted median", ylabel=_short(fan.target), title="Quantiles that never cross")
+    ax.set(xlabel="test rows, by predicted median", ylabel=_short(fan.target), title="Quantiles that never cross")
     return _finished(ax)
 
 
@@ -178,12 +178,12 @@ def _short(name: object, longest: int = _LONGEST) -> str:
     return text.replace("$", r"\$")
 
 
-def _left_out(total: int, shown: int, noun: str) -> str:
+def _not_shown(total: int, shown: int, noun: str) -> str:
     return f"\n({total - shown} more {noun} are not shown)" if total > shown else ""
 
 
 def _finished(ax: Axes, above: bool = False) -> Axes:
-    """Draw the legend where there is room, or above the bars that would fill it, and leave out the frame."""
+    """Draw the legend where there is room, or above the bars that would fill it, and hide the frame."""
     ax.spines[["top", "right"]].set_visible(False)
     if above:
         legend = ax.legend(frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)

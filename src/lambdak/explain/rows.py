@@ -1,7 +1,7 @@
 r"""The numbers behind local explanations: rows and their baselines as matrices, one output each.
 
-For a row with matrix A = A(x) and eigenvector v of λ_k, the slope of the score in column i is vᵀ A_i'(x_i) v. From a
-baseline b the score's change is shared out along the straight path of matrices, ⟨A_i(x_i) − A_i(b_i), ∫ v vᵀ dt⟩ each.
+For a row with matrix A = A(x) and eigenvector v of λ_k, the slope of the raw score in column i is vᵀ A_i'(x_i) v. From
+a baseline b its change is shared out along the straight path of matrices, ⟨A_i(x_i) − A_i(b_i), ∫ v vᵀ dt⟩ each.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class RowWork:
 
 
 class Slopes(NamedTuple):
-    """What some rows are like around themselves; see :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
+    """What the model does near some rows; see :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
 
     score: Float64Array
     gap: Float64Array
@@ -168,7 +168,7 @@ def local_slopes(output: Readout, packed: Float64Array, slopes: Design, left_slo
 
 
 def all_scores(outputs: Sequence[Readout], design: Design) -> Float64Array:
-    """Scores of all outputs, (rows, outputs)."""
+    """Raw scores of all outputs, (rows, outputs)."""
     scores = np.empty((len(design), len(outputs)))
     for j, output in enumerate(outputs):
         for rows in output.blocks(len(design), output.coef.shape[2]):

@@ -1,4 +1,4 @@
-r"""Where a score stays while one column moves freely in a range and all others keep their cells: proven intervals.
+r"""Where a raw score stays while one column moves freely in a range and all others keep their cells: proven intervals.
 
 Between two nodes a and b of a curve's piece A changes by E = A_i(b) − A_i(a), so that f(a) + t e₋ ≤ f ≤ f(a) + t e₊ at
 the share t of the way, with e∓ = Σ_m w_m λ_1,d(E_m) (Weyl), and likewise from b backwards. The two lines of either side
@@ -23,13 +23,13 @@ TEETH = 24  # at least, over the range
 
 @dataclass(frozen=True, eq=False)
 class WhatIf:
-    """With ``column`` anywhere in ``between``, all else as it is, nothing leaves [lower, upper].
+    """With ``column`` anywhere in ``between``, and all else as it is, no prediction leaves [lower, upper].
 
     Attributes
     ----------
     column : str
     between : tuple
-        The two ends of the range, or the levels that were allowed; OTHER is any that training has not seen.
+        The two ends of the range, or the levels that were allowed; OTHER is any level unseen in training.
     lower, upper : arrays of shape (rows,)
         Of the prediction of each row.
     score_lower, score_upper : arrays of shape (rows,)
@@ -47,7 +47,7 @@ class WhatIf:
 def score_interval(
     readout: Readout, others: Float64Array, i: int, cells: Sequence[object]
 ) -> tuple[Float64Array, Float64Array]:
-    """Lowest and highest score, each (rows,), while column i is at any of ``cells``, or between two numbers.
+    """Lowest and highest raw score, each (rows,), while column i is at any of ``cells``, or between two numbers.
 
     ``others`` (members, rows, D) are the matrices of the rows without column i.
     """

@@ -1,8 +1,8 @@
-r"""Σ w ℓ(r, y) / Σ w: what training minimises over raw scores r, and the link that turns them into answers.
+r"""Σ w ℓ(r, y) / Σ w: what training minimises over raw scores r, and the link that turns them into predictions.
 
 A raw score has shape (..., rows), where the leading axes are models trained at once; a loss with ``n_outputs`` > 1
-(classes, quantiles, cut-scores) adds a last axis, (..., rows, n_outputs). Targets and weights are (rows,), or
-(..., rows) where every model has its own batch. Results keep the dtype of ``raw`` and stay finite for scores far
+(classes, quantiles, cut-points) adds a last axis, (..., rows, n_outputs). Targets and weights are (rows,), or
+(..., rows) where every model has its own batch. Results keep the dtype of ``raw`` and stay finite for raw scores far
 outside any sensible range. ``value`` and ``gradient`` run at every step, so they trust their input: ``check_target``
 looks at it once.
 """

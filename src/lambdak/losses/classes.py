@@ -1,4 +1,4 @@
-"""Class probabilities: −log of the one that came true, for two classes, several, or several in order."""
+"""Class probabilities: −log of that of the true class, for two classes, several, or several in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lambdak._checks import FloatArray, check_int
 from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns
 from lambdak.losses.link import LOGIT, SOFTMAX, Link
 
-SMALLEST_GAP = 1e-4  # cut-scores this close leave a class 2.5e-5 at most; −log continues as its tangent
+SMALLEST_GAP = 1e-4  # cut-points this close leave a class 2.5e-5 at most; −log continues as its tangent
 
 
 @final
@@ -43,7 +43,7 @@ class BinaryLog(Loss):
         return np.stack([expit(-raw), expit(raw)], axis=-1)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
-        # For y in {0, 1} the first two terms are exact, so a confident score keeps all its digits.
+        # For y in {0, 1} the first two terms are exact, so a confident raw score keeps all its digits.
         return np.asarray(np.maximum(raw, 0.0) - y * raw + np.log1p(np.exp(-np.abs(raw))))
 
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -51,7 +51,7 @@ class BinaryLog(Loss):
 
     def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
         no, yes = _seen(np.array([weight @ (1.0 - y), weight @ y]), weight)
-        return _shifted(self, np.log([yes / no]), y, weight, offset)
+        return _with_offset(self, np.log([yes / no]), y, weight, offset)
 
     def _check(self, y: Vector) -> None:
         super()._check(y)
@@ -95,7 +95,7 @@ class SoftmaxLog(_Classes):
 
     @property
     def arrangement(self) -> Arrangement:
-        """Every class has matrices of its own."""
+        """Every class has its own matrices."""
         return Arrangement.PER_CLASS
 
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
@@ -144,18 +144,18 @@ class Ordinal(_Classes):
 
     name: ClassVar[str] = "ordinal"
     link: ClassVar[Link] = LOGIT
-    sign: ClassVar[int] = -1  # a larger cut-score means a smaller class
+    sign: ClassVar[int] = -1  # a larger cut-point means a smaller class
     predicts: ClassVar[Predicts] = Predicts.ORDERED_CLASSES
     n_classes: int
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of cut-scores, one less than classes."""
+        """Return the number of cut-points, one less than classes."""
         return self.n_classes - 1
 
     @property
     def arrangement(self) -> Arrangement:
-        """Several eigenvalues; a single cut-score is one eigenvalue as any other."""
+        """Several eigenvalues; a single cut-point is one eigenvalue like any other."""
         return Arrangement.ORDERED if self.n_outputs > 1 else Arrangement.SINGLE
 
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
@@ -189,10 +189,10 @@ class Ordinal(_Classes):
 
     def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
         below = np.cumsum(self._shares(y, weight))[:-1]
-        return np.maximum.accumulate(_shifted(self, np.log(below / (1.0 - below)), y, weight, offset))
+        return np.maximum.accumulate(_with_offset(self, np.log(below / (1.0 - below)), y, weight, offset))
 
     def _edges(self, raw: FloatArray) -> FloatArray:
-        """(..., K+1): the cut-scores between −∞ and ∞."""
+        """(..., K+1): the cut-points between −∞ and ∞."""
         cuts = _columns(raw, self.n_outputs)
         edges = np.empty((*cuts.shape[:-1], self.n_classes + 1), raw.dtype)
         edges[..., 0], edges[..., 1:-1], edges[..., -1] = -np.inf, cuts, np.inf
@@ -209,11 +209,11 @@ def _seen(counts: Vector, weight: Vector) -> Vector:
     return np.where(counts > 0, counts, 0.5 * weight.mean())
 
 
-def _shifted(loss: Loss, guess: Vector, y: Vector, weight: Vector, offset: Vector) -> Vector:
+def _with_offset(loss: Loss, guess: Vector, y: Vector, weight: Vector, offset: Vector) -> Vector:
     """Best constants with an offset, from those without: between guess − max offset and guess − min offset.
 
-    The gradient summed over rows grows with a common shift of all constants, and its Jacobian is an M-matrix, so
-    these two corners bracket the solution; they also keep it finite where a class is missing.
+    The gradient summed over rows grows if all constants grow by the same amount, and its Jacobian is an M-matrix,
+    so these two corners bracket the solution; they also keep it finite where a class is missing.
     """
     if not offset.any():
         return guess

@@ -51,7 +51,7 @@ class Loss(ABC):
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of raw scores per row; only above one do they have an axis of their own."""
+        """Return the number of raw scores per row; if there are several, they are the last axis."""
         return 1
 
     @property
@@ -61,17 +61,17 @@ class Loss(ABC):
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """The quantiles that it estimates, if it does."""
+        """The levels of the quantiles that it estimates, if it does."""
         return ()
 
     @classmethod
     def from_settings(cls, **settings: float) -> Loss:
-        """The loss with those of an estimator's settings that it has."""
+        """The loss, with those of an estimator's settings that it takes."""
         own = inspect.signature(cls).parameters
         return cls(**{name: value for name, value in settings.items() if name in own})
 
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """What each raw score is of, in words; ``labels`` are those of the classes."""
+        """What each raw score stands for, in words; ``labels`` are those of the classes."""
         return ("prediction",)
 
     def value(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
@@ -105,11 +105,11 @@ class Loss(ABC):
 
     def scale(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> float:
         """Natural spread of the raw score: that of y − offset for an identity link, 1 for log and logit links."""
-        target, weights, shift = _rows(y, weight, offset)
-        return self._scale(target - shift, weights)
+        target, weights, offsets = _rows(y, weight, offset)
+        return self._scale(target - offsets, weights)
 
     def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Loss:
-        """Return the loss with what it measures relative to the target filled in: itself, but for Huber."""
+        """Return the loss with what depends on the target filled in: itself, except for Huber."""
         return self
 
     def check_target(self, y: ArrayLike) -> Target:
@@ -160,9 +160,9 @@ def _columns(raw: FloatArray, n_outputs: int) -> FloatArray:
 def _rows(y: ArrayLike, weight: ArrayLike | None, offset: ArrayLike | None) -> tuple[Vector, Vector, Vector]:
     target = np.asarray(y, np.float64)
     weights = np.ones_like(target) if weight is None else np.asarray(weight, np.float64)
-    shift = np.zeros_like(target) if offset is None else np.asarray(offset, np.float64)
-    for array, name in ((weights, "weight"), (shift, "offset")):
+    offsets = np.zeros_like(target) if offset is None else np.asarray(offset, np.float64)
+    for array, name in ((weights, "weight"), (offsets, "offset")):
         check_finite(check_shape(array, name, target.shape), name)
     if weights.min() < 0 or not weights.any():
         raise ValueError(f"weight must be >= 0 and not all zero; got a minimum of {weights.min()}")
-    return target, weights, shift
+    return target, weights, offsets

@@ -1,4 +1,4 @@
-"""Identity link, the raw score is the answer: a mean, a median, a mean that outliers cannot pull, and quantiles."""
+"""Identity link, the raw score is the prediction: a mean, a median, a mean that outliers cannot pull, and quantiles."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Huber(_Robust):
 
     def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Huber:
         """Return the same loss with ``spread`` = 1.4826 · median |v − median v| for v = y − offset."""
-        target, weights, shift = _rows(y, weight, offset)
-        return replace(self, spread=_robust_spread(target - shift, weights))
+        target, weights, offsets = _rows(y, weight, offset)
+        return replace(self, spread=_robust_spread(target - offsets, weights))
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         inner = self._slope(raw, y)
@@ -118,7 +118,7 @@ class Quantile(_Robust):
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """The one."""
+        """Its only one."""
         return (self.quantile,)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -158,7 +158,7 @@ class Pinball(_Robust):
 
     @property
     def arrangement(self) -> Arrangement:
-        """One eigenvalue, at each of the levels."""
+        """One eigenvalue, at each of the quantile levels."""
         return Arrangement.QUANTILES
 
     @property
@@ -187,7 +187,7 @@ class Pinball(_Robust):
 @final
 @dataclass(frozen=True)
 class LevelPinball(_Robust):
-    """max(q e, (q − 1) e) with e = y − r, where every row has a level of its own: the target is (y, q), (..., 2)."""
+    """max(q e, (q − 1) e) with e = y − r and the quantile level q of each row: the target is (y, q), (..., 2)."""
 
     name: ClassVar[str] = "pinball"
 

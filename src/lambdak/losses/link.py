@@ -1,4 +1,4 @@
-"""From raw scores to what users see: the inverse link, and what a raw score is in words."""
+"""From raw scores to what users see: the inverse link, and what a raw score means in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Link:
     name : str
         As the report and the explanations spell it.
     units : str
-        What a raw score is, in words.
+        What a raw score means, in words.
     short : str
         The same, in brackets behind a raw score.
     inverse

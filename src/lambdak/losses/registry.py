@@ -28,7 +28,7 @@ def losses_of(predicts: Predicts) -> list[type[Loss]]:
 
 
 def make_loss(name: str, *, quantile: float = 0.5, power: float = 1.5, delta: float = 1.35) -> Loss:
-    """Return the regression loss of this name; ``quantile``, ``power`` and ``delta`` reach the one they belong to.
+    """Return the regression loss of this name; ``quantile``, ``power`` and ``delta`` go to the loss that has them.
 
     >>> make_loss("tweedie", power=1.9)
     Tweedie(power=1.9)

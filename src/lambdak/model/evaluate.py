@@ -23,7 +23,7 @@ def evaluate(
 ) -> FloatArray:
     """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
 
-    ``rows`` (models, n) gives every model its own rows; None gives it all. 0 threads are the process's setting.
+    ``rows`` (models, n) gives every model its own rows; None gives it all. ``threads`` = 0 takes the process's setting.
     """
     models = len(coef)
     if rows is None:

@@ -17,7 +17,7 @@ _MOST_ROWS = 300  # of the training table, evenly spread
 def mean_effects(model: Model, design: Design, weight: FloatArray | None = None, threads: int = 0) -> Float64Array:
     """Mean |raw score(row) − raw score(row with a typical cell in column i)| over rows and outputs, (columns,).
 
-    A typical number is the median, a typical level the average of all levels. At most 300 rows are looked at.
+    A typical number is the median, a typical level the average of all levels. At most 300 rows are used.
     """
     rows = np.unique(np.linspace(0, len(design) - 1, min(len(design), _MOST_ROWS)).astype(int))
     mass = np.ones(len(rows)) if weight is None or not weight[rows].any() else weight[rows].astype(np.float64)

@@ -1,4 +1,4 @@
-r"""How far one column, or several within tolerances, can move a score: norms of differences of matrices, in float64.
+r"""How far one column, or several within tolerances, can move a raw score: norms of matrix differences, in float64.
 
 Changing column i from a to b moves every eigenvalue by at most ‖A_i(b) − A_i(a)‖₂, and between λ_1 and λ_d of that
 difference (Weyl). The members' bounds add up with their weights. A_i is piecewise linear, so over a range the extremes
@@ -23,25 +23,25 @@ _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds a
 
 
 class Reach(NamedTuple):
-    """A bound on how far a score can move, and between which cells it is attained (None: it is a relaxation)."""
+    """A bound on how far a raw score can move, and the cells where it is attained (None: it is a relaxation)."""
 
     bound: float
     cells: tuple[str, str] | None
 
 
 def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, Float64Array]:
-    """Lowest and highest change of the score, each (moves,), under moves (moves, p) of column i."""
+    """Lowest and highest change of the raw score, each (moves,), under moves (moves, p) of column i."""
     low, high = extremes(moves @ readout.column(i))  # (members, moves)
     return readout.over_members(low), readout.over_members(high)
 
 
 def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
-    """Σ_m w_m ‖move · C_m‖₂ in units of the score, (moves,)."""
+    """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,)."""
     return readout.over_members(spectral_norm(moves @ readout.column(i)))
 
 
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
-    """The bound on any change of column i; ``present_only`` leaves out changes from and to "missing"."""
+    """The bound on any change of column i; ``present_only`` ignores changes from and to "missing"."""
     column = readout.columns[i]
     cells, names = column.all_cells()
     if present_only and column.missing >= 0:
@@ -76,7 +76,7 @@ def per_unit(readout: Readout, i: int) -> Reach:
 
 
 def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float, str]:
-    """The bound on the change of the score when columns change within tolerances, and how it was found.
+    """The bound on the change of the raw score when columns change within tolerances, and how it was found.
 
     A tolerance of None allows any change of a category.
     """

@@ -74,8 +74,8 @@ def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | 
     right = np.average(chance.argmax(axis=1) == codes, weights=weight)
     largest = max(np.average(codes == code, weights=weight) for code in range(chance.shape[1]))
     found = [
-        Measure("accuracy", float(right), "share of rows put in their class"),
-        Measure("share of the largest class", float(largest), "the accuracy of always naming this class"),
+        Measure("accuracy", float(right), "share of rows whose class is predicted"),
+        Measure("share of the largest class", float(largest), "the accuracy of always predicting this class"),
     ]
     if (codes < 0).any():
         return found

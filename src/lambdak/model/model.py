@@ -47,11 +47,11 @@ class Model:
     outputs : Outputs
         How raw scores come from eigenvalues.
     start : array of shape (outputs,)
-        Raw scores of matrices that are zero.
+        Raw scores if all matrices are zero.
     scale : float
         Raw score per unit of an eigenvalue.
     promises : Promises
-        What was requested of single columns.
+        The constraints on its columns, and its shape.
     classes : array or None
         The labels of a classifier, in their order.
     """
@@ -92,14 +92,14 @@ class Model:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """What each raw score is of, in words."""
+        """What each raw score stands for, in words."""
         labels = () if self.classes is None else [repr(label) for label in self.classes.tolist()]
         return self.loss.output_names(labels)
 
     def raw(self, X: Any, offset: ArrayLike | None = None, threads: int = 0) -> FloatArray:
         """Raw scores of the rows of a table, (rows,) or (rows, outputs): before the link.
 
-        0 threads are the process's setting.
+        ``threads`` = 0 takes the process's setting.
         """
         design = self.encoder.transform(X, self.coef.dtype, threads)
         return self.scores(design, optional_rows(offset, len(design), "offset"), threads)

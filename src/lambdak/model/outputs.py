@@ -22,8 +22,8 @@ class Outputs(ABC):
 
     indices: tuple[int, ...]  # zero-based positions of the eigenvalues that are read off each pencil
     pencils: int = 1  # of a member
-    levels: tuple[float, ...] = ()  # quantile levels: each is a design column beyond those of the table
-    in_order: bool = False  # whether outputs differ by their place in an order that cannot break
+    quantile_levels: tuple[float, ...] = ()  # each is a design column beyond those of the table
+    in_order: bool = False  # whether each output is never below the one before it
     single: bool = False  # whether raw scores are (rows,): without an axis of outputs
 
     def expand(self, design: Design, n_design: int) -> Design:
@@ -114,31 +114,31 @@ class OrderedOutputs(Outputs):
 @final
 @dataclass(frozen=True)
 class QuantileOutputs(Outputs):
-    """One eigenvalue of A(x) + P(q) for every level q, where P rises by semidefinite steps: quantiles never cross."""
+    """One eigenvalue of A(x) + P(q) for every q, where P rises by semidefinite steps: quantiles never cross."""
 
     indices: tuple[int, ...]
-    levels: tuple[float, ...]
+    quantile_levels: tuple[float, ...]
     in_order = True
 
     def expand(self, design: Design, n_design: int) -> Design:
-        """Every row once for each level."""
-        return with_levels(design, n_design, len(self.levels))
+        """Every row once for each quantile level."""
+        return with_levels(design, n_design, len(self.quantile_levels))
 
     def arrange(self, eigenvalues: FloatArray) -> FloatArray:
         """The copies of a row become its outputs."""
-        return eigenvalues.reshape(len(eigenvalues), -1, len(self.levels))
+        return eigenvalues.reshape(len(eigenvalues), -1, len(self.quantile_levels))
 
     def arrange_back(self, grad: FloatArray) -> FloatArray:
         """The outputs of a row become its copies."""
         return _flat(grad[..., None])
 
     def own_level(self, i: int) -> int | None:
-        """That of its level."""
+        """That of its quantile level."""
         return i
 
 
 def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
-    """The outputs that a loss asks for, read off at these eigenvalues."""
+    """The outputs that a loss needs, read off at these eigenvalues."""
     match loss.arrangement:
         case Arrangement.PER_CLASS:
             return ClassOutputs(indices, loss.n_outputs)

@@ -1,7 +1,7 @@
-r"""One output of a fitted model as numbers to reason about: score = start + scale Σ_m w_m λ_k(A_m(row)), in float64.
+r"""One output of a fitted model in float64: raw score = start + scale Σ_m w_m λ_k(A_m(row)).
 
 A regressor and a classifier of two classes have one output; a classifier of several has one for each class, quantiles
-one for each level, an ordinal classifier one for each cut-point.
+one for each quantile level, an ordinal classifier one for each cut-point.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _BLOCK_FLOATS = 1 << 21  # 16 MB of float64 at a time
 @final
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """score(row) = start + scale Σ_m w_m λ_k(constant_m + Σ_s weight_s coef_m[id_s]).
+    """raw score(row) = start + scale Σ_m w_m λ_k(constant_m + Σ_s weight_s coef_m[id_s]).
 
     Attributes
     ----------
     name : str
-        What the score is of, in words: "prediction", "class 'good'", "quantile 0.95", "y ≤ 2".
+        What the raw score stands for, in words: "prediction", "class 'good'", "quantile 0.95", "y ≤ 2".
     columns : tuple of Column
         The user's columns; column i owns the design columns [start, stop).
     coef : array of shape (members, P, D)
@@ -74,11 +74,11 @@ class Readout:
         return self.coef[:, self.columns[i].start : self.columns[i].stop]
 
     def score(self, packed: Float64Array) -> Float64Array:
-        """Scores (rows,) of A_m(row), (members, rows, D)."""
+        """Raw scores (rows,) of A_m(row), (members, rows, D)."""
         return self.start + self.over_members(eigenvalue(packed, self.dim, self.index))
 
     def over_members(self, values: NDArray[np.floating]) -> Float64Array:
-        """Scale Σ_m w_m value_m: from units of eigenvalues, (members, ...), to those of scores, (...)."""
+        """Scale Σ_m w_m value_m: from units of eigenvalues, (members, ...), to those of raw scores, (...)."""
         return np.asarray(self.scale * np.tensordot(self.weights, values, 1), np.float64)
 
     def blocks(self, rows: int, floats_per_row: int) -> Iterator[slice]:
@@ -113,7 +113,7 @@ def _readout(model: Model, i: int, name: str) -> Readout:
 
 
 def dense_rows(X: Any) -> Any:
-    """The table with every cell of a row in it, also where it is sparse."""
+    """The table with all cells of every row; a sparse one becomes dense."""
     return X.toarray() if issparse(X) else X
 
 

@@ -1,4 +1,4 @@
-"""What a table says: rows to start from, and each column in a few numbers."""
+"""What the report shows of a table: rows to start from, and each column in a few numbers."""
 
 from __future__ import annotations
 

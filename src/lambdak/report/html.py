@@ -2,7 +2,7 @@
 
 To add a section, write ``page/sections/<name>.js``, a class that extends ``Section`` (its calls are in
 ``page/section.js``) and ends with ``Section.add``, and put its name into ``_SECTIONS``, in the order of the page.
-Heading, link and redrawing come with it; data of its own is a key of what ``payload`` returns.
+Heading, link and redrawing come with it; its data are one key of what ``payload`` returns.
 """
 
 from __future__ import annotations

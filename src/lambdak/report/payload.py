@@ -91,7 +91,7 @@ def _about(model: Model, y: Any) -> dict[str, Any]:
         "loss": model.loss.name,
         "classes": [shown(label) for label in ([] if model.classes is None else model.classes.tolist())],
         "ordered": model.loss.predicts is Predicts.ORDERED_CLASSES,
-        "levels": list(model.outputs.levels),
+        "quantile_levels": list(model.outputs.quantile_levels),
     }
 
 
@@ -131,7 +131,7 @@ def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str
     blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
     families: list[dict[str, Any]] = []
     for i, output in enumerate(outputs):
-        member = {"place": i, "name": output.name, "index": output.index, "start": output.start}
+        member = {"position": i, "name": output.name, "index": output.index, "start": output.start}
         if i and not own and np.array_equal(output.constant, outputs[i - 1].constant):
             families[-1]["outputs"].append(member)
         else:

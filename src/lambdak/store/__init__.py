@@ -3,7 +3,7 @@ r"""A fitted model as one file, or as text to compare: nothing in either can run
 The file is a safetensors file. Its tensors are ``coef`` (models, design columns, d(d+1)/2), ``start`` and ``weights``
 of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under the key ``lambdak``: format, library
 version, estimator and parameters, columns with their names, knots and levels, loss, classes, and a SHA-256 checksum.
-The checksum tells damage; it is no signature, because whoever changes a file can compute it again.
+The checksum reveals damage; it is no signature, because whoever changes a file can compute it again.
 
 A file holds what predicts, explains and certifies, not what training needs to continue: the parameters behind the
 matrices and the moments of the training rows would make it several times as large. A loaded model can be fitted again;
@@ -11,7 +11,7 @@ matrices and the moments of the training rows would make it several times as lar
 was set since; a ``random_state`` that is a generator becomes None.
 
 Loading checks that the matrices keep what the settings promise: monotone columns, convex shapes, quantiles in order.
-Caps on influence are left to ``certify()``.
+Caps on influence are not checked here: ``certify()`` does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str], known: Known) -> SavedModel:
-    """The model in a file; ``known`` are the estimators it may be of, with the names of their parameters."""
+    """The model in a file; ``known`` are the estimators it may hold, with the names of their parameters."""
     try:
         with opened(path) as (file, length):
             head = read_head(file, length)

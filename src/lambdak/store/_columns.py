@@ -29,7 +29,7 @@ def _encode_column(column: Column) -> dict[str, Any]:
 
 
 def decode_columns(value: Any, clamp: bool) -> tuple[Column, ...]:
-    """The columns, each with its place in the design."""
+    """The columns, each with its design columns."""
     columns: list[Column] = []
     for i, item in enumerate(items(value, "columns", 1, None)):
         start = columns[-1].stop if columns else 1
@@ -43,7 +43,7 @@ def decode_columns(value: Any, clamp: bool) -> tuple[Column, ...]:
 def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
-        raise damaged(f"{what} must be of a kind out of {sorted(COLUMNS)}; got {shown(kind)}")
+        raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     own = COLUMNS[kind]
     parts = fields(value, what, ("kind", "name", *own.saved_as))
     name = text(parts["name"], f"name of {what}")
@@ -66,7 +66,7 @@ def _numbers(value: Any, what: str) -> list[float]:
 def _levels(value: Any, what: str) -> list[Any]:
     levels = [decode(level, what) for level in items(value, what, 1)]
     if not all(map(is_level, levels)):
-        raise damaged(f"{what} must be strings, numbers, bools, null or other")
+        raise damaged(f"{what} must be strings, numbers, booleans, null or other")
     return levels
 
 
@@ -79,7 +79,7 @@ _READERS: dict[Saved, Callable[[Any, str], Any]] = {
 
 
 def encode_encoder(encoder: TableEncoder) -> dict[str, Any]:
-    """What the encoder is beside its columns and the settings of the estimator."""
+    """The rest of the encoder: what neither its columns nor the settings of the estimator say."""
     return {
         "clamp": encoder.clamp,
         "from_names": encoder.from_names,

@@ -15,12 +15,12 @@ class ModelFileError(ValueError):
 
 
 def damaged(what: str) -> ModelFileError:
-    """The error of a file that was cut, changed or made up."""
+    """The error of a file that was cut or changed, or is invalid."""
     return ModelFileError(f"{what}: get it again from where it was saved, or save the model again")
 
 
 def shown(value: object) -> str:
-    """A value as it appears in a message, never long: a huge int or a nested list is told by its type."""
+    """A value as it appears in a message, never long: of a huge int or a nested list only the type is shown."""
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):
@@ -42,7 +42,7 @@ def fields(value: object, name: str, wanted: Collection[str]) -> dict[str, Any]:
 
 
 def items(value: object, name: str, least: int = 0, most: int | None = None) -> list[Any]:
-    """Return a list of so many items."""
+    """Return a list of ``least`` to ``most`` items."""
     if not isinstance(value, list):
         raise damaged(f"{name} must be a list; got {shown(value)}")
     if len(value) < least or (most is not None and len(value) > most):
@@ -72,7 +72,7 @@ def whole(value: object, name: str, low: int, high: int) -> int:
 
 
 def number(value: object, name: str, largest: float = math.inf) -> float:
-    """Return a finite number as a float, of at most this size."""
+    """Return a finite number as a float, at most this large."""
     if not is_number(value) or not abs(value) <= largest:
         raise damaged(f"{name} must be a finite number; got {shown(value)}")
     return float(value)

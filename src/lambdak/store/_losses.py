@@ -58,7 +58,7 @@ def encode_classes(classes: NDArray[Any] | None) -> Any:
 
 
 def decode_classes(value: Any, loss: Loss) -> NDArray[Any] | None:
-    """As many labels as the loss has classes, sorted and different."""
+    """As many labels as the loss has classes, sorted and distinct."""
     wanted = loss.n_classes
     if not wanted:
         if value is not None:

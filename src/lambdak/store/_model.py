@@ -92,7 +92,7 @@ def _kept(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """All that the header of a model says, checked; with the tensors it names it becomes the model."""
+    """All that the header of a model says, checked; with the tensors that it names it becomes the model."""
 
     estimator: str
     parameters: dict[str, Any]
@@ -140,7 +140,7 @@ class Blueprint:
     @property
     def forms(self) -> dict[str, Form]:
         """The tensors that belong to it."""
-        design = self.encoder.n_design + len(self.outputs.levels)
+        design = self.encoder.n_design + len(self.outputs.quantile_levels)
         shape = (self.members * self.outputs.pencils, design, packed_size(self.dim))
         wide = np.dtype(np.float64)
         return {
@@ -150,7 +150,7 @@ class Blueprint:
         }
 
     def build(self, tensors: Tensors) -> SavedModel:
-        """The model, after a look at every number and at what it promises."""
+        """The model, after a check of every number and of what it promises."""
         self._check_tensors(tensors)
         self._check_promises(tensors["coef"])
         model = Model(
@@ -184,7 +184,7 @@ class Blueprint:
         columns, shape = self.encoder.columns, self.promises.shape
         for i, sign in self.promises.monotone.items():
             check_rise(columns[i], self.loss.sign * sign, coef, self.dim)
-        if self.outputs.levels:
+        if self.outputs.quantile_levels:
             check_order(self.encoder, coef, self.dim)
         if self.encoder.clamp != (shape is None):
             raise damaged(f"shape must be what the model was fitted with; got {shown(shape)}")

@@ -53,7 +53,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Head:
-    """What a file says before its tensors: the model's header, and form and place of each tensor."""
+    """What a file says before its tensors: the model's header, and form and offset of each tensor."""
 
     header: dict[str, Any]
     forms: dict[str, Form]
@@ -61,9 +61,9 @@ class Head:
 
 
 def digest(header: Mapping[str, Any], tensors: Tensors) -> str:
-    """The checksum of a model: it tells damage, and is no signature."""
-    told = {name: value for name, value in header.items() if name != CHECKSUM}
-    result = hashlib.sha256(canonical(told).encode())
+    """The checksum of a model: it reveals damage, and is no signature."""
+    rest = {name: value for name, value in header.items() if name != CHECKSUM}
+    result = hashlib.sha256(canonical(rest).encode())
     for name in sorted(tensors):
         array = tensors[name]
         result.update(f"{name}:{array.dtype.name}:{array.shape};".encode())
@@ -74,19 +74,19 @@ def digest(header: Mapping[str, Any], tensors: Tensors) -> str:
 def check_digest(header: Mapping[str, Any], tensors: Tensors) -> None:
     """Refuse a model that is not what was saved."""
     if header[CHECKSUM] != digest(header, tensors):
-        raise damaged("its checksum does not fit to what it holds, so that something has changed since it was saved")
+        raise damaged("its checksum does not fit its contents, so something has changed since it was saved")
 
 
 def to_bytes(header: Mapping[str, Any], tensors: Tensors) -> bytes:
     """The file; the same model always gives the same bytes."""
-    told, size = canonical(header), sum(array.nbytes for array in tensors.values())
-    quoted = len(json.dumps(told)) + _OUTER_BYTES
-    if quoted > MOST_HEADER_BYTES or size + quoted > MOST_BYTES or measure(told)[1] > MOST_HEADER_VALUES:
+    plain, size = canonical(header), sum(array.nbytes for array in tensors.values())
+    quoted = len(json.dumps(plain)) + _OUTER_BYTES
+    if quoted > MOST_HEADER_BYTES or size + quoted > MOST_BYTES or measure(plain)[1] > MOST_HEADER_VALUES:
         raise ValueError(
             f"a model file holds at most {MOST_HEADER_BYTES:,} bytes of names, levels and knots and {MOST_BYTES:,} "
             "bytes of matrices; this model has more: fit fewer columns, or pickle it"
         )
-    return bytes(as_safetensors(tensors, {KEY: told}))
+    return bytes(as_safetensors(tensors, {KEY: plain}))
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def read_head(file: BinaryIO, length: int) -> Head:
-    """Everything before the tensors, with sizes that fit to the length of the file."""
+    """Everything before the tensors, with sizes that fit the length of the file."""
     declared = _header_length(file, length)
     try:
         outer = parse(file.read(declared).decode("utf-8"), "its header", MOST_HEADER_VALUES)
@@ -112,8 +112,8 @@ def read_head(file: BinaryIO, length: int) -> Head:
         raise damaged("its header is not text") from None
     if not isinstance(outer, dict) or not isinstance(outer.get("__metadata__"), dict):
         raise damaged("it is not a safetensors file with a header of lambdak")
-    told = text(outer["__metadata__"].get(KEY), f"the header {KEY!r}")
-    header = parse(told, f"the header {KEY!r}", MOST_HEADER_VALUES)
+    inner = text(outer["__metadata__"].get(KEY), f"the header {KEY!r}")
+    header = parse(inner, f"the header {KEY!r}", MOST_HEADER_VALUES)
     if not isinstance(header, dict):
         raise damaged(f"the header {KEY!r} must be an object; got {shown(header)}")
     entries = {name: _entry(entry, name) for name, entry in outer.items() if name != "__metadata__"}
@@ -147,8 +147,8 @@ def _entry(value: object, name: str) -> tuple[Form, int]:
     shape = [whole(size, f"shape of {what}", 0, MOST_BYTES) for size in items(parts["shape"], f"shape of {what}", 0, 3)]
     form = Form(DTYPES[dtype], tuple(shape))
     start, stop = (
-        whole(place, f"data_offsets of {what}", 0, MOST_BYTES + 1)
-        for place in items(parts["data_offsets"], f"data_offsets of {what}", 2, 2)
+        whole(offset, f"data_offsets of {what}", 0, MOST_BYTES + 1)
+        for offset in items(parts["data_offsets"], f"data_offsets of {what}", 2, 2)
     )
     if stop - start != form.size:
         raise damaged(f"{what} must take {form.size:,} bytes as {form}; it declares {stop - start:,}")
@@ -156,7 +156,7 @@ def _entry(value: object, name: str) -> tuple[Form, int]:
 
 
 def _check_gapless(entries: Mapping[str, tuple[Form, int]], length: int) -> None:
-    """Tensors follow on one another from the first byte to the last."""
+    """Tensors follow one another from the first byte to the last."""
     end = 0
     for form, start in sorted(entries.values(), key=lambda entry: (entry[1], entry[0].size)):
         if start != end:
@@ -170,7 +170,7 @@ def check_forms(forms: Mapping[str, Form], wanted: Mapping[str, Form]) -> None:
     """Exactly the tensors that the header implies."""
     for name in sorted({*forms, *wanted}):
         if name not in wanted:
-            raise damaged(f"it has a foreign tensor {shown(name)}")
+            raise damaged(f"it has an unknown tensor {shown(name)}")
         if name not in forms:
             raise damaged(f"its tensor {name!r} is missing")
         if forms[name] != wanted[name]:
@@ -178,7 +178,7 @@ def check_forms(forms: Mapping[str, Form], wanted: Mapping[str, Form]) -> None:
 
 
 def read_tensors(file: BinaryIO, head: Head) -> Tensors:
-    """The tensors, as arrays of their own."""
+    """The tensors, as new arrays."""
     tensors = {}
     for name, form in head.forms.items():
         file.seek(head.starts[name])

@@ -14,14 +14,14 @@ from lambdak.store._fields import damaged, shown
 
 MOST_DEPTH = 32
 
-# Possessive, and content with an open end: one pass over any text, however it was made up.
+# Possessive, and content with an open end: one pass over any text, also an invalid one.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
 _TURNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # one level down, or up: -1 as a byte
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 
 
 def parse(text: str, what: str, most: float = math.inf) -> Any:
-    """The value of a JSON text that holds at most so many values."""
+    """The value of a JSON text that holds at most ``most`` values."""
     depth, values = measure(text)
     if depth > MOST_DEPTH:
         raise damaged(f"{what} is nested deeper than {MOST_DEPTH} levels")
@@ -38,7 +38,7 @@ def parse(text: str, what: str, most: float = math.inf) -> Any:
 
 
 def measure(text: str) -> tuple[int, int]:
-    """How deep a text is nested and about how many values it holds, told without following it."""
+    """How deep a text is nested and about how many values it holds, without parsing it."""
     bare = _STRING.sub("", text).encode("utf-8", "replace")
     brackets = bare.translate(_TURNS, delete=_NO_BRACKETS)
     depth = np.cumsum(np.frombuffer(brackets, np.int8), dtype=np.int32).max(initial=0)

@@ -1,6 +1,6 @@
 """What users give as parameters, levels and labels ⇄ JSON that keeps the type: tuples, keys, arrays, infinity, OTHER.
 
-None, bools, ints, finite floats, strings and lists are themselves. All else is an object with one field:
+None, booleans, ints, finite floats, strings and lists are themselves. All else is an object with one field:
 ``{"float": "inf"}``, ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"array": {"dtype", "values"}}`` and
 ``{"level": "other"}``.
 """
@@ -43,7 +43,7 @@ def encode(value: Any, name: str) -> Any:
     if hasattr(value, "__array__"):
         return _encode_array(np.asarray(value), name)
     raise TypeError(
-        f"{name} must be made of None, bools, numbers, strings, lists, tuples, dicts and arrays to be saved; "
+        f"{name} must be made of None, booleans, numbers, strings, lists, tuples, dicts and arrays to be saved; "
         f"got {type(value).__name__}"
     )
 
@@ -54,7 +54,7 @@ def _encode_array(array: NDArray[Any], name: str) -> Any:
     kind = array.dtype.kind
     size = {"O": "", "U": array.dtype.itemsize // 4}.get(kind, array.dtype.itemsize)
     if array.ndim > 1 or not _DTYPE.fullmatch(f"{kind}{size}"):
-        raise TypeError(f"{name} must be numbers, bools or strings in one row to be saved; got {array.dtype} array")
+        raise TypeError(f"{name} must be numbers, booleans or strings in one row to be saved; got {array.dtype} array")
     return {"array": {"dtype": f"{kind}{size}", "values": [encode(item, name) for item in array.tolist()]}}
 
 

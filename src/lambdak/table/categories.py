@@ -12,7 +12,7 @@ from lambdak.table.read import Table
 
 
 def is_category(cells: Cells, by_dtype: bool) -> bool:
-    """Whether a column that is not listed is a category: strings always, bools and level dtypes ``by_dtype``."""
+    """Whether a column that is not listed is a category: strings always, the others ``by_dtype``."""
     return cells.kind == "text" or (by_dtype and cells.kind in ("bool", "level"))
 
 

@@ -59,7 +59,7 @@ class Category(Column):
 
     @property
     def bounded(self) -> bool:
-        """True: an unseen level is one of the cells."""
+        """True: the bounds include an unseen level."""
         return True
 
     @property
@@ -92,7 +92,7 @@ class Category(Column):
         self.write_(cells, ids, weights)
 
     def _positions(self, levels: Iterable[object]) -> list[int]:
-        """Where levels are among its own; -1 for an unseen one, if none were pooled."""
+        """Position of each level among its own; -1 for an unseen one, if none were pooled."""
         positions = {level: i for i, level in enumerate(self.levels)}
         other = positions.get(OTHER, -1)
         return [positions.get(level, other) for level in levels]
@@ -104,7 +104,7 @@ class Category(Column):
         return [shown(level) for level in self.levels]
 
     def all_cells(self) -> tuple[Floats, list[str]]:
-        """(cells, p) and their names: the levels, and the unseen one, if it is not pooled."""
+        """(cells, p) and their names: the levels, and an unseen one, if no levels were pooled."""
         if OTHER in self.levels:
             return super().all_cells()
         return np.vstack([np.eye(self.width), np.zeros(self.width)]), [*self.cell_names(), "an unseen level"]
@@ -132,7 +132,7 @@ class Category(Column):
         return levels
 
     def path(self, between: Sequence[Any], least: int) -> Floats:
-        """(levels, p): one that was never seen and has none to be pooled into counts as the average."""
+        """(levels, p): an unseen level counts as the average of all levels, if none were pooled."""
         cells = np.vstack([np.eye(self.width), np.zeros(self.width)])
         return np.asarray(cells[self._positions(between)])
 

@@ -1,4 +1,4 @@
-"""One column of a table as it came, read as numbers or as levels, each at most once."""
+"""One column of a table as the user gave it, read as numbers or as levels, each at most once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LARGEST = float(np.finfo(np.float64).max) / 4
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One column as it came, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text.
+    """One column as the user gave it, missing cells as None, NaN or NA; ``kind`` is number, bool, level or text.
 
-    ``rows`` are those of the table that the values come from.
+    ``rows`` are the rows of the table that the values come from.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Cells:
 
 
 def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Codes (rows,) and the distinct cells they point at, in order of appearance; every NaN is a cell of its own.
+    """Codes (rows,) and the distinct cells they point at, in order of appearance; no two NaN are equal.
 
     >>> factorise(np.array(["b", "a", "b"]))
     (array([0, 1, 0]), ['b', 'a'])

@@ -1,7 +1,7 @@
 r"""The contract of a column: one user column as a matrix curve, A(x) = Σ_s w_s(x) C[id_s(x)].
 
-A column owns p design columns, of which one or two are active in a cell. Whoever reads a model asks the column: which
-cells it has, as combinations of its p design columns; how it moves from one to the next; what it looks like in a file.
+A column owns p design columns, of which one or two are active in a cell. It also says which cells it has, as
+combinations of its p design columns, how it moves from one cell to the next, and what it looks like in a file.
 A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.columns`.
 """
 
@@ -45,7 +45,7 @@ class Column(ABC):
     name: str
     start: int
 
-    kind: ClassVar[str]  # its name in files and in reports; nothing else asks for it
+    kind: ClassVar[str]  # its name in files and in reports, and used nowhere else
     is_number: ClassVar[bool]  # whether its cells are numbers, so that there are cells between two cells
     saved_as: ClassVar[Mapping[str, Saved]]  # the fields of its object in a file, beside kind and name
 
@@ -64,7 +64,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def missing(self) -> int:
-        """Design column of a missing cell, -1 if it has none of its own: if none was missing in training."""
+        """Design column of a missing cell; -1 if none was missing in training."""
 
     @property
     def width(self) -> int:
@@ -88,7 +88,7 @@ class Column(ABC):
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with dA/dx instead of A(x): at a knot the slope to its right, or ``leftwards``, if there are two.
 
-        There is none where A is constant or a cell is missing. In the place of a category's slope stands its level.
+        It is zero where A is constant or a cell is missing. A category has no slope: its level is written instead.
         """
 
     # ---- its cells ---------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Column(ABC):
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """Whether no cell, not even one that training has not seen, leaves the extreme cells."""
+        """Whether no cell, seen in training or not, lies outside of the extreme cells."""
 
     @property
     def holds_text(self) -> bool:
@@ -113,7 +113,7 @@ class Column(ABC):
         return rows
 
     def extreme_cells(self) -> Floats:
-        """(cells, p): cells between which its largest changes lie, "missing" among them."""
+        """(cells, p): cells between which its largest changes lie, with "missing"."""
         return np.eye(self.width)
 
     @abstractmethod
@@ -121,7 +121,7 @@ class Column(ABC):
         """Names of the extreme cells."""
 
     def all_cells(self) -> tuple[Floats, list[str]]:
-        """(cells, p) and their names: the extreme cells, and an unseen one, if that is another."""
+        """(cells, p) and their names: the extreme cells, and an unseen one, if that differs from all of them."""
         return self.extreme_cells(), self.cell_names()
 
     def swaps(self) -> Floats:
@@ -139,7 +139,7 @@ class Column(ABC):
 
     @abstractmethod
     def points(self, most: int) -> tuple[tuple[Any, ...], Floats]:
-        """About ``most`` cells to draw the column with: what they are, and (cells, p), to which "missing" is added."""
+        """About ``most`` cells to draw the column with: their values, and (cells, p), to which "missing" is added."""
 
     @abstractmethod
     def check_between(self, between: Any) -> Sequence[Any]:
@@ -184,9 +184,9 @@ class Column(ABC):
         return np.asarray(np.diff(self.increments() / self.lengths()[:, None], axis=0))
 
     def nearby(self, tolerance: float | None) -> Floats:
-        """(moves, p): differences A(b) − A(a) with |b − a| ≤ tolerance whose convex hull, with −1 times them, has all.
+        """(moves, p): the extreme differences A(b) − A(a) with |b − a| ≤ tolerance, each in one of its two directions.
 
-        A tolerance of None allows any change.
+        All others are convex combinations of these and their negatives. A tolerance of None allows any change.
         """
         return _differences(self.all_cells()[0]) if tolerance is None else self._within(tolerance)
 
@@ -220,7 +220,7 @@ class Column(ABC):
     @classmethod
     @abstractmethod
     def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Self:
-        """The column with these saved fields and a name; ``what`` it is called if they do not fit together."""
+        """The column with these saved fields and a name; an error calls it ``what``, if they do not fit together."""
 
 
 def _differences(cells: Floats) -> Floats:

@@ -41,7 +41,7 @@ def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, f
     for name, cap in zip(names, caps, strict=True):
         if isinstance(cap, bool) or not (isinstance(cap, int | float | np.number) and cap > 0):
             raise ValueError(
-                f"max_influence of column {name!r} must be a positive number; got {cap!r}: drop the column if it shall "
+                f"max_influence of column {name!r} must be a positive number; got {cap!r}: drop the column if it must "
                 "have no influence"
             )
     return {i: float(cap) for i, cap in enumerate(caps) if np.isfinite(cap)}
@@ -68,7 +68,7 @@ def _by_position(requested: Any, names: Sequence[str], what: str, default: float
 
 
 def _position(key: Any, positions: Mapping[str, int]) -> int | None:
-    """A whole number as the position that it is, unless a column is called so."""
+    """The position that a whole number stands for; None if it is none, or the name of a column."""
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or str(key) in positions:
         return None
     return int(key) if 0 <= key < len(positions) else None

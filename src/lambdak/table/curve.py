@@ -20,7 +20,7 @@ from lambdak.table.column import Saved
 from lambdak.table.knots import Floats, auto_knots, choose_knots, median
 from lambdak.table.numeric import Numeric, check_median, seen_numbers
 
-_SMALLEST = 1e-300  # a range to divide by, where there is none
+_SMALLEST = 1e-300  # replaces a range of zero in a division
 
 
 @final
@@ -53,7 +53,7 @@ class Curve(Numeric):
 
     @classmethod
     def fit(cls, cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Curve:
-        """A curve with ``n_knots`` knots (None: as many as suit the rows); the rows weigh ``mass``."""
+        """A curve with ``n_knots`` knots (None: chosen by the number of rows); ``mass`` weighs the rows."""
         values, weight, gaps = seen_numbers(cells, mass)
         if n_knots is None:
             n_knots = auto_knots(len(cells.numbers()) if mass is None else mass.sum())

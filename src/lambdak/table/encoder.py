@@ -36,23 +36,23 @@ class TableEncoder:
     """A(x) = A_0 + Σ_i A_i(x_i): from the columns of a table to the entries of the pencil they activate.
 
     Takes pandas, polars and pyarrow tables, 2-D NumPy arrays, lists of rows and SciPy sparse matrices. Dates,
-    durations, nested columns and infinite values are refused with the way out. Nothing is random, and nothing changes:
-    :meth:`fit` returns another encoder, which is fitted.
+    durations, nested columns and infinite values are refused, with advice on what to do instead. Nothing is random,
+    and an encoder never changes: :meth:`fit` returns a new one, which is fitted.
 
     Parameters
     ----------
     n_knots : int or "auto"
         Knots of a numeric column, at most one per distinct value. "auto" is clip(rows // 40, 4, 32); 0 makes all
         numeric columns linear.
-    categorical_features : "from_dtype", None, or array of names, indices or bools
+    categorical_features : "from_dtype", None, or array of names, indices or booleans
         "from_dtype": columns of category, string or bool dtype. An array: these columns. Elsewhere, and with None,
-        bools and categories of numbers are read as numbers; strings cannot be, and so are always categories.
+        booleans and categories of numbers are read as numbers; strings cannot be, and so are always categories.
     linear : collection of str
-        Numeric columns to be linear, by name (x0, x1, … where the table has no names). Bools may be among them.
+        Numeric columns to be linear, by name (x0, x1, … where the table has no names). Booleans may be among them.
     min_level_count : int
         A level of a category with fewer training rows is pooled into the level OTHER.
     max_levels : int
-        Of more levels than this, the most frequent stay and the others are pooled into OTHER.
+        If there are more levels than this, the most frequent ones stay and the others are pooled into OTHER.
     clamp : bool
         Whether columns of numbers are constant outside of the training range; otherwise they continue with the
         slope they have at its ends.
@@ -69,7 +69,7 @@ class TableEncoder:
 
     Notes
     -----
-    Missing cells (NaN, None, null) have a design column of their own if there were any in training. Otherwise a
+    Missing cells (NaN, None, null) have their own design column if there were any in training. Otherwise a
     missing number counts as the training median (as 0 in a sparse table), and a missing level as an unseen one.
     Unseen levels count as OTHER if levels were pooled in training; otherwise they get weight 0, which is the
     average level once the levels are centred.
@@ -145,7 +145,7 @@ class TableEncoder:
         return replace(self, columns=columns, from_names=True)
 
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
-        """Choose knots, levels, centers and scales: a new encoder, which has them.
+        """Return a new encoder, with knots, levels, centers and scales chosen from ``X``.
 
         A row of weight w counts as w rows wherever rows are counted (so weights should not sum to 1), and a row of
         weight 0 as none: whole weights give, to the last bit, what repeating the rows gives, in any order.
@@ -194,7 +194,7 @@ class TableEncoder:
     def transform(self, X: object, dtype: DTypeLike = np.float32, threads: int = 0) -> Design:
         """Design rows of ``X``, a table of any kind or one that was read, with weights in float32 or float64.
 
-        0 threads are the process's setting.
+        ``threads`` = 0 takes the process's setting.
         """
         if not self.columns:
             raise ValueError("this TableEncoder is not fitted yet: call fit(X) first")
@@ -210,7 +210,7 @@ class TableEncoder:
     def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
 
-        At a knot it is that to the right, or ``leftwards``. A category has none: in its place stands its level.
+        At a knot it is that to the right, or ``leftwards``. A category has none: its level is given instead.
         """
         return self._design(X, np.dtype(np.float64), lambda column: partial(column.write_slopes_, leftwards=leftwards))
 

@@ -54,7 +54,7 @@ def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
     """κ_0 < … < κ_{K-1} out of the distinct ``values``: the ends, the spikes, and quantiles of what is left.
 
     A value is a spike, and so a knot, when it holds at least one share of the mass that is still to be divided by
-    the knots that are still to be placed. Spikes leave with their mass, which may unveil more of them; the last
+    the knots that are still to be placed. Spikes are removed with their mass, which may reveal more of them; the last
     knots divide the remaining mass evenly and never meet in one value, so that exactly ``n_knots`` come out.
 
     >>> choose_knots(np.arange(9.0), np.ones(9), 5)

@@ -40,7 +40,7 @@ class Linear(Numeric):
 
     @classmethod
     def fit(cls, cells: Cells, start: int, clamp: bool, mass: Floats | None) -> Linear:
-        """A line over the numbers of a column; the rows weigh ``mass``."""
+        """A line over the numbers of a column; ``mass`` weighs the rows."""
         values, weight, gaps = seen_numbers(cells, mass)
         center, scale = center_and_scale(values, weight)
         return cls(
@@ -119,7 +119,7 @@ class Linear(Numeric):
         if scale <= 0 or low > high:
             raise ValueError(f"{what} must have a positive scale and a range that is not empty")
         if max(abs(low - center), abs(high - center)) > _MOST_SPREADS * scale:
-            raise ValueError(f"{what} must have a scale that fits to its range; got {scale}")
+            raise ValueError(f"{what} must have a scale that fits its range; got {scale}")
         check_median(saved["median"], low, high, what)
         return cls(
             saved["name"], start, center=center, scale=scale, low=low, high=high, median=saved["median"],

@@ -26,9 +26,9 @@ class Numeric(Column):
     low, high : float
         Range of the numbers in training (0 and 0 if all were missing).
     median : float
-        Where a missing number is read if none was missing in training.
+        What a missing number is read as if none was missing in training.
     has_missing : bool
-        Whether a missing cell has a design column of its own, the last one: whether any was missing in training.
+        Whether missing cells have their own design column, the last one: whether any was missing in training.
     clamp : bool
         Whether the column is constant outside of [low, high]; otherwise it continues with the slope at its ends.
     """
@@ -58,7 +58,7 @@ class Numeric(Column):
 
     @property
     def bounded(self) -> bool:
-        """Whether no number, however large, leaves the extreme cells."""
+        """Whether no number, however large, lies outside of the extreme cells."""
         return self.clamp
 
     # ---- from cells to entries ---------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def check_median(median: float, low: float, high: float, what: str) -> None:
 
 
 def seen_numbers(cells: Cells, mass: Floats | None) -> tuple[Floats, Floats, bool]:
-    """Distinct numbers and their mass (0 if there are none), and whether any is missing; the rows weigh ``mass``."""
+    """Distinct numbers and their mass (0 if there are none), and whether any is missing; ``mass`` weighs the rows."""
     x = cells.numbers()
     seen = ~np.isnan(x)
     values, weight = distinct(x[seen], None if mass is None else mass[seen])

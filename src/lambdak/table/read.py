@@ -1,7 +1,7 @@
 """Tables of any library, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
 
 ``read_table(X)`` looks at names and shape only; ``Table.cells(i)`` then reads one column as a 1-D array and says
-what its dtype takes it for: a number, a bool, a level (a category of numbers) or a text. ``Table.cells(i, rows)``
+what its dtype stands for: a number, a bool, a level (a category of numbers) or a text. ``Table.cells(i, rows)``
 does so for some rows as if the others were not there.
 """
 
@@ -24,7 +24,7 @@ from lambdak.table.cells import EVERY_ROW, Cells, Rows, is_missing_type
 _DATE = "replace it with numbers, such as its year, month or days since a start"
 _DURATION = "replace it with a number, such as its days or seconds"
 _TIME = "replace it with a number, such as its hour or seconds since midnight"
-_NESTED = "unpack it into columns of its own; each cell of a table argument must be a string or a number"
+_NESTED = "unpack it into separate columns; each cell of a table argument must be a string or a number"
 _REFUSED_DTYPES: tuple[tuple[Any, str, str], ...] = (
     (nw.Date, "a date", _DATE),
     (nw.Datetime, "a date", _DATE),
@@ -49,8 +49,8 @@ _ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
 class Table:
     """Names, shape and a reader of single columns; ``named`` says whether the names are the user's.
 
-    With ``keep`` a column is read once, however often it is asked for; a table that is looked at once need not keep
-    its columns.
+    With ``keep`` a column is read once, however often it is needed; a table that is used once need not keep its
+    columns.
 
     >>> read_table([[1, "a"], [2, "b"], [3, None]]).cells(0, np.array([2, 0])).numbers()
     array([3., 1.])
@@ -65,7 +65,7 @@ class Table:
     _kept: dict[int, Cells] = field(default_factory=dict, init=False, repr=False)
 
     def cells(self, position: int, rows: Rows = EVERY_ROW) -> Cells:
-        """The column at ``position``, of these rows only: what other rows hold has no say in its kind."""
+        """The column at ``position``, of these rows only: other rows do not influence its kind."""
         if isinstance(rows, slice):
             return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
         if len(np.unique(rows)) == len(rows) == self.shape[0]:
@@ -142,7 +142,7 @@ def _series(frame: nw.DataFrame[Any], position: int, rows: Rows) -> nw.Series[An
 
 
 def _are_names(labels: Sequence[object]) -> bool:
-    """Whether all labels are strings; a mixture is refused in the words of scikit-learn."""
+    """Whether all labels are strings; a mixture is refused with scikit-learn's message."""
     strings = [isinstance(label, str) for label in labels]
     if any(strings) and not all(strings):
         types = sorted({type(label).__name__ for label in labels})

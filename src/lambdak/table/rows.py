@@ -1,4 +1,4 @@
-"""What comes beside a table: targets, weights and offsets, one entry per row."""
+"""What comes with a table: targets, weights and offsets, one entry per row."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class SpectralEnsemble(nn.Module):
             raise TypeError(f"model must be an estimator of lambdak; got {type(model).__name__}")
         check_is_fitted(model, "model_")
         fitted = model.model_
-        if fitted.outputs.levels:
+        if fitted.outputs.quantile_levels:
             raise TypeError(f"model must not be a {type(model).__name__}: its quantile levels are inputs of the pencil")
         self._model = model
         self.dim, self.indices, self.scale = fitted.dim, list(fitted.outputs.indices), float(fitted.scale)

@@ -21,14 +21,14 @@ class Cap:
     """The cap of one column, for a stack of models."""
 
     def __init__(self, column: Column, limit: float, dim: int) -> None:
-        self._place, self._width = slice(column.start, column.stop), packed_size(dim)
+        self._span, self._width = slice(column.start, column.stop), packed_size(dim)
         self._limit = limit * _MARGIN
         self._swaps = column.swaps()
         self._factor, self._slope = np.ones(0), np.zeros(0)
 
     def apply_(self, coef: FloatArray, threads: int = 0) -> None:
         """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap."""
-        rows = coef[:, self._place, : self._width]
+        rows = coef[:, self._span, : self._width]
         bound, slope = steepest(self._swaps.astype(coef.dtype), rows, threads or None)
         bound = np.maximum(bound, _SMALLEST)
         self._factor = np.minimum(1.0, self._limit / bound)[:, None, None].astype(coef.dtype)
@@ -37,7 +37,7 @@ class Cap:
 
     def pull_back_(self, coef: FloatArray, grad_coef: FloatArray) -> None:
         """Turn the gradient with respect to the capped rows into that with respect to the rows before."""
-        rows, grad = coef[:, self._place, : self._width], grad_coef[:, self._place, : self._width]
+        rows, grad = coef[:, self._span, : self._width], grad_coef[:, self._span, : self._width]
         along = np.where(self._factor < 1, (rows * grad).sum(axis=(1, 2), keepdims=True), 0)
         grad *= self._factor
         grad -= along * self._slope

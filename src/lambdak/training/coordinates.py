@@ -27,7 +27,7 @@ JOINT_RAMPS = 700
 # Beyond this many design columns no covariance is formed: every ramp is scaled by itself.
 MOST_COVARIANCES = 2500
 
-# Moments only precondition: on a longer table a sample of this size serves.
+# Moments only precondition: for a longer table a sample of this size is enough.
 _SAMPLE = 16_000
 _AT_ONCE = 4_000
 
@@ -98,8 +98,8 @@ def free_blocks(
             continue
         ramps = _ramps(column, position in constrained, position in linear)
         if ramps.shape[1]:
-            place = slice(first, first + ramps.shape[1])
-            blocks.append(Block(position, slice(column.start, column.stop), place, ramps))
+            cols = slice(first, first + ramps.shape[1])
+            blocks.append(Block(position, slice(column.start, column.stop), cols, ramps))
             first += ramps.shape[1]
     return blocks
 
@@ -127,9 +127,9 @@ class Whitening:
 
     def bases(self, damping: Sequence[float]) -> Iterator[tuple[Block, Float64Array]]:
         """T (Σ + ε s I)^{-1/2} of every group, (dampings, rows, cols)."""
-        shift = np.asarray(damping)[:, None] * self._unit
+        ridge = np.asarray(damping)[:, None] * self._unit
         for group, (values, basis) in zip(self.groups, self._spectra, strict=True):
-            root = 1 / np.sqrt(np.maximum(values, 0) + shift)  # (dampings, cols)
+            root = 1 / np.sqrt(np.maximum(values, 0) + ridge)  # (dampings, cols)
             yield group, (group.ramps @ basis) * root[:, None, :] @ basis.T
 
 
@@ -140,26 +140,26 @@ class FreeCoordinates:
         kinds, which = np.unique(np.asarray(damping, float), return_inverse=True)
         self._whitening, self._kinds, self._which = whitening, kinds.tolist(), which.tolist()
         self.size, self.n_design = whitening.size, len(whitening.mean)
-        reach, back = (max((_width(place) for place in places), default=1) for places in _places(whitening))
+        reach, back = (max((_width(span) for span in spans), default=1) for spans in _spans(whitening))
         self._left = np.zeros((len(kinds), self.n_design, reach), np.float32)
         self._back = np.zeros((len(kinds), self.size, back), np.float32)
         self._left_spans = np.zeros((self.n_design, 2), np.int32)
         self._back_spans = np.zeros((self.size, 2), np.int32)
-        shift = np.zeros((len(kinds), self.size - 1, 1), np.float32)
+        centre = np.zeros((len(kinds), self.size - 1, 1), np.float32)
         for group, basis in whitening.bases(self._kinds):
             self._left[:, group.rows, : basis.shape[2]] = basis
             self._back[:, group.cols, : basis.shape[1]] = basis.transpose(0, 2, 1)
             self._left_spans[group.rows] = group.cols.start, group.cols.stop
             self._back_spans[group.cols] = group.rows.start, group.rows.stop
-            shift[:, group.cols.start - 1 : group.cols.stop - 1, 0] = whitening.mean[group.rows] @ basis
+            centre[:, group.cols.start - 1 : group.cols.stop - 1, 0] = whitening.mean[group.rows] @ basis
         self._left[:, 0, 0] = self._back[:, 0, 0] = 1
         self._left_spans[0] = self._back_spans[0] = 0, 1
-        self._shift = shift[which]
+        self._centre = centre[which]
 
     def write_(self, theta: FloatArray, coef: FloatArray, threads: int = 0) -> None:
         """Fill coef (models, P, width) from θ (models, size, width)."""
         step_engine().multiply(self._left, self._which, theta, self._left_spans, coef, threads)
-        coef[:, 0] -= np.matmul(self._shift.transpose(0, 2, 1), theta[:, 1:])[:, 0]
+        coef[:, 0] -= np.matmul(self._centre.transpose(0, 2, 1), theta[:, 1:])[:, 0]
 
     def exact(self, theta: Float64Array) -> Float64Array:
         """What :meth:`write_` writes, in float64 throughout."""
@@ -174,7 +174,7 @@ class FreeCoordinates:
     def pull_back_(self, grad_coef: FloatArray, grad: FloatArray, threads: int = 0) -> None:
         """Fill grad (models, size, width) with the transpose of :meth:`write_`."""
         step_engine().multiply(self._back, self._which, grad_coef, self._back_spans, grad, threads)
-        grad[:, 1:] -= self._shift * grad_coef[:, :1]
+        grad[:, 1:] -= self._centre * grad_coef[:, :1]
 
 
 class ConeCoordinates:
@@ -195,27 +195,27 @@ class ConeCoordinates:
     ) -> None:
         """``rises`` (steps,) says how far each step goes at the start."""
         self._sign, self._dim, self._width = sign, dim, packed_size(dim)
-        self.place = slice(column.start, column.start + len(spread))
-        self._spread, self._mean = spread, moments.mean[self.place, None]
+        self._span = slice(column.start, column.start + len(spread))
+        self._spread, self._mean = spread, moments.mean[self._span, None]
         self.size = spread.shape[1]
         self._rises = np.full(self.size, _START_RISE / max(self.size, 1)) if rises is None else rises
 
     def start(self, models: int, rng: np.random.Generator) -> FloatArray:
-        """Parameters (models, size, D): steps near small multiples of the identity, not all alike."""
+        """Parameters (models, size, D): steps near small multiples of the identity, not all equal."""
         theta = 0.1 * rng.standard_normal((models, self.size, self._width))
         theta[..., np.cumsum(np.arange(1, self._dim + 1)) - 1] += 1
         return np.asarray(np.sqrt(self._rises)[:, None] * theta, np.float32)
 
     def add_(self, theta: FloatArray, coef: FloatArray) -> None:
-        """Add to the column's rows of coef, and take their mean from the constant."""
+        """Add to the column's rows of coef, and subtract their mean from the constant."""
         knots = self._spread.astype(theta.dtype) @ (self._sign * Factor().forward(theta))
-        coef[:, self.place, : self._width] += knots
+        coef[:, self._span, : self._width] += knots
         coef[:, 0, : self._width] -= (self._mean.astype(theta.dtype) * knots).sum(axis=1)
 
     def pull_back(self, theta: FloatArray, grad_coef: FloatArray) -> FloatArray:
         """The transpose of the derivative of :meth:`add_`."""
         mean, spread = self._mean.astype(theta.dtype), self._spread.T.astype(theta.dtype)
-        knots = grad_coef[:, self.place, : self._width] - mean * grad_coef[:, :1, : self._width]
+        knots = grad_coef[:, self._span, : self._width] - mean * grad_coef[:, :1, : self._width]
         steps = np.ascontiguousarray(spread @ knots)
         return np.asarray(self._sign * Factor().vjp(theta, steps))
 
@@ -229,11 +229,11 @@ def _join(blocks: Sequence[Block], n_design: int) -> list[Block]:
     return [Block(-1, slice(1, n_design), slice(1, last), ramps)]
 
 
-def _width(place: slice) -> int:
-    return int(place.stop - place.start)
+def _width(span: slice) -> int:
+    return int(span.stop - span.start)
 
 
-def _places(whitening: Whitening) -> tuple[list[slice], list[slice]]:
+def _spans(whitening: Whitening) -> tuple[list[slice], list[slice]]:
     return [group.cols for group in whitening.groups], [group.rows for group in whitening.groups]
 
 

@@ -36,11 +36,11 @@ class Draft:
     scale: float
     promises: Promises
     classes: NDArray[Any] | None
-    anchors: tuple[float, ...] = ()  # where outputs in order begin, in units of eigenvalues
+    anchors: tuple[float, ...] = ()  # initial values of ordered outputs, in units of eigenvalues
 
     @classmethod
     def of(cls, model: Model) -> Draft:
-        """That of a fitted model, whose training continues."""
+        """The draft of a fitted model, whose training continues."""
         return cls(
             model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, model.scale,
             model.promises, model.classes,
@@ -63,14 +63,14 @@ class Draft:
         )
 
     def problem(self, rows: TrainingRows) -> Problem:
-        """What is to be fitted, in units in which training is well scaled, with every row once for each quantile."""
+        """What is to be fitted, in units that suit training, with every row once for each quantile level."""
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
         problem = Problem(
             rows.design, rows.y, weight, rows.offset, self.loss, self.start, self.scale, self.outputs
         )  # fmt: skip
         if self.loss.link is IDENTITY:
             problem = self._rescaled(problem)
-        return self._at_levels(problem) if self.outputs.levels else problem
+        return self._at_levels(problem) if self.outputs.quantile_levels else problem
 
     def _rescaled(self, problem: Problem) -> Problem:
         y = (np.asarray(problem.y, np.float64) - self.start[0]) / self.scale
@@ -80,7 +80,7 @@ class Draft:
 
     def _at_levels(self, problem: Problem) -> Problem:
         """One output, but every row once for each quantile level."""
-        levels, rows = self.outputs.levels, len(problem.design)
+        levels, rows = self.outputs.quantile_levels, len(problem.design)
         y = np.column_stack([np.repeat(problem.y, len(levels)), np.tile(levels, rows)])
         weight = None if problem.weight is None else np.repeat(problem.weight, len(levels))
         loss = LevelPinball()
@@ -110,13 +110,13 @@ def draft(
     dim = settings.recipe.dim
     outputs = outputs_of(loss, eigenvalue_indices(loss, dim, settings.shape, settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())
-    if outputs.in_order:  # they differ by their eigenvalues or levels alone, so that their order is certain
+    if outputs.in_order:  # they differ by their eigenvalues or quantile levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
     return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, anchors), rows
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
-    # Whole weights count rows; others say how much a row matters, but it is one row all the same.
+    # Whole weights count rows; with others a row is still one row, which matters more or less.
     weight = given.weight
     counts = None if weight is None else weight if (weight == np.floor(weight)).all() else np.sign(weight)
     labels = () if issparse(given.X) else given.X.labels
@@ -130,6 +130,6 @@ def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
     if encoder.n_design > _MOST_DESIGN_COLUMNS:
         raise ValueError(
             f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "
-            f"together); got {encoder.n_design}: choose among its columns, or lower n_knots"
+            f"together); got {encoder.n_design}: use fewer columns, or lower n_knots"
         )
     return encoder

@@ -1,4 +1,4 @@
-"""What `effort` means: how many models, how large, how long, and on which grid of regularisation."""
+"""What `effort` means: how many models, how large, how long, and on which regularisation grid."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Regularisation(NamedTuple):
     decay: float  # of the weights
 
 
-# From weak to strong regularisation; the two of one strength act about alike. The best strength differs between data
-# sets by orders of magnitude: pilot models, small and trained for a short time, try all of them, and the members are
-# trained with the one where the pilots did best.
+# The regularisation grid, from weak to strong; the two of one strength have about the same effect. The best strength
+# differs between data sets by orders of magnitude: pilot models, small and trained for a short time, try all of them,
+# and the members are trained with the one where the pilot models did best.
 GRID = (
     ((0.1, 1.0), (1.0, 0.3)),
     ((0.1, 3.0), (1.0, 1.0)),
@@ -29,7 +29,7 @@ GRID = (
     ((10.0, 3.0), (100.0, 1.0)),
     ((10.0, 10.0), (100.0, 3.0)),
 )
-MIDDLE = 3  # the strength to use when no row can tell
+MIDDLE = 3  # the strength to use when there are too few rows to compare
 
 _EPOCHS_OF_ANY_TABLE = 9
 _RATE = 0.06
@@ -42,15 +42,15 @@ _LONG = 200_000  # rows of which a pilot model need not see any twice
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings behind one effort level."""
+    """The settings behind one value of ``effort``."""
 
     dim: int
     members: int
-    row_steps: int  # rows that a model sees in training, all epochs together, beside a few epochs of any table
+    row_steps: int  # rows that a model sees in all epochs together, and a few epochs of any table more
     pilot_dim: int
     pilot_steps: int  # rows that a pilot model sees
     knots: int
-    ease: float = 1.0  # of the decays of the grid
+    ease: float = 1.0  # factor on the decays of the grid
 
     def shaped(self) -> Recipe:
         """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and patience."""
@@ -62,7 +62,7 @@ class Recipe:
         return [[Regularisation(damping, self.ease * decay) for damping, decay in pair] for pair in GRID]
 
     def regularisations(self, strength: int) -> list[Regularisation]:
-        """That of each member."""
+        """The regularisation of each member."""
         return [self.grid[strength][member % 2] for member in range(self.members)]
 
     def n_knots(self, rows: int, columns: int) -> int:

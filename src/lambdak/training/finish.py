@@ -12,11 +12,11 @@ from lambdak.training.draft import Draft
 from lambdak.training.plan import Plan
 from lambdak.training.trainer import Trainer
 
-_CALIBRATION = 0.5  # of the shift that single members ask for: their mean, whose errors are smaller, needs less
+_CALIBRATION = 0.5  # share of the quantile shift of single members: their mean has smaller errors, and needs less
 
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
-    """Coefficients of all members; where something is promised of them, computed in float64 throughout."""
+    """Coefficients of all members; where they are constrained, computed in float64 throughout."""
     guarded = trainer.parameters.guarded or draft.promises.shape is not None
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for column in draft.encoder.columns:
@@ -34,15 +34,15 @@ def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:
 
 
 def quantile_shift(trainer: Trainer, levels: tuple[float, ...]) -> NDArray[np.float64]:
-    """What unseen rows ask the quantiles to move by, in order, so that they cannot cross."""
+    """How far each quantile must move to cover its share of unseen rows; in order, so that they cannot cross."""
     raw, rows, problem = trainer.unseen()
     error = (np.asarray(problem.y[rows][..., 0], np.float64) - raw).reshape(-1, len(levels))
     weight = None
     if problem.weight is not None:
         weight = np.broadcast_to(problem.weight[rows], raw.shape).reshape(-1, len(levels))[:, 0]
-    wanted = [np.quantile(error[:, j], q, weights=weight, method="inverted_cdf") for j, q in enumerate(levels)]
+    needed = [np.quantile(error[:, j], q, weights=weight, method="inverted_cdf") for j, q in enumerate(levels)]
     share = 1.0 if trainer.members == 1 else _CALIBRATION
-    return np.asarray(share * isotonic_regression(np.asarray(wanted)), np.float64)
+    return np.asarray(share * isotonic_regression(np.asarray(needed)), np.float64)
 
 
 def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:

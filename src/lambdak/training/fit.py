@@ -74,7 +74,7 @@ def fit_model(request: Request) -> Fit:
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
         history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
-        state = TrainingState(trainer.theta, plan, regularisations, _shift(trainer, sketch))
+        state = TrainingState(trainer.theta, plan, regularisations, _quantile_shift(trainer, sketch))
         return _finished(trainer, sketch, rows, state, history)
 
 
@@ -97,8 +97,8 @@ def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
     return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
 
 
-def _shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | None:
-    return quantile_shift(trainer, sketch.outputs.levels) if sketch.outputs.levels else None
+def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | None:
+    return quantile_shift(trainer, sketch.outputs.quantile_levels) if sketch.outputs.quantile_levels else None
 
 
 def _finished(

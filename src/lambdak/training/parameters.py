@@ -16,7 +16,7 @@ from lambdak.training.shrink import Shrinkage
 
 ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)
 
-_START_SIZE = 0.05  # of the free parameters, relative to 1/√(how many)
+_START_SIZE = 0.05  # of the free parameters, relative to 1/√(their number)
 _CONE_DECAY = 0.1  # the steps of a constrained column decay slower: their parameters are roots
 
 
@@ -24,7 +24,7 @@ class Parameters:
     """The parameters of all models: one array for the free columns, and one for each constrained column.
 
     ``coef`` (models, P, padded width) always holds the coefficients that belong to them. ``threads`` is the number of
-    threads of every call of the kernel, here and by the trainer; 0 is the process's setting.
+    threads of every call of the kernel, here and by the trainer; 0 takes the process's setting.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Parameters:
         self.coef = np.zeros((len(decay), free.n_design, width), np.float32)
         self._steps = 0
         self._travelled = 0.0  # the squared rates since the last proximal step: how far noise alone would drift
-        self.guarded = bool(cones or caps)  # whether something is promised of the coefficients
+        self.guarded = bool(cones or caps)  # whether the coefficients are constrained
 
     def start_(self, constants: FloatArray, rng: np.random.Generator) -> None:
         """Begin near the constants (models, D): all columns contribute next to nothing."""
@@ -83,7 +83,7 @@ class Parameters:
         parts = [part.astype(np.float64) for part in theta]
         coef = self._free.exact(parts[0])
         self._finish_(parts, coef)
-        self.write_()  # the caps remember what they saw last
+        self.write_()  # the caps remember their last call
         return coef
 
     def pull_back_(self, grad_coef: FloatArray) -> None:

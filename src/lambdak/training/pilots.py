@@ -1,4 +1,4 @@
-"""Small models that decide something about the members: how strongly to regularise, and which columns vanish."""
+"""Small models that decide about the members: how strongly to regularise, and which columns vanish."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lambdak.training.problem import Problem
 from lambdak.training.session import Session
 from lambdak.training.trainer import Folds, Schedule, Trainer
 
-_SELECTION_MODELS = 5  # that decide which columns vanish
+_SELECTION_MODELS = 5  # small models that decide which columns vanish
 
 
 def choose_regularisation(session: Session, plan: Plan) -> list[Regularisation]:
-    """That of each member: the strength with which the pilot models did best."""
+    """The regularisation of each member: the strength with which the pilot models did best."""
     recipe, rows = session.settings.recipe, len(session.problem.design)
     grid = [regularisation for pair in recipe.grid for regularisation in pair]
-    folds = session.folds(1, larger=2)  # noise in the choice of a strength costs more than rows
+    folds = session.folds(1, larger=2)  # noise in the choice of a strength costs more than fewer rows
     if folds is None and session.validation is None:
         return recipe.regularisations(MIDDLE)
     turns = 1
@@ -33,7 +33,7 @@ def choose_regularisation(session: Session, plan: Plan) -> list[Regularisation]:
 
 
 def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regularisation]) -> frozenset[int]:
-    """Columns that become zero in most of a few small models with the penalty, whatever else is requested of them."""
+    """Columns that become zero in most selection models: small, with the penalty, and without other constraints."""
     signs = dict.fromkeys(plan.rises, 1)  # quantile levels stay
     penalised = replace(plan, signs=signs, shape=None, caps={}, alpha=session.settings.alpha)
     chosen = [regularisations[i % len(regularisations)] for i in range(_SELECTION_MODELS)]

@@ -1,4 +1,4 @@
-"""How the columns of a table become parameters: which are free, rise, bend one way, are capped or may vanish."""
+"""How the columns of a table become parameters: which are free, monotone, convex, capped or may vanish."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Plan:
     signs: Mapping[int, int]  # of monotone columns, as seen by the eigenvalues
     shape: str | None
     caps: Mapping[int, float]  # in units of eigenvalues
-    alpha: float = 0.0  # of the penalty by which columns vanish
+    alpha: float = 0.0  # size of the penalty that makes columns vanish
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
 

@@ -1,8 +1,8 @@
 r"""A last polish for small tables: L-BFGS on all training rows, for every model of a stack at once.
 
 x ← x − t H g, where H comes from the last steps and the changes of the gradient along them, and t is cut until the
-loss falls enough. Where the target has next to no noise, Adam's steps are what keeps a model from it, and the loss on
-rows that no model has seen falls from the first iteration on. On other tables it rises, and the polish ends at once.
+loss falls enough. Where the target has almost no noise, Adam's steps are too coarse for the error that is left, and
+the loss on unseen rows falls from the first iteration on. On other tables it rises, and the polish ends at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Past = deque[tuple[FloatArray, FloatArray, Float64Array]]  # steps, changes of t
 
 
 def polish(trainer: Trainer) -> Iterator[FloatArray]:
-    """Continue from the last states, yielding the losses on unseen rows; all models are kept together, or none is.
+    """Continue from the last states, yielding the losses on unseen rows; all models are kept, or none is.
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
     """
@@ -81,7 +81,7 @@ def descend(objective: Objective, x: FloatArray) -> Iterator[FloatArray]:
 
 
 def _two_loops(grad: FloatArray, past: Past, size: Float64Array) -> FloatArray:
-    """H g: the identity times ``size``, corrected by what the past steps tell; a step of weight zero tells nothing."""
+    """H g: the identity times ``size``, corrected by the past steps; one of weight zero changes nothing."""
     result, shares = grad, []
     for step, bend, weight in reversed(past):
         shares.append(weight * _dot(step, result))

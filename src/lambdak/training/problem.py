@@ -31,7 +31,7 @@ class Problem:
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
         """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).
 
-        ``rows`` (batch,), or (members, batch) where every member has its own, tell which rows these are.
+        ``rows`` (batch,), or (members, batch) where every member has its own, are the indices of these rows.
         """
         arranged = self.outputs.arrange(eigenvalues)
         raw = self.start.astype(arranged.dtype) + arranged.dtype.type(self.scale) * arranged

@@ -17,7 +17,7 @@ _MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with t
 
 @dataclass(frozen=True)
 class GivenRows:
-    """A table that was read, its targets (codes of classes) and what goes with them, as a user gave them."""
+    """A table that was read, its targets (codes of classes), weights and offsets, as a user gave them."""
 
     X: Any
     y: NDArray[Any]
@@ -38,7 +38,7 @@ class GivenRows:
         if self.validation is None:
             return None
         if self.offset is not None:
-            raise ValueError("X_val has no offset of its own: omit it, and rows of X are used for validation instead")
+            raise ValueError("X_val cannot be given with an offset: omit it, and rows of X are used for validation")
         X, y = self.validation
         design = encoder.transform(X, threads=threads)
         if len(y) != len(design):
@@ -56,7 +56,7 @@ class TrainingRows:
     offset: FloatArray | None
 
     def merged(self) -> TrainingRows:
-        """The rows of a small table in an order of their own, equal ones as one: weights are exact repetitions."""
+        """The rows of a small table, sorted, equal ones as one: a weight is then an exact repetition."""
         rows = len(self.design)
         if rows > _MERGED_ROWS:
             return self

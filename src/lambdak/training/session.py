@@ -1,4 +1,4 @@
-"""What all models of one fit share: the problem, the rows that measure them, the plan and the source of randomness."""
+"""What all models of one fit share: the problem, the validation rows, the plan and the source of randomness."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Folds, Trainer
 
 _SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
-_FEW_ROWS = 40  # below this, leaving rows out costs more than it tells
+_FEW_ROWS = 40  # below this, validation rows cost more than they show
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class Session:
         columns, n_design, rises = list(draft.encoder.columns), draft.encoder.n_design, {}
         signs = {i: draft.loss.sign * sign for i, sign in promises.monotone.items()}
         caps = {i: cap / draft.scale for i, cap in promises.capped.items()}
-        if draft.outputs.levels:
+        if draft.outputs.quantile_levels:
             signs[len(columns)] = 1
             rises[len(columns)] = np.maximum(np.diff(draft.anchors), _SMALLEST_RISE)
-            columns.append(level_column(draft.outputs.levels, n_design))
+            columns.append(level_column(draft.outputs.quantile_levels, n_design))
             n_design = columns[-1].stop
         moments = design_moments(self.problem.design, n_design, self.problem.weight)
         return Plan(columns, moments, signs, promises.shape, caps, rises=rises)
 
     def folds(self, members: int, larger: float = 1) -> Folds | None:
-        """Every member leaves out another fold, so that each is measured on rows it has not seen and all rows count."""
-        copies = max(len(self.draft.outputs.levels), 1)  # the copies of a row stay together
+        """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""
+        copies = max(len(self.draft.outputs.quantile_levels), 1)  # the copies of a row stay together
         rows, fraction = len(self.problem.design) // copies, self.settings.validation_fraction
         if self.validation is not None or rows < _FEW_ROWS or not fraction:
             return None

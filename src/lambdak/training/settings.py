@@ -9,7 +9,7 @@ from lambdak.losses import Arrangement, Loss
 from lambdak.training.effort import Recipe
 from lambdak.training.trainer import Schedule
 
-_GENTLE = 0.1  # of the usual rate, where the training of a fitted model continues
+_GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 
 
@@ -34,7 +34,7 @@ class FitSettings:
     own_dim: bool  # whether the user chose dim
 
     def fitted_to(self, loss: Loss) -> FitSettings:
-        """The same, with matrices that are large enough for several eigenvalues, if their size is ours to choose."""
+        """The same, with matrices that are large enough for several eigenvalues, if the user did not set ``dim``."""
         if self.own_dim or loss.arrangement is not Arrangement.ORDERED:
             return self
         return replace(self, recipe=replace(self.recipe, dim=max(self.recipe.dim, loss.n_outputs + 2)))

@@ -2,7 +2,7 @@ r"""The proximal step of the spectral-norm group penalty: whole columns become e
 
 In coordinates that are whitened column by column, a column is a group of matrices Θ_1 … Θ_r, and Σ_j Θ_j² is the mean
 square of what it contributes. Its penalty is the spectral norm of the stacked group, ‖(Σ_j Θ_j²)^{1/2}‖₂, which for a
-single matrix is ‖Θ‖₂. The proximal step lowers the largest singular values of the group to a common level; the group
+single matrix is ‖Θ‖₂. The proximal step lowers the largest singular values of the group to a common value; the group
 becomes zero exactly when its nuclear norm is at most the threshold.
 """
 
@@ -55,7 +55,7 @@ def prox(rows: FloatArray, threshold: float | FloatArray) -> FloatArray:
 
 
 def _lowered(values: Float64Array, threshold: float | FloatArray) -> Float64Array:
-    """min(values, level) along the last axis, with the level that takes ``threshold`` away in total, and at least 0."""
+    """min(values, c) along the last axis, with the c ≥ 0 that takes ``threshold`` away in total."""
     given = np.asarray(threshold)[..., None]
     descending = np.sort(values, axis=-1)[..., ::-1]
     levels = (np.cumsum(descending, axis=-1) - given) / np.arange(1, values.shape[-1] + 1)

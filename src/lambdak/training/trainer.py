@@ -1,7 +1,7 @@
 r"""The one trainer: a stack of models, f = λ_k(A(row)), on shared sparse design rows, one kernel call per step.
 
-A warm-up and a cosine schedule set the rate; after every epoch the rows that a model does not train on decide which
-of its states is kept.
+A warm-up and a cosine schedule set the rate; after every epoch the validation rows of a model decide which of its
+states is kept.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Trainer:
         return self.problem.loss.value(raw, self.problem.y[chosen], weight)
 
     def slope_(self, chosen: RowIds) -> NDArray[np.float64]:
-        """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns what it is of."""
+        """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns the loss of each."""
         problem, raw = self.problem, self._backward_(chosen).astype(np.float64)
         self.parameters.pull_back_(self._grad)
         own = None if self._importance is None else self._importance[chosen]
@@ -155,7 +155,7 @@ class Trainer:
         return raw
 
     def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
-        """Raw scores of the kept models on rows they have not trained on, which rows these are, and of which problem.
+        """Raw scores of the kept models on rows they have not trained on, the indices of these rows, and their problem.
 
         Without validation rows and folds these are the training rows.
         """
@@ -163,7 +163,7 @@ class Trainer:
         return problem.raw(values, rows), rows, problem
 
     def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
-        """Eigenvalues on the rows that tell how good a model is, which rows these are, and of which problem."""
+        """Eigenvalues on the rows that models are measured on, the indices of these rows, and their problem."""
         problem, rows = self.validation or self.problem, self._validation_rows
         each = None if rows is None else np.repeat(rows, problem.outputs.pencils, axis=0)
         parameters = self.parameters
@@ -178,18 +178,18 @@ class Trainer:
 
     @property
     def n_unseen(self) -> int:
-        """How many rows tell how good the models are that they, or one of them, have not trained on."""
+        """Number of rows that models are measured on and at least one of them has not trained on."""
         if self.validation is not None:
             return len(self.validation.design)
         return 0 if self._validation_rows is None else self._validation_rows.size
 
     def validation_losses(self) -> FloatArray:
-        """The loss of every model, as it is now, on the rows that tell how good it is."""
+        """The loss of every model, as it is now, on the rows that it is measured on."""
         values, rows, problem = self._measure(self.parameters.coef)
         return problem.losses(values, rows)
 
     def keep_(self, which: NDArray[np.bool_], seen: FloatArray) -> None:
-        """Keep the states of some models (members,), with the losses seen of them."""
+        """Keep the states of some models (members,), with their validation losses."""
         self.best = np.where(which, seen, self.best)
         models = np.repeat(which, self.problem.outputs.pencils)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):

@@ -9,7 +9,7 @@ class App {
     this.bounds = new Bounds(this.model);
     this.words = new Words(payload, this.model);
     this.row = this.model.typicalRow();
-    this.chosen = { output: payload.about.levels.length ? this.model.outputs.length >> 1 : 0 };
+    this.chosen = { output: payload.about.quantile_levels.length ? this.model.outputs.length >> 1 : 0 };
     this.lastUpdateMs = this.lastDrawMs = null;
     Dom.byId("about").textContent = this.words.header();
     Dom.byId("footer").textContent = this.words.footer();

@@ -90,7 +90,7 @@ const Charts = (() => {
     draw(element, traces, layout(c, 120, { xaxis: x, yaxis: y, margin: { l: 16, r: 16, t: 4, b: 40 } }));
   }
 
-  // A curve with its proven band and the place of the row.
+  // A curve with its proven band and the position of the row.
   function curve(element, { x, seen, low, high, here, name, range: span }) {
     const c = colours();
     const edge = { type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip" };

@@ -93,7 +93,7 @@ class Controls {
     return Math.min(Math.max(Controls.rounded(column, x, 3), column.low), column.high);
   }
 
-  // x with so many digits more than the range of the column has before its first one.
+  // x with this many digits more than the range of the column has before its first one.
   static rounded({ low, high }, x, digits) {
     if (!(high > low)) return x;
     return Number(x.toFixed(Math.min(Math.max(digits - Math.floor(Math.log10(high - low)), 0), 100)));

@@ -41,7 +41,7 @@ const Dom = (() => {
     return text.replace(/-/g, "−");
   }
 
-  // The ends of a proven range, with so many digits that are kept rounded outwards.
+  // The ends of a proven range, with this many digits, rounded outwards.
   function ends([low, high], digits = 5) {
     const outward = (x, side) => {
       if (!Number.isFinite(x) || x === 0) return x;

@@ -130,7 +130,7 @@ const Eigen = (() => {
     const z = Array.from({ length: d }, (_, i) => Float64Array.from({ length: d }, (_, j) => (i === j ? 1 : 0)));
     diagonalise(diag, off, z);
     const order = Array.from(diag.keys()).sort((i, j) => diag[i] - diag[j]);
-    const vectors = positions.map((place) => back(z[order[place]], mirrors));
+    const vectors = positions.map((position) => back(z[order[position]], mirrors));
     return { values: Float64Array.from(order, (i) => diag[i] * largest), vectors };
   }
 

@@ -12,7 +12,7 @@ class Model {
     this.families = families.map((family) => ({ ...family, constant: Model.decode(family.constant) }));
     this.outputs = [];
     for (const family of this.families) {
-      for (const output of family.outputs) this.outputs[output.place] = { ...output, family };
+      for (const output of family.outputs) this.outputs[output.position] = { ...output, family };
     }
   }
 
@@ -28,7 +28,7 @@ class Model {
     return this.columns.map((column) => (column.kind === "category" ? -1 : column.median));
   }
 
-  // Active design columns of a cell, as [id, weight]: a cell is a number or null, or the place of a level or −1.
+  // Active design columns of a cell, as [id, weight]: a cell is a number or null, or the position of a level or −1.
   slots(column, cell) {
     if (column.kind === "category") return cell < 0 ? [] : [[column.start + cell, 1]];
     if (cell === null && column.missing >= 0) return [[column.missing, 1]];
@@ -89,14 +89,14 @@ class Model {
     const scores = new Array(this.outputs.length);
     for (const family of this.families) {
       const spectra = this.weights.map((_, m) => Eigen.values(this.matrix(family, m, row), this.dim));
-      for (const { place, index, start } of family.outputs) {
-        scores[place] = start + this.mean(spectra.map((values) => values[index]));
+      for (const { position, index, start } of family.outputs) {
+        scores[position] = start + this.mean(spectra.map((values) => values[index]));
       }
     }
     return scores;
   }
 
-  // Scores of one output along one column, all else as in the row.
+  // Raw scores of one output along one column, all else as in the row.
   along(output, row, i, cells) {
     const { family, index, start } = output;
     const rest = this.weights.map((_, m) => this.matrix(family, m, row, i));

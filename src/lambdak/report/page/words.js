@@ -31,7 +31,7 @@ class Words {
 
   title() {
     if (this.about.classes.length) return "Most probable class";
-    const middle = this.about.levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
+    const middle = this.about.quantile_levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
     return (this.about.target ? `Predicted ${this.about.target}` : "Prediction") + middle;
   }
 
@@ -61,7 +61,7 @@ class Words {
   }
 
   fanLine(scores) {
-    const { levels } = this.about;
+    const { quantile_levels: levels } = this.about;
     if (scores.length < 2) return "";
     const share = Dom.percent(levels.at(-1) - levels[0]);
     return `According to the model, it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))} with a probability of ${share}.`;
@@ -80,15 +80,15 @@ class Words {
       : base;
   }
 
-  // One bar: the change, and the slope at this very place.
+  // One bar: the change, and the slope at this very row.
   influence({ change, slope }) {
     return Dom.signed(change) + (slope ? `; slope here ${Dom.range(slope)} per unit` : "");
   }
 
   gap({ gap, repeated }, output) {
-    const place = `The ${this.unit()} is read from eigenvalue ${output.index + 1} of ${this.model.dim}.`;
-    if (!Number.isFinite(gap)) return `${place} There is no other one.`;
-    return `${place} Its distance to the nearest other one (the gap) is ${Dom.number(gap)}${repeated ? ": it is (nearly) repeated" : ""}.`;
+    const read = `The ${this.unit()} is read from eigenvalue ${output.index + 1} of ${this.model.dim}.`;
+    if (!Number.isFinite(gap)) return `${read} There is no other one.`;
+    return `${read} Its distance to the nearest other one (the gap) is ${Dom.number(gap)}${repeated ? ": it is (nearly) repeated" : ""}.`;
   }
 
   whatIf(column, { from, to, output }, range) {
@@ -96,8 +96,8 @@ class Words {
     return `With ${Dom.short(column.name, 60)} ${where}, and everything else unchanged, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
   }
 
-  seen(place) {
-    const { name } = this.model.outputs[place];
+  seen(output) {
+    const { name } = this.model.outputs[output];
     if (this.model.link === "logit" || this.model.link === "softmax") return `the probability of ${name}`;
     return this.model.outputs.length > 1 ? name : "the prediction";
   }

@@ -81,7 +81,7 @@ class EffectsSection extends Section {
       seen: scores.map(seen),
       low: band.map(([fall]) => seen(here + fall)),
       high: band.map(([, rise]) => seen(here + rise)),
-      here: this.place(column, row[i], seen(here)),
+      here: this.position(column, row[i], seen(here)),
       range: Dom.byId("same-scale").checked ? this.span(here).map(seen) : null,
     };
     if (category) Charts.levels(this.cards.get(i), { ...drawn, texts: column.levels });
@@ -89,7 +89,7 @@ class EffectsSection extends Section {
   }
 
   // Where the row is on the chart; nowhere if its cell is missing, average or outside of the range.
-  place(column, cell, y) {
+  position(column, cell, y) {
     if (cell === null || (column.kind === "category" && cell < 0)) return null;
     return column.kind !== "category" && (cell < column.low || cell > column.high) ? null : [cell, y];
   }
@@ -103,7 +103,7 @@ class EffectsSection extends Section {
     return this.bands.get(key).ends;
   }
 
-  // A range of scores that holds every effect.
+  // A range of raw scores that holds every effect.
   span(here) {
     const most = this.model.columns.reduce((top, { strength }) => Math.max(top, strength), 0) || 1;
     return [here - most, here + most];

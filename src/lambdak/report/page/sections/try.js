@@ -83,12 +83,12 @@ class TrySection extends Section {
     on("inside", "toggle", () => this.draw());
   }
 
-  startFrom(place) {
+  startFrom(position) {
     const { payload, model } = this.app;
-    this.app.set(place ? payload.data.examples[place - 1].cells : model.typicalRow());
+    this.app.set(position ? payload.data.examples[position - 1].cells : model.typicalRow());
   }
 
-  // The column of the what-if, over all of its training range if it is another one than before.
+  // The column of the what-if, over all of its training range if it is not the one from before.
   chooseColumn(i) {
     const { kind, low, high } = this.app.model.columns[i];
     const category = kind === "category";
