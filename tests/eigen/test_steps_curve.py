@@ -28,7 +28,7 @@ def test_curve_fills_the_entries_that_numpy_finds(knots, clamp, monkeypatch):
         for kernel_of in (lambda: kernel, lambda: None):
             monkeypatch.setattr(curve, "native", kernel_of)
             ids, weights = np.zeros((len(x), 4), np.int32), np.zeros((len(x), 4), dtype)
-            column._write_numbers_(x, ids[:, 1:3], weights[:, 1:3])
+            column._write_numbers_(x, ids[:, 1:3], weights[:, 1:3], 1)
             results.append((ids, weights))
         for got, wanted in zip(*results, strict=True):
             np.testing.assert_array_equal(got, wanted)
