@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lambdak.table.cells import Cells
-from lambdak.table.columns import OTHER, Category, Column, Curve, Linear
+from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 
 NAN = float("nan")
 KNOTS = (-2.0, 0.0, 0.5, 4.0)

@@ -10,7 +10,7 @@ import pytest
 import lambdak
 from lambdak import SpectralClassifier, SpectralRegressor
 from lambdak.store import ModelFileError
-from lambdak.store._model import describe
+from lambdak.store._header import describe
 from lambdak.store._tensors import digest, to_bytes
 
 SMALL = {"effort": "fast", "dim": 3, "max_iter": 2, "n_estimators": 2, "random_state": 0}

@@ -8,7 +8,7 @@ from fitted_models import rows_of
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from lambdak.table.columns import OTHER, Category, Linear
+from lambdak.table.column_types import OTHER, Category, Linear
 
 
 def unpacked(packed):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
-from lambdak.model.evaluate import evaluate
+from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder

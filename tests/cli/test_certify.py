@@ -24,7 +24,7 @@ def test_certify_prints_proves_and_writes(shelf, tmp_path):
 
 
 def test_certify_exits_with_1_if_a_requested_guarantee_is_not_proven(shelf, monkeypatch):
-    monkeypatch.setattr("lambdak.certify.claims.Certificate.holds", False)
+    monkeypatch.setattr("lambdak.certify.proofs.Certificate.holds", False)
     result = run(["certify", "--model", shelf / "y.safetensors", "--json"])
     assert result.exit_code == 1
     assert not json.loads(result.stdout)["holds"]

@@ -7,8 +7,8 @@ import pytest
 from step_cases import DTYPES, read_only
 
 from lambdak.eigen.runtime import native
-from lambdak.table import curve
-from lambdak.table.curve import Curve
+from lambdak.table import curve_column as curve
+from lambdak.table.curve_column import Curve
 from lambdak.table.encoder import TableEncoder
 
 kernel = native()

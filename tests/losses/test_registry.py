@@ -11,7 +11,7 @@ import pytest
 import lambdak
 from lambdak import SpectralRegressor
 from lambdak.losses import REGISTRY, Loss, Predicts, losses_of, make_loss, registry
-from lambdak.losses.identity import _Robust
+from lambdak.losses.identity_link import _Robust
 from lambdak.store._losses import ESTIMATORS
 
 

@@ -20,9 +20,9 @@ from score_cases import (
 from sklearn.exceptions import NotFittedError
 
 from lambdak import SpectralRegressor
-from lambdak.losses.link import SOFTMAX
+from lambdak.losses.links import SOFTMAX
 from lambdak.model.readout import active_values, dense_rows, readouts, slots_of
-from lambdak.table.levels import OTHER, shown
+from lambdak.table.category_levels import OTHER, shown
 
 
 @pytest.mark.parametrize("kind", KINDS)

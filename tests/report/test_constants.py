@@ -10,8 +10,8 @@ import pytest
 from report_cases import Visit, X, fitted
 
 from lambdak.explain.what_if import TEETH
-from lambdak.losses.link import IDENTITY, LOG, LOGIT, SOFTMAX
-from lambdak.losses.loglink import EXPONENT_LIMIT
+from lambdak.losses.links import IDENTITY, LOG, LOGIT, SOFTMAX
+from lambdak.losses.log_link import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.tolerances import rounding_tol
 from lambdak.report import write_report

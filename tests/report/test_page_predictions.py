@@ -11,7 +11,7 @@ from report_cases import IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, python, some
 from scipy import sparse
 
 from lambdak import SpectralRegressor
-from lambdak.table.columns import OTHER
+from lambdak.table.column_types import OTHER
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,7 +13,7 @@ import pytest
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.store import ModelFileError
-from lambdak.store._model import describe
+from lambdak.store._header import describe
 from lambdak.store._tensors import digest, to_bytes
 
 FILES = 12_000

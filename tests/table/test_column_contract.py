@@ -11,10 +11,10 @@ import pytest
 from column_cases import CASES, NAN, cells_of, contract, dense, inside_hull, numeric, written
 
 import lambdak
-from lambdak.table.column import Column
-from lambdak.table.columns import COLUMNS
-from lambdak.table.levels import OTHER
-from lambdak.table.numeric import Numeric
+from lambdak.table.category_levels import OTHER
+from lambdak.table.column_contract import Column
+from lambdak.table.column_types import COLUMNS
+from lambdak.table.numeric_column import Numeric
 
 # ---- who is under contract -------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ def test_what_is_not_final_is_abstract(abstract):
 
 def test_nothing_but_files_and_reports_asks_for_the_kind_of_a_column():
     source = Path(lambdak.__file__).parent
-    serial = ("table/columns.py", "store/_columns.py", "report/payload.py")
+    serial = ("table/column_types.py", "store/_columns.py", "report/payload.py")
     for path in set(source.rglob("*.py")) - {source / each for each in serial}:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and node.attr == "kind":

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lambdak.table.columns import Category, Curve, Linear
+from lambdak.table.column_types import Category, Curve, Linear
 from lambdak.table.constraints import check_positions, influence_caps, monotone_signs
 
 AGE = Curve("age", 1, knots=np.arange(3.0))

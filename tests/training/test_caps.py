@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.columns import Category, Curve, Linear
+from lambdak.table.column_types import Category, Curve, Linear
 from lambdak.table.encoder import TableEncoder
 from lambdak.training import caps
 from lambdak.training.caps import Cap, steepest

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdak.eigen.packing import packed_size, sym
-from lambdak.model.evaluate import evaluate
-from lambdak.table.columns import Linear
+from lambdak.model.eigenvalues import evaluate
+from lambdak.table.column_types import Linear
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.plan import Plan

@@ -18,7 +18,7 @@ from lambdak.cli import demo_results
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.tables import csv_text
-from lambdak.explain.fan import Fan
+from lambdak.explain.quantile_fan import Fan
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
 EFFORT = "balanced"

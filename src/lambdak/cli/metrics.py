@@ -6,7 +6,7 @@ from typing import Any
 
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
-from lambdak.model.measures import class_codes, measures
+from lambdak.model.metrics import class_codes, model_metrics
 
 
 def metrics(model: Any, data: Dataset) -> dict[str, float]:
@@ -15,4 +15,4 @@ def metrics(model: Any, data: Dataset) -> dict[str, float]:
         unknown = data.y[class_codes(model.classes_, data.y) < 0]
         if len(unknown):
             raise InputError(f"the test rows have a class that the model does not know: {unknown[0].item()!r}")
-    return {own.name: own.value for own in measures(model.model_, data.X, data.y, data.weight, data.offset)}
+    return {own.name: own.value for own in model_metrics(model.model_, data.X, data.y, data.weight, data.offset)}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
-from lambdak.certify.claims import rounding_margin
+from lambdak.certify.proofs import rounding_margin
 from lambdak.eigen import eigenvalue
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.rows import local_slopes, typical_row

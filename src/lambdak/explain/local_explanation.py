@@ -16,8 +16,8 @@ from lambdak.model import Model
 from lambdak.model.readout import dense_rows
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
+from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
-from lambdak.table.levels import shown
 from lambdak.table.read import Table, read_table
 
 _SHOWN = 4  # columns that are named in words

@@ -15,9 +15,9 @@ from lambdak.atomic import write_bytes
 from lambdak.explain import MOST_BARS
 
 if TYPE_CHECKING:
-    from lambdak.explain.fan import Fan
     from lambdak.explain.global_explanation import ColumnEffect, GlobalExplanation
     from lambdak.explain.local_explanation import LocalExplanation
+    from lambdak.explain.quantile_fan import Fan
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
 BLUE, SKY, RED = "#0072B2", "#56B4E9", "#D55E00"

@@ -7,11 +7,11 @@ outside any sensible range. ``value`` and ``gradient`` run at every step, so the
 looks at it once.
 """
 
-from lambdak.losses.classes import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
+from lambdak.losses.class_losses import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Arrangement, Loss, Predicts
-from lambdak.losses.identity import AbsoluteError, Huber, LevelPinball, Pinball, Quantile, SquaredError
-from lambdak.losses.link import IDENTITY, Link
-from lambdak.losses.loglink import Gamma, Poisson, Tweedie
+from lambdak.losses.identity_link import AbsoluteError, Huber, LevelPinball, Pinball, Quantile, SquaredError
+from lambdak.losses.links import IDENTITY, Link
+from lambdak.losses.log_link import Gamma, Poisson, Tweedie
 from lambdak.losses.registry import REGISTRY, losses_of, make_loss
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import FloatArray, check_finite, check_shape
-from lambdak.losses.link import IDENTITY, Link
+from lambdak.losses.links import IDENTITY, Link
 
 Target = NDArray[Any]
 Vector = NDArray[np.float64]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lambdak.losses.classes import BinaryLog, Ordinal, SoftmaxLog
+from lambdak.losses.class_losses import BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Loss, Predicts
-from lambdak.losses.identity import AbsoluteError, Huber, Pinball, Quantile, SquaredError
-from lambdak.losses.loglink import Gamma, Poisson, Tweedie
+from lambdak.losses.identity_link import AbsoluteError, Huber, Pinball, Quantile, SquaredError
+from lambdak.losses.log_link import Gamma, Poisson, Tweedie
 
 REGISTRY: tuple[type[Loss], ...] = (
     SquaredError,

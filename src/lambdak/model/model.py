@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.packing import packed_size
 from lambdak.losses import Loss
-from lambdak.model.evaluate import evaluate
+from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.pencil import Pencil

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lambdak.table.columns import Column
+from lambdak.table.column_types import Column
 from lambdak.table.constraints import influence_caps, monotone_signs
 
 SHAPES = ("convex", "concave")

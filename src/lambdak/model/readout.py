@@ -20,7 +20,7 @@ from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
 _BLOCK_FLOATS = 1 << 21  # 16 MB of float64 at a time

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_dim, packed_size, sym, unsym
-from lambdak.pencil.constraint import Constraint, Mask
+from lambdak.pencil.constraint_contract import Constraint, Mask
 from lambdak.pencil.factors import (
     lower,
     lower_entries,

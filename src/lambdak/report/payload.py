@@ -16,12 +16,12 @@ from scipy.sparse import issparse
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
-from lambdak.model.measures import measures
+from lambdak.model.metrics import model_metrics
 from lambdak.model.readout import Readout, readouts
 from lambdak.report.constants import constants
-from lambdak.report.data import describe
-from lambdak.table.column import Column
-from lambdak.table.levels import OTHER, shown
+from lambdak.report.table_summary import describe
+from lambdak.table.category_levels import OTHER, shown
+from lambdak.table.column_contract import Column
 from lambdak.table.read import read_table
 from lambdak.table.rows import target_rows
 
@@ -43,7 +43,7 @@ def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None)
         raise ValueError("X must have at least one row; got none: omit X and y for a report without data")
     outputs = readouts(model)
     blocks, families = _families(model, outputs)
-    measured = None if y is None else [own._asdict() for own in measures(model, X, y)]
+    measured = None if y is None else [own._asdict() for own in model_metrics(model, X, y)]
     bounds = strengths(model).tolist()
     return {
         "about": _about(model, y),

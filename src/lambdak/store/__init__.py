@@ -23,7 +23,7 @@ import numpy as np
 
 from lambdak import atomic
 from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
-from lambdak.store._model import FORMAT, Blueprint, Known, SavedModel, describe
+from lambdak.store._header import FORMAT, Blueprint, Known, SavedModel, describe
 from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes
 from lambdak.store._text import layout, parse
 

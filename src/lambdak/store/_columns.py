@@ -12,7 +12,7 @@ from typing import Any
 from lambdak.store._fields import damaged, fields, flag, items, number, shown, text, whole
 from lambdak.store._values import decode, encode, is_level
 from lambdak.table.cells import LARGEST
-from lambdak.table.columns import COLUMNS, Column, Linear, Saved
+from lambdak.table.column_types import COLUMNS, Column, Linear, Saved
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import MAX_KNOTS
 from lambdak.table.read import position_names

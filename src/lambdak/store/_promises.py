@@ -11,7 +11,7 @@ from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
 
 _AGAIN = "fit the model again if its settings were changed after the fit"

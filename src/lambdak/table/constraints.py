@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 
 
 def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, int]:

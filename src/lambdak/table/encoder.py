@@ -1,7 +1,7 @@
 """A table becomes design rows z, sparse and rectangular: A(z) = Σ_s w_s C[id_s], the constant first.
 
 Slot 0 is the constant (id 0, weight 1). Each user column follows with its one or two active entries, see
-:class:`~lambdak.table.column.Column`; the design columns [start, stop) of a column lead back to it.
+:class:`~lambdak.table.column_contract.Column`; the design columns [start, stop) of a column lead back to it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int, check_weight
-from lambdak.table.categories import is_category, listed_columns
+from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.cells import EVERY_ROW, Cells, Rows
-from lambdak.table.columns import OTHER, Category, Column, Curve, Linear
+from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
 from lambdak.table.knots import MAX_KNOTS, Floats
 from lambdak.table.read import Table, read_table

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lambdak.table.curve import Curve
+from lambdak.table.curve_column import Curve
 from lambdak.table.design import Design
 
 NAME = "quantile level"

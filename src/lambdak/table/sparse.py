@@ -16,7 +16,7 @@ from scipy import sparse
 from lambdak._checks import FloatArray
 from lambdak.table.cells import LARGEST
 from lambdak.table.knots import Floats, distinct
-from lambdak.table.linear import Linear
+from lambdak.table.linear_column import Linear
 from lambdak.table.read import position_names
 
 

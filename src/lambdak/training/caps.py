@@ -11,7 +11,7 @@ import numpy as np
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, packed_size
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
 _SMALLEST = 1e-30

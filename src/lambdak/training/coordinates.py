@@ -18,7 +18,7 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.pencil.constraints import Factor
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
 # Up to this many ramps the whitening is joint; beyond, column by column: its cost grows with the square.

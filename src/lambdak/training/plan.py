@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap
 from lambdak.training.coordinates import (
     Block,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
-from lambdak.model.evaluate import evaluate
+from lambdak.model.eigenvalues import evaluate
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem, RowIds
 

@@ -2,7 +2,7 @@ r"""The contract of a column: one user column as a matrix curve, A(x) = Σ_s w_s
 
 A column owns p design columns, of which one or two are active in a cell. It also says which cells it has, as
 combinations of its p design columns, how it moves from one cell to the next, and what it looks like in a file.
-A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.columns`.
+A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.column_types`.
 """
 
 from __future__ import annotations

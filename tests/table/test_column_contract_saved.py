@@ -13,10 +13,10 @@ import pytest
 from column_cases import contract
 
 from lambdak.store._columns import decode_columns, encode_columns
-from lambdak.table.category import Category
-from lambdak.table.curve import Curve
+from lambdak.table.category_column import Category
+from lambdak.table.curve_column import Curve
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.linear import Linear
+from lambdak.table.linear_column import Linear
 
 
 def state(column):

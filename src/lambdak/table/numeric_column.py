@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
+from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.knots import Floats, distinct
-from lambdak.table.levels import shown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lambdak.table.category import Category
-from lambdak.table.column import Column, Saved
-from lambdak.table.curve import Curve
-from lambdak.table.levels import OTHER
-from lambdak.table.linear import Linear
-from lambdak.table.numeric import Numeric
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.column_contract import Column, Saved
+from lambdak.table.curve_column import Curve
+from lambdak.table.linear_column import Linear
+from lambdak.table.numeric_column import Numeric
 
 __all__ = ["COLUMNS", "OTHER", "Category", "Column", "Curve", "Linear", "Numeric", "Saved"]
 

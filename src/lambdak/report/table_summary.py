@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.levels import shown
 from lambdak.table.read import Table, read_table
 
 _MOST_EXAMPLES = 50

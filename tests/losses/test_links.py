@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from lambdak.losses.link import IDENTITY, LOG, LOGIT, SOFTMAX
+from lambdak.losses.links import IDENTITY, LOG, LOGIT, SOFTMAX
 
 LINKS = {"identity": IDENTITY, "log": LOG, "logit": LOGIT, "softmax": SOFTMAX}
 INVERSES = {"identity": np.array, "log": np.exp, "logit": expit, "softmax": lambda r: softmax(r, axis=-1)}

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from lambdak._checks import FloatArray, check_int
 from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns
-from lambdak.losses.link import LOGIT, SOFTMAX, Link
+from lambdak.losses.links import LOGIT, SOFTMAX, Link
 
 SMALLEST_GAP = 1e-4  # cut-points this close leave a class 2.5e-5 at most; −log continues as its tangent
 

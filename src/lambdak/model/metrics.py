@@ -15,7 +15,7 @@ from lambdak.table.rows import target_rows
 Floats = NDArray[np.float64]
 
 
-class Measure(NamedTuple):
+class Metric(NamedTuple):
     """A number, its name, and what it means."""
 
     name: str
@@ -23,10 +23,10 @@ class Measure(NamedTuple):
     meaning: str
 
 
-def measures(
+def model_metrics(
     model: Model, X: Any, y: ArrayLike, weight: Floats | None = None, offset: ArrayLike | None = None
-) -> list[Measure]:
-    """Measures of a model on rows; raises if ``y`` does not belong to ``X``.
+) -> list[Metric]:
+    """Metrics of a model on rows; raises if ``y`` does not belong to ``X``.
 
     A class that the model does not know is never predicted; log loss and area under the curve are then omitted.
     """
@@ -52,54 +52,52 @@ def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]
     return np.array([positions.get(label, -1) for label in labels.tolist()], np.intp)
 
 
-def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Measure]:
+def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
     predicted = loss.predict(raw)
     r2 = metrics.r2_score(y, predicted, sample_weight=weight) if len(y) > 1 else np.nan
     rmse = metrics.root_mean_squared_error(y, predicted, sample_weight=weight)
     mae = metrics.mean_absolute_error(y, predicted, sample_weight=weight)
     found = [
-        Measure("R²", float(r2), "share of the target's variance that the predictions explain; 1 is perfect"),
-        Measure("RMSE", float(rmse), "root mean squared error, in units of the target; large errors count more"),
-        Measure("MAE", float(mae), "mean absolute error, in units of the target"),
+        Metric("R²", float(r2), "share of the target's variance that the predictions explain; 1 is perfect"),
+        Metric("RMSE", float(rmse), "root mean squared error, in units of the target; large errors count more"),
+        Metric("MAE", float(mae), "mean absolute error, in units of the target"),
     ]
     if loss.quantile_levels:
         return [*found, *_of_quantiles(y, predicted[:, None], loss.quantile_levels, weight)]
     if loss.link is not IDENTITY:
         deviance = 2 * float(loss.value(raw.astype(np.float64), y, weight))
-        found.append(Measure(f"mean {loss.name} deviance", deviance, "0 is perfect"))
+        found.append(Metric(f"mean {loss.name} deviance", deviance, "0 is perfect"))
     return found
 
 
-def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | None) -> list[Measure]:
+def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | None) -> list[Metric]:
     right = np.average(chance.argmax(axis=1) == codes, weights=weight)
     largest = max(np.average(codes == code, weights=weight) for code in range(chance.shape[1]))
     found = [
-        Measure("accuracy", float(right), "share of rows whose class is predicted"),
-        Measure("share of the largest class", float(largest), "the accuracy of always predicting this class"),
+        Metric("accuracy", float(right), "share of rows whose class is predicted"),
+        Metric("share of the largest class", float(largest), "the accuracy of always predicting this class"),
     ]
     if (codes < 0).any():
         return found
     own = np.maximum(chance[np.arange(len(codes)), codes], np.finfo(np.float64).tiny)
     mean = np.average(-np.log(own), weights=weight)
-    found.append(Measure("log loss", float(mean), "mean negative log-likelihood of the true class; 0 is perfect"))
+    found.append(Metric("log loss", float(mean), "mean negative log-likelihood of the true class; 0 is perfect"))
     if chance.shape[1] == 2 and 0 < codes.sum() < len(codes):
         area = metrics.roc_auc_score(codes, chance[:, 1], sample_weight=weight)
         meaning = "chance that a row of the second class is ranked above one of the first"
-        found.append(Measure("ROC AUC", float(area), meaning))
+        found.append(Metric("ROC AUC", float(area), meaning))
     return found
 
 
-def _of_quantiles(
-    y: Floats, predicted: NDArray[Any], levels: tuple[float, ...], weight: Floats | None
-) -> list[Measure]:
+def _of_quantiles(y: Floats, predicted: NDArray[Any], levels: tuple[float, ...], weight: Floats | None) -> list[Metric]:
     pairs = list(zip(levels, predicted.T, strict=True))
     losses = [metrics.mean_pinball_loss(y, own, alpha=level, sample_weight=weight) for level, own in pairs]
-    found = [Measure("mean pinball loss", float(np.mean(losses)), "in units of the target; smaller is better")]
+    found = [Metric("mean pinball loss", float(np.mean(losses)), "in units of the target; smaller is better")]
     for level, own in pairs:
         share = np.average(y <= own, weights=weight)
-        found.append(Measure(f"share up to the {level:g} quantile", float(share), f"of the rows; {level:g} is wanted"))
+        found.append(Metric(f"share up to the {level:g} quantile", float(share), f"of the rows; {level:g} is wanted"))
     if len(levels) > 1:
         inside = np.average((predicted[:, 0] <= y) & (y <= predicted[:, -1]), weights=weight)
         meaning = f"of the rows; {levels[-1] - levels[0]:g} is wanted"
-        found.append(Measure("share between the outer quantiles", float(inside), meaning))
+        found.append(Metric("share between the outer quantiles", float(inside), meaning))
     return found

@@ -10,8 +10,8 @@ import pytest
 from fitted_models import CAP, KINDS, X, fitted, rows_of
 from hand_made_models import BROKEN, broken, by_hand
 
-from lambdak.certify import search as module
-from lambdak.certify.claims import certify
+from lambdak.certify import counterexamples as module
+from lambdak.certify.proofs import certify
 
 
 @pytest.fixture

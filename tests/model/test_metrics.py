@@ -11,7 +11,7 @@ from sklearn import metrics
 from lambdak.cli import metrics as cli_metrics
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
-from lambdak.model.measures import measures
+from lambdak.model.metrics import model_metrics
 from lambdak.report.payload import payload
 
 LABELS = np.where(Y > 4, "good", "<bad>")
@@ -38,7 +38,7 @@ def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind):
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_measures_of_numbers_are_those_of_scikit_learn(weight):
     model, y = fitted("poisson"), TARGETS["poisson"]
-    found = {own.name: own.value for own in measures(model.model_, X, y, weight, offset=0.5)}
+    found = {own.name: own.value for own in model_metrics(model.model_, X, y, weight, offset=0.5)}
     predicted, weighted = model.predict(X, offset=np.full(len(y), 0.5)), {"sample_weight": weight}
     assert found == pytest.approx(
         {
@@ -54,7 +54,7 @@ def test_measures_of_numbers_are_those_of_scikit_learn(weight):
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_measures_of_classes_are_those_of_scikit_learn(weight):
     model, weighted = fitted("binary"), {"sample_weight": weight}
-    found = {own.name: own.value for own in measures(model.model_, X, LABELS, weight)}
+    found = {own.name: own.value for own in model_metrics(model.model_, X, LABELS, weight)}
     chance = model.predict_proba(X)
     shares = [np.average(own == LABELS, weights=weight) for own in model.classes_]
     assert found == pytest.approx(
@@ -70,7 +70,7 @@ def test_measures_of_classes_are_those_of_scikit_learn(weight):
 
 def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_by_the_command_line():
     model, y = fitted("binary"), np.array([None, "never seen", *LABELS[2:]], object)
-    found = {own.name: own.value for own in measures(model.model_, X, y)}
+    found = {own.name: own.value for own in model_metrics(model.model_, X, y)}
     assert set(found) == {"accuracy", "share of the largest class"}
     assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
     with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.runtime import native
 from lambdak.table.cells import Cells
-from lambdak.table.column import Saved
+from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, auto_knots, choose_knots, median
-from lambdak.table.numeric import Numeric, check_median, seen_numbers
+from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 

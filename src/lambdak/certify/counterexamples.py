@@ -16,14 +16,14 @@ import numpy as np
 
 from lambdak._checks import check_int
 from lambdak.certify.certificate import Claim, printed
-from lambdak.certify.claims import certify
+from lambdak.certify.proofs import certify
 from lambdak.eigen import eigenvalue
 from lambdak.model import Model
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
 from lambdak.pencil.spectrum import Float64Array, spectral_norm
 from lambdak.pencil.tolerances import rounding_tol
 from lambdak.table.design import Design
-from lambdak.table.numeric import Numeric
+from lambdak.table.numeric_column import Numeric
 
 _STARTS = 8  # rows that the guided search begins from
 _SWEEPS = 2  # over all other columns

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from lambdak._checks import FloatArray
 from lambdak.losses.contract import Loss, Target, Vector
-from lambdak.losses.link import LOG, Link
+from lambdak.losses.links import LOG, Link
 
 EXPONENT_LIMIT = 40.0  # exp continues as its tangent from here, so that squared gradients still fit into float32
 SMALLEST, LARGEST = 1e-15, 1e15  # positive targets of a log link, well inside exp(±EXPONENT_LIMIT)

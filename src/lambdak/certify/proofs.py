@@ -14,7 +14,7 @@ from lambdak.model.influence import Reach, any_change, box, per_unit
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
 from lambdak.pencil.tolerances import rounding_tol
-from lambdak.table.column import Column
+from lambdak.table.column_contract import Column
 
 
 def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Certificate:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.table.cells import Cells
-from lambdak.table.column import Saved
+from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, center_and_scale, median
-from lambdak.table.numeric import Numeric, check_median, seen_numbers
+from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
 
 _MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviations from the mean
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
+from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
-from lambdak.table.column import Column, Saved
+from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
-from lambdak.table.levels import OTHER, shown
 
 
 @final
