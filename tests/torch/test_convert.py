@@ -73,7 +73,7 @@ def test_fitted_estimators_go_there_and_back(kind, places, table):
     changed = module.to_estimator()
     np.testing.assert_allclose(changed._raw(X), module(*module.encode(X)).detach(), rtol=1e-4, atol=1e-4)
     assert not np.allclose(changed._raw(X), model._raw(X))
-    with pytest.raises(ValueError, match="cannot go on training"):
+    with pytest.raises(ValueError, match="training cannot continue"):
         changed.set_params(warm_start=True).fit(X, y if places is None else cut(y, places))
 
 
