@@ -10,8 +10,8 @@ gradients of the N equal shares. So the steps are those of a single process, up 
 the batch. Processes talk through nccl where each has a GPU, else through gloo, and share the cores of their machine.
 
 Rank 0 writes OUT/checkpoint.pt every --checkpoint-every steps, as a whole or not at all: parameters, optimiser, and how
-many batches were taken. --resume goes on from it as if nothing had happened, on any number of processes that see the
-folder. If a process is lost, the others stop, say from where to go on, and torchrun ends with a non-zero code;
+many batches were taken. --resume continues from it as if nothing had happened, on any number of processes that see the
+folder. If a process is lost, the others stop, say from where to continue, and torchrun ends with a non-zero code;
 torchrun --max-restarts=3 starts them again from the last checkpoint by itself.
 """
 
@@ -45,7 +45,7 @@ from lambdak.torch import SpectralLayer, SpectralNeuron
 from torch import Tensor, nn
 
 READING = timedelta(hours=2)  # the others wait so long while the cache is built
-LEARNT = ("batch", "seed", "dim", "hidden", "rate", "dtype")  # what a checkpoint cannot go on without
+LEARNT = ("batch", "seed", "dim", "hidden", "rate", "dtype")  # what a checkpoint must have in common with a training
 
 
 class Stopped(Exception):  # noqa: N818
@@ -66,7 +66,7 @@ class Place:
 
     @classmethod
     def from_environment(cls) -> Place:
-        """As torchrun tells."""
+        """As torchrun says."""
         names = {"RANK": 0, "WORLD_SIZE": 1, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}
         return cls(*(int(os.environ.get(name, alone)) for name, alone in names.items()))
 
@@ -181,7 +181,7 @@ class Training:
         write_bytes(path, buffer.getvalue())
 
     def restore(self, path: Path) -> None:
-        """Go on from a checkpoint; one of another training is refused."""
+        """Continue from a checkpoint; one of another training is refused."""
         state = read_checkpoint(path)
         for name, value in self.settings.items():
             if state["settings"][name] != value:
@@ -226,7 +226,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     source.add_argument("--data", type=Path, help="HIGGS.csv, compressed or not, or a Parquet sample of it")
     source.add_argument("--synthetic", type=int, metavar="ROWS", help="made-up rows instead")
     parser.add_argument("--out", type=Path, default=Path("ddp-higgs"), help="folder of the checkpoint and the cache")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=4096, help="rows of a step, over all processes")
     parser.add_argument("--rate", type=float, default=3e-3, help="learning rate of Adam")
@@ -244,7 +244,7 @@ def prepare(args: argparse.Namespace, place: Place, path: Path) -> Training:
     """The training to be done, from its start or from the checkpoint."""
     restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0 and path.exists()
     if path.exists() and not (args.resume or restarted):
-        raise ValueError(f"{path} is there: add --resume to go on from it, or name another folder with --out")
+        raise ValueError(f"{path} is there: add --resume to continue from it, or name another folder with --out")
     training = Training(load(args, place), args, place)
     if args.resume or restarted:
         training.restore(path)
@@ -252,14 +252,14 @@ def prepare(args: argparse.Namespace, place: Place, path: Path) -> Training:
 
 
 def last_words(error: BaseException, path: Path, place: Place, taken: int) -> str:
-    """What happened, and how to go on."""
+    """What happened, and how to continue."""
     why = f"rank {place.rank} stops after step {taken}: {error or type(error).__name__}"
     if place.world > 1:
         why += "\nIf a process was lost, torchrun names it below."
     if not path.exists():
         return f"{why}\nThere is no checkpoint yet: run the same command again."
     step = read_checkpoint(path)["taken"]
-    return f"{why}\n{path} holds step {step}: run the same command with --resume to go on from it."
+    return f"{why}\n{path} holds step {step}: run the same command with --resume to continue from it."
 
 
 def end(*_: Any) -> None:

@@ -124,7 +124,7 @@ def killed_after_the_first_checkpoint(run):
 
 def test_a_checkpoint_is_not_overwritten_by_a_new_run(tmp_path):
     before = alone(tmp_path, 2)
-    with pytest.raises(SystemExit, match="add --resume to go on from it"):
+    with pytest.raises(SystemExit, match="add --resume to continue from it"):
         alone(tmp_path, 2)
     assert_same(state(tmp_path), before, 0.0)
 

@@ -54,7 +54,7 @@ def vjp(matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int
 def _range_of_one(
     row: FloatArray, off: FloatArray | None, low: int, high: int, vectors: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues low..high of one matrix and, if asked for, their vectors as columns; NaN for a bad matrix."""
+    """Eigenvalues low..high of one matrix and, if requested, their vectors as columns; NaN for a bad matrix."""
     dim = len(row) if off is not None else (int(np.sqrt(8 * len(row) + 1)) - 1) // 2
     count = high - low + 1
     if not (np.isfinite(row).all() and (off is None or np.isfinite(off).all())):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
 
-PAD = 16  # the kernel reads rows of coefficients in whole vectors, of at most so many numbers
+PAD = 16  # the kernel reads rows of coefficients in whole vectors, of at most this many numbers
 
 
 def packed_size(dim: int) -> int:

@@ -85,10 +85,10 @@ def descend(
     named, inverse = np.unique(ids, return_inverse=True)
     if len(named) and not 0 <= named[0] <= named[-1] < len(table):
         raise ValueError("ids holds a row that does not exist")
-    places = inverse.reshape(ids.shape).astype(np.int32)
+    positions = inverse.reshape(ids.shape).astype(np.int32)
     grad = np.zeros((1, len(named), table.shape[2]), table.dtype)
     here = np.arange(len(ids), dtype=np.int32)[None]
-    backward((places, weights, here), vector, grad_value, dim, grad[..., : packed_size(dim)], threads)
+    backward((positions, weights, here), vector, grad_value, dim, grad[..., : packed_size(dim)], threads)
     parts = np.moveaxis(table[named], 1, 0).reshape(3, 1, -1)  # a copy
     adam((parts[0], grad.reshape(1, -1), parts[1], parts[2]), rule[:1], [1.0], rule[1:], 0, threads)
     table[named] = np.moveaxis(parts.reshape(3, len(named), -1), 0, 1)

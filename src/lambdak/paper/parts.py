@@ -57,7 +57,7 @@ def run_pieces(
     workers
         Processes; each makes one part at a time with one thread, or with all of them if there is one worker.
     dask
-        Address of a Dask scheduler whose workers shall do it instead. They must see the same files.
+        Address of a Dask scheduler whose workers do it instead. They must see the same files.
     """
     folder, pieces = folder.absolute(), list(pieces)  # absolute for workers who run elsewhere
     prepare_folder(folder, config)

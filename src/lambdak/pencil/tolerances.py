@@ -1,4 +1,4 @@
-"""Numerical tolerances behind everything that is compared or proven, each in this place only."""
+"""Numerical tolerances behind everything that is compared or proven, each defined only here."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _pseudo_inverse(coords: Tensor, value: Tensor, right: Tensor, tridiagonal: b
     return (right @ vectors * inverse) @ vectors.mT
 
 
-# Shapes without numbers, which is what a compiler asks for.
+# Shapes without numbers, which is what a compiler needs.
 
 
 @eigenvalue.register_fake

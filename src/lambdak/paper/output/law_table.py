@@ -27,7 +27,7 @@ Row = dict[str, int | float | str]
 def write_laws(found: Sequence[Curves], out: Path, times: int = 200) -> tuple[Path, Path]:
     """Write the table of the best form's exponents as CSV and Markdown, ``scaling-laws`` by name, into ``out``.
 
-    Their ranges are those of so many fits to resampled targets.
+    Their ranges are those of this many fits to resampled targets.
     """
     misfits = choose_form(found)
     form = next(iter(misfits))

@@ -63,7 +63,7 @@ def import_torch() -> ModuleType:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let PyTorch use so many threads for a while."""
+    """Let PyTorch use this many threads for a while."""
     torch = import_torch()
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -98,7 +98,7 @@ def matched_width(n_features: int, depth: int, parameters: int) -> int:
 
 
 def factorisation_machine(n_ids: int, factors: int, rate: float, seed: int) -> Baseline:
-    """w_0 + Σ w_i x_i + Σ_{i<j} ⟨v_i, v_j⟩ x_i x_j with so many factors; with none of them, the linear model."""
+    """w_0 + Σ w_i x_i + Σ_{i<j} ⟨v_i, v_j⟩ x_i x_j with this many factors; with none of them, the linear model."""
     torch = import_torch()
     constant = torch.nn.Parameter(torch.zeros(()))
     with torch.random.fork_rng(devices=[]):

@@ -51,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Models times dims times rates times seeds, measured after so many samples."""
+    """Models times dims times rates times seeds, measured after this many samples."""
 
     models: tuple[str, ...]
     rates: tuple[float, ...]
@@ -105,7 +105,7 @@ def real_protocol(name: str, profile: str) -> Protocol:
 
 
 def make_model(run: Run, data: Data, threads: int = 0) -> Learner:
-    """The untrained model of a run; ours uses so many threads, 0 for the process's setting."""
+    """The untrained model of a run; ours uses this many threads, 0 for the process's setting."""
     family = run.model.partition("-")[0]
     if isinstance(data, DenseData):
         return _dense_model(run, family, data.features.shape[1], threads)

@@ -13,7 +13,7 @@ from lambdak.paper.synthetic.selection import quartiles
 
 @dataclass(frozen=True)
 class Tuned:
-    """A model after so many samples, at the rate with the lowest median validation loss: quartiles of its test loss."""
+    """A model after some samples, at the rate with the lowest median validation loss: quartiles of its test loss."""
 
     model: str
     dim: int

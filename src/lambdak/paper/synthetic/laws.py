@@ -119,7 +119,7 @@ def _sigma(cell: Cell, grid: Grid) -> float:
 
 
 def fit_law(form: str, curves: Curves, errors: Array, dims: int | None = None) -> Law:
-    """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale; of so many dims or all."""
+    """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale; of this many dims or all."""
     samples, aim = curves.samples[curves.used], np.log(errors[:dims, curves.used])
     d, n = np.meshgrid(np.log(curves.dims[:dims]), np.log(samples), indexing="ij")
 

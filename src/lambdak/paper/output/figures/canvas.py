@@ -32,7 +32,7 @@ def panels(figure: Figure | SubFigure, rows: int, columns: int, share: bool = Fa
 
 
 def plain(ax: Axes) -> None:
-    """Leave out what carries no information."""
+    """Hide what carries no information."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
 
