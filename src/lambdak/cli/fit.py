@@ -26,6 +26,7 @@ from lambdak.estimators import (
     SpectralQuantileRegressor,
     SpectralRegressor,
 )
+from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 
 EXAMPLES = (
     "lambdak fit patients.csv --target progression",
@@ -121,11 +122,13 @@ def fit(
         Effort, typer.Option(help="How much time to spend on accuracy.", rich_help_panel=_TRAINING)
     ] = Effort.BALANCED,
     dim: Annotated[
-        int | None, typer.Option(min=1, max=128, help="Size of the matrices.", rich_help_panel=_TRAINING)
+        int | None, typer.Option(min=1, max=MAX_DIM, help="Size of the matrices.", rich_help_panel=_TRAINING)
     ] = None,
     members: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="Models in the ensemble; 1 is easiest to read.", rich_help_panel=_TRAINING),
+        typer.Option(
+            min=1, max=MAX_MEMBERS, help="Models in the ensemble; 1 is easiest to read.", rich_help_panel=_TRAINING
+        ),
     ] = None,
     alpha: Annotated[
         float,

@@ -5,7 +5,6 @@ Coefficients are stacked, (models, design columns, width): the pencils of a memb
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
 
@@ -17,7 +16,7 @@ from lambdak.table.encoder import Design
 from lambdak.table.quantile_levels import with_levels
 
 
-class Outputs(ABC):
+class Outputs:
     """Where the raw scores of a row come from. Immutable."""
 
     indices: tuple[int, ...]  # zero-based positions of the eigenvalues that are read off each pencil
@@ -30,13 +29,13 @@ class Outputs(ABC):
         """The design rows to evaluate for these rows of a table."""
         return design
 
-    @abstractmethod
     def arrange(self, eigenvalues: FloatArray) -> FloatArray:
         """(members, rows, outputs) from the eigenvalues (models, expanded rows, indices)."""
+        return eigenvalues
 
-    @abstractmethod
     def arrange_back(self, grad: FloatArray) -> FloatArray:
         """The transpose of :meth:`arrange`: (models * rows, indices) from (members, rows, outputs)."""
+        return _flat(grad)
 
     def own_pencils(self, i: int) -> slice:
         """The pencils of output ``i`` among those of all members."""
@@ -58,14 +57,6 @@ class SingleOutput(Outputs):
 
     indices: tuple[int, ...]
     single = True
-
-    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
-        """As they are."""
-        return eigenvalues
-
-    def arrange_back(self, grad: FloatArray) -> FloatArray:
-        """As they are."""
-        return _flat(grad)
 
 
 @final
@@ -97,14 +88,6 @@ class OrderedOutputs(Outputs):
 
     indices: tuple[int, ...]
     in_order = True
-
-    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
-        """As they are."""
-        return eigenvalues
-
-    def arrange_back(self, grad: FloatArray) -> FloatArray:
-        """As they are."""
-        return _flat(grad)
 
     def own_index(self, i: int) -> int:
         """Its own."""
