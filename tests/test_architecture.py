@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import lambdak
 
 SOURCE = Path(lambdak.__file__).parent
@@ -115,6 +117,7 @@ def test_the_root_holds_packages_and_next_to_nothing_else():
     assert len(entries) <= 16
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_neither_matplotlib_nor_torch():
     code = "import sys, lambdak; print({'matplotlib', 'torch'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

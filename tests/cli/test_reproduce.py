@@ -34,6 +34,7 @@ def test_a_study_is_run_and_says_where_it_is(results):
     assert (results / "univariate-quick" / "results.parquet").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "studies"), [
     ("scaling", [name for name in BEYOND if name.endswith("scaling")]),
     ("definite", ["definite"]),
@@ -70,6 +71,7 @@ def test_tables_of_what_is_there_are_written(results, tmp_path):
     assert written == {"univariate-quick.csv", "univariate-quick.md"}
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_and_those_without_results_are_named(results, tmp_path):
     names = ("--only", "squareplus", "--only", "bivariate-general")
     drawn = reproduce("figures", "-p", "quick", "-o", results, "--to", tmp_path / "pictures", *names)
@@ -122,6 +124,7 @@ def test_what_is_missing_is_said(arguments, message, tmp_path):
     assert message in refused.output
 
 
+@pytest.mark.slow
 def test_a_study_of_real_data_prints_its_rows_and_their_checksum(tmp_path):
     pytest.importorskip("torch")
     done = reproduce("higgs", "--profile", "quick", "--out", tmp_path)

@@ -78,6 +78,7 @@ def test_denormal_matrices_are_solved_to_the_last_representable_step(dtype):
         assert np.abs(residual).max() <= 4 * float(step)
 
 
+@pytest.mark.slow
 def test_every_instruction_set_passes_the_ratios(isa):
     rng = np.random.default_rng(4)
     for dtype, factory in itertools.product(DTYPES, matrices.FACTORIES.values()):

@@ -54,6 +54,7 @@ def dense_matrices(ids, weights, rows, coef):
 # ---- forward and backward --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", INDICES)
 def test_forward_yields_the_eigenvalues_that_lapack_finds_for_every_model_and_batch(dim, dtype, isa, lapack_reference):

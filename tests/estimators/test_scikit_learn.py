@@ -27,6 +27,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_estimators_work_inside_scikit_learn():
     X, y = load_diabetes(return_X_y=True)
     model = SpectralRegressor(effort="fast", max_iter=3, random_state=0)
@@ -66,6 +67,7 @@ def test_names_of_a_transformer_with_set_output_reach_the_model(table):
     assert pipeline[-1].model_.encoder.columns[3].kind == "category"
 
 
+@pytest.mark.slow
 def test_intervals_of_mapie_cover_what_they_should(table):
     regression = pytest.importorskip("mapie.regression")
     X, y = table

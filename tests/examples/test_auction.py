@@ -27,6 +27,7 @@ def win_curve():
     return auction.WinCurve(members, 50.0, 25.0), torch.randn(30, 2).double()
 
 
+@pytest.mark.slow
 def test_the_best_bid_is_what_a_scalar_search_from_many_starts_finds():
     model, context = win_curve()
     value = torch.linspace(1, 200, 30, dtype=torch.float64)

@@ -90,6 +90,7 @@ def test_two_processes_take_the_steps_of_one(tmp_path):
     assert re.search(rf"step {STEPS} of {STEPS}  loss 0\.\d+  [\d,]+ samples/s  0:00:00 left", said)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path):
     alone(tmp_path / "halted", STEPS - 5)
     resumed = alone(tmp_path / "halted", STEPS, "--resume")

@@ -42,6 +42,7 @@ def typical_score(model, cells, i, column, output):
     return own.score(Z @ own.coef + own.constant[:, None])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_effects_are_mean_absolute_changes_against_a_typical_cell(kind):
     model, rows = fitted(kind), X[:12]

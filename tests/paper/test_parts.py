@@ -49,6 +49,7 @@ def test_only_what_is_missing_is_made(tmp_path):
     assert read(tmp_path)["number"].to_pylist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_one_worker_keeps_the_threads_and_several_have_one_each(tmp_path):
     list(parts.run_pieces(tmp_path / "one", CONFIG, pieces()))
     list(parts.run_pieces(tmp_path / "two", CONFIG, pieces(), workers=2))
@@ -121,6 +122,7 @@ def test_what_killed_writes_left_is_removed_but_not_what_is_being_written(tmp_pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.slow
 def test_a_worker_that_was_killed_is_reported_and_the_study_continues(tmp_path):
     with pytest.raises(ChildProcessError, match="a worker was killed"):
         list(parts.run_pieces(tmp_path, CONFIG, [*pieces(), parts.Piece("part-9", 1, die)], workers=2))

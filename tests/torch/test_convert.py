@@ -78,6 +78,7 @@ def test_fitted_estimators_go_there_and_back(kind, places, table):
         changed.set_params(warm_start=True).fit(X, y if places is None else cut(y, places))
 
 
+@pytest.mark.slow
 def test_an_estimator_can_be_trained_on(table):
     X, y = table
     module = SpectralEnsemble(SpectralRegressor(effort="fast", random_state=0).fit(X, y))

@@ -48,12 +48,14 @@ def test_every_finished_study_has_its_tables_and_scaling_studies_their_laws(writ
     assert written.unfinished == ()
 
 
+@pytest.mark.slow
 def test_a_synthetic_study_has_a_line_per_cell_with_its_median(finished, written):
     found = lines(written.paths[0])
     medians = [each.median for each in summarise(finished / "univariate-quick")]
     assert [float(line["median"]) for line in found] == pytest.approx(medians, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_heading_and_the_facts_are_those_of_the_grid_that_was_run(written):
     grid = study("univariate-scaling", "quick")
     text = written.paths[3].read_text()
@@ -62,6 +64,7 @@ def test_the_heading_and_the_facts_are_those_of_the_grid_that_was_run(written):
     assert written.paths[1].read_text().startswith("# One input: the quick grid\n")
 
 
+@pytest.mark.slow
 def test_a_data_set_has_a_line_per_point_of_the_curves(written):
     (line,), (curve,) = lines(written.paths[4]), tune(pa.table(LOSSES))
     assert (line["model"], float(line["rate"]), float(line["median"])) == ("linear", 0.2, pytest.approx(0.46))

@@ -74,6 +74,7 @@ def test_the_bound_holds_on_the_test_rows_of_a_study(studies):
     assert 0 < max(table["largest"].to_pylist()) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_the_file_of_influence_tells_how_it_was_made(studies):
     list(run_influence("quick", studies, progress=False))
     about = json.loads(pq.read_schema(studies / "higgs-quick" / "influence.parquet").metadata[b"lambdak"])
@@ -88,6 +89,7 @@ def test_influence_without_a_study_says_what_to_run(tmp_path):
         list(run_influence("quick", tmp_path))
 
 
+@pytest.mark.slow
 def test_influence_on_another_file_than_the_studys_is_refused(studies, tmp_path):
     other = write_miniature("higgs", tmp_path, rows=300)
     with pytest.raises(ValueError, match="is not the file that the study"):

@@ -17,6 +17,7 @@ from lambdak.paper.real.tuning import tune
 pytest.importorskip("torch")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_quick_study_has_a_row_per_run_and_sample_count(studies, name):
     protocol = real_protocol(name, "quick")
@@ -28,6 +29,7 @@ def test_a_quick_study_has_a_row_per_run_and_sample_count(studies, name):
     assert losses.min() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS)
 def test_models_learn_something(studies, name):
     curves = list(tune(pq.read_table(studies / f"{name}-quick" / "results.parquet")))
@@ -36,6 +38,7 @@ def test_models_learn_something(studies, name):
         assert min(later) < first, model  # at the end, they know the few rows of the file by heart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_study_that_lost_parts_ends_with_the_same_rows(studies, name, tmp_path):
     folder = studies / f"{name}-quick"
@@ -50,6 +53,7 @@ def test_a_study_that_lost_parts_ends_with_the_same_rows(studies, name, tmp_path
     assert pq.read_table(folder / "results.parquet").equals(whole)
 
 
+@pytest.mark.slow
 def test_a_folder_of_other_data_is_refused(studies, tmp_path):
     other = write_miniature("higgs", tmp_path, rows=300)
     with pytest.raises(ValueError, match="holds another study, other data"):

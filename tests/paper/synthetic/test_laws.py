@@ -73,6 +73,7 @@ def test_a_wrong_form_predicts_badly():
     assert prediction_error("product", curves_of("squares, coupled")) > 0.1
 
 
+@pytest.mark.slow
 def test_targets_that_agree_leave_no_spread_and_others_do():
     assert np.ptp(bootstrap("sum", curves_of("sum"), times=4), axis=0).max() < 1e-6
     some = curves_of("sum")
