@@ -30,6 +30,7 @@ def policies(rows=2000):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page, monkeypatch):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *_, **__: SimpleNamespace(frame=policies()))

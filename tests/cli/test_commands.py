@@ -44,6 +44,7 @@ def test_shells_complete_commands_options_and_choices():
     assert completed("lambdak fit --shape con") == ["convex", "concave"]
 
 
+@pytest.mark.slow
 def test_the_installed_script_completes_and_shows_how():
     script = Path(sys.executable).parent / "lambdak"
     env = os.environ | {"_LAMBDAK_COMPLETE": "complete_bash", "COMP_WORDS": "lambdak certi", "COMP_CWORD": "1"}

@@ -26,6 +26,7 @@ FILES = {"patients.csv", "model.safetensors", "certificate.json", "report.html"}
 PICTURES = {"effects.png", "influence.png", "quantiles.png", "patient.png"}
 
 
+@pytest.mark.slow
 def test_demo_command_writes_its_files_and_prints_what_they_are(tmp_path, quick):
     pytest.importorskip("matplotlib").use("Agg")
     out = tmp_path / "new"
@@ -56,6 +57,7 @@ def test_demo_command_refuses_a_folder_that_cannot_be_made(tmp_path):
     assert "--out must be a folder that can be made" in result.output
 
 
+@pytest.mark.slow
 def test_demo_needs_no_extras_and_says_what_to_install_for_more(tmp_path):
     code = (
         "import sys\n"

@@ -50,6 +50,7 @@ def test_constrained_columns_never_fall_where_a_peer_does(patients, model):
     assert demo_results.falls(model, Falling(), patients, pairs=2000) == {"bmi": (0, 2000), "pressure": (0, 0)}
 
 
+@pytest.mark.slow
 def test_the_fitted_model_knows_its_columns_by_name_and_predicts_as_before(patients, model):
     plain = demo_results.spectral(patients, "fast").fit(patients.X, patients.y)
     np.testing.assert_array_equal(model.predict(patients.X), plain.predict(patients.X))
@@ -62,6 +63,7 @@ def test_the_fitted_model_knows_its_columns_by_name_and_predicts_as_before(patie
     np.testing.assert_array_equal(model.predict(shuffled), plain.predict(patients.X))
 
 
+@pytest.mark.slow
 def test_quantiles_never_cross_where_separate_fits_do(patients):
     with threadpool_limits(1, user_api="openmp"):  # boosted trees are faster without threads on so few rows
         fan = demo_results.fan(patients, rows=2000, effort="fast", levels=(0.1, 0.4, 0.5, 0.6, 0.9))

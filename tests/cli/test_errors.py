@@ -111,6 +111,7 @@ def test_debug_lets_the_exception_through(tmp_path, monkeypatch):
         raise run(args).exception
 
 
+@pytest.mark.slow
 def test_an_interrupt_elsewhere_is_exit_code_130_and_one_line(shelf, tmp_path):
     code = "from lambdak.cli import tables; tables.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)"
     stopped = process(code, "fit", shelf / "rows.csv", "-t", "y", cwd=tmp_path)

@@ -39,6 +39,7 @@ def test_the_guide_shows_the_commands_in_the_folder_of_the_demo():
     assert {line.split()[1] for line in shell_lines(GUIDE)} >= set(COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", dict.fromkeys([*HELP, *shell_lines(GUIDE)[2:]]))
 def test_examples_of_help_and_guide_run(clinic, monkeypatch, line):
     pytest.importorskip("matplotlib").use("Agg")

@@ -94,6 +94,7 @@ fitting.Trainer = Interrupted
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_fit_keeps_the_best_so_far_and_says_so(shelf, tmp_path):
     args = ["fit", shelf / "rows.csv", "-t", "y", *only("y"), "--effort", "fast", "--max-iter", "50", "--dim", "3"]
     stopped = process(EPOCH.format(epoch=4), *args, "--json", cwd=tmp_path)

@@ -29,6 +29,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_command_that_is_killed_while_it_writes_leaves_the_old_file(shelf, tmp_path, name):
@@ -40,6 +41,7 @@ def test_a_command_that_is_killed_while_it_writes_leaves_the_old_file(shelf, tmp
     assert (tmp_path / name).read_text() == "good"
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_ends_the_command_quietly(shelf):
     command = f"{sys.executable} -c 'from lambdak import cli; cli.main()' predict {shelf / 'rows.csv'} --model "
     shown = subprocess.run(

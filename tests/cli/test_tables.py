@@ -49,6 +49,7 @@ def test_missing_cells_are_empty_in_and_out(shelf, tmp_path):
     assert lines[2].startswith(",012,")
 
 
+@pytest.mark.slow
 def test_without_pyarrow_it_says_what_to_install(shelf):
     shown = process("sys.modules['pyarrow'] = None", "predict", shelf / "rows.csv", "--model", shelf / "y.safetensors")
     assert shown.returncode == 1
@@ -65,6 +66,7 @@ sys.meta_path.insert(0, Gone())
 """
 
 
+@pytest.mark.slow
 def test_pyarrow_alone_suffices(shelf):
     shown = process(GONE, "predict", shelf / "rows.jsonl", "--model", shelf / "y.safetensors", "--keep", "town")
     assert shown.returncode == 0, shown.stderr

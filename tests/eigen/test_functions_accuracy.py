@@ -22,6 +22,7 @@ PER_DIM = 80
 # ---- accuracy --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("factory", matrices.FACTORIES)
 def test_lapack_test_ratios_hold_for_every_index_of_hard_matrices(factory, dtype):
@@ -86,6 +87,7 @@ def test_every_instruction_set_passes_the_ratios(isa):
             assert (lapack_ratios(packed, dim, list(range(dim)), value, vector) < LIMIT).all(), (factory, dim)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 100, DENSE_CROSSOVER, DENSE_CROSSOVER + 1, 200, 512])
 def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
@@ -96,6 +98,7 @@ def test_large_matrices_work_on_either_side_of_the_crossover(dim, dtype):
         assert (lapack_ratios(packed, dim, index, value, vector) < LIMIT).all(), backend
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [65, 96, 128])
 def test_clusters_of_large_matrices_keep_an_orthonormal_set(dim, dtype):
@@ -128,6 +131,7 @@ def test_known_eigenvalues_of_the_second_difference_matrix():
 # ---- tridiagonal matrices --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "factory", ["tridiagonal", "split_tridiagonal", "wilkinson", "diagonal", "zero", "corner_entry"]

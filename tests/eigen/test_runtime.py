@@ -156,6 +156,7 @@ print(len(os.listdir("/proc/self/task")) - before, lambdak.get_num_threads())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 @pytest.mark.parametrize(
     ("setting", "n_jobs", "helpers"),
@@ -215,6 +216,7 @@ def run_python(code, **env):
     return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the resource module is Unix's")
 @pytest.mark.parametrize("layout", ["packed", "np.asfortranarray(packed)", "wide[:, ::2]"])
 def test_memory_stays_a_few_hundred_kilobytes_whatever_the_batch(layout):
@@ -260,6 +262,7 @@ def test_show_config_names_the_kernel_in_use(capsys):
     assert "threads" in printed
 
 
+@pytest.mark.slow
 def test_the_environment_chooses_threads_and_instruction_set():
     code = "import lambdak; print(lambdak.get_num_threads(), lambdak.eigen.runtime.get_isa())"
     assert run_python(code, LAMBDAK_NUM_THREADS="3", LAMBDAK_ISA="baseline").stdout.split() == ["3", "baseline"]
@@ -270,6 +273,7 @@ def test_the_environment_chooses_threads_and_instruction_set():
         assert value in done.stderr
 
 
+@pytest.mark.slow
 def test_without_the_compiled_kernel_lapack_does_the_work():
     code = """
 import sys

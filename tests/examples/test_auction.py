@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from hyper_cases import scrambled
 from scipy.optimize import minimize_scalar
 
@@ -62,6 +63,7 @@ def test_regret_bounds_every_bid_and_shrinks_with_the_cells():
     assert many.max() < few.max() / 20
 
 
+@pytest.mark.slow
 def test_the_example_learns_from_auctions(tmp_path, capsys):
     rng = np.random.default_rng(0)
     for part, rows in (("train", 1500), ("test", 500)):

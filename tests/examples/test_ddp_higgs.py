@@ -80,6 +80,7 @@ def assert_same(found, expected, tolerance):
         torch.testing.assert_close(found["model"][name], value, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_two_processes_take_the_steps_of_one(tmp_path):
     with torchrun(tmp_path / "two", "--steps", str(STEPS)) as run:
         expected = alone(tmp_path / "one")
@@ -97,6 +98,7 @@ def test_a_resumed_run_ends_as_an_undisturbed_one(tmp_path):
     assert resumed["optimizer"]["state"][0]["step"] == STEPS
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 def test_a_killed_process_ends_the_run_and_leaves_a_checkpoint_to_continue_from(tmp_path):
     with torchrun(tmp_path, "--steps", "1000000") as run:

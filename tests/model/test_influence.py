@@ -128,6 +128,7 @@ def test_a_column_with_one_cell_moves_nothing():
     assert not column.nearby(3.0).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["free", "linear", "convex"])
 def test_per_unit_is_the_steepest_that_secants_get(kind):
     model = fitted(kind)

@@ -50,6 +50,7 @@ def weighted_tables(draw):
     return pa.table(cells, schema=pa.schema(DTYPES)), weight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
 @settings(max_examples=60, deadline=None)
 @given(
@@ -67,6 +68,7 @@ def test_whole_weights_are_repetition_to_the_last_bit_in_any_make_and_order(make
     assert bits(TableEncoder(**settings).fit(X)) == bits(TableEncoder(**settings).fit(X, np.ones(len(weight))))
 
 
+@pytest.mark.slow
 @quick
 @given(weird_columns(), st.sampled_from([0, 3, "auto"]), st.data())
 def test_the_order_of_rows_with_any_weights_does_not_matter(X, n_knots, data):

@@ -84,6 +84,7 @@ def test_weights_of_sparse_rows_count_as_repetition():
 cells = st.one_of(st.sampled_from([0.0, 0.0, 1.0, np.nan, 1e300, -1e-300]), st.floats(-9, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @settings(max_examples=100, deadline=None)
 @given(st.data(), st.integers(1, 30), st.integers(1, 4))

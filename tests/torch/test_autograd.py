@@ -125,6 +125,7 @@ def test_vmap_grad_and_their_nesting_agree_with_batches():
     torch.testing.assert_close(hessian, torch.autograd.functional.hessian(function, coords[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # those of the compiler itself
 def test_compiled_and_exported_functions_agree_with_eager_ones():
     coords = random_coords(4, False)

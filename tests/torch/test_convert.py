@@ -58,6 +58,7 @@ def cut(y, places):
     return np.digitize(y, np.quantile(y, places))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "places"),
     [(SpectralRegressor, None), (SpectralClassifier, [0.5]), (SpectralClassifier, [0.3, 0.6]),

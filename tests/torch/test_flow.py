@@ -104,6 +104,7 @@ def test_far_out_it_is_linear_with_slopes_among_its_own():
     torch.testing.assert_close(g.call_and_ladj(far)[1].exp(), ordered[[1, 4]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("part", ["forward", "inverse", "logarithm"])
 def test_derivatives_of_first_and_second_order(structure, part):
@@ -137,6 +138,7 @@ def test_zuko_takes_it_as_any_univariate_transform():
     assert "SpectralTransform(dim=5, eig_idx=2, structure='dense')" in repr(maf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FLOWS)
 def test_densities_in_one_and_two_dimensions_integrate_to_one(make):
     line = torch.linspace(-15, 15, 401)
@@ -216,6 +218,7 @@ def test_without_zuko_the_extra_is_named(monkeypatch):
         spectral_autoregressive(2)
 
 
+@pytest.mark.slow
 def test_importing_the_package_does_not_load_zuko():
     code = "import sys, lambdak.torch; print('zuko' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

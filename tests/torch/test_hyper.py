@@ -128,6 +128,7 @@ def test_a_state_comes_back_even_before_the_first_call():
     assert not torch.equal(first(context, x), value)
 
 
+@pytest.mark.slow
 def test_compiled_in_one_graph_and_equal_to_eager():
     torch.manual_seed(0)
     model, context, x = scrambled(**KINDS["several"]), torch.randn(5, 2).double(), torch.randn(5, 3).double()

@@ -96,6 +96,7 @@ def test_gradients_reach_every_parameter(kind):
         assert parameter.grad.isfinite().all(), name
 
 
+@pytest.mark.slow
 def test_a_monotone_neuron_learns_a_monotone_function():
     torch.manual_seed(0)
     x = torch.rand(512, 2) * 2 - 1

@@ -12,6 +12,7 @@ from lambdak.torch import (
 from lambdak.torch import operators as kernel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "tridiagonal"), FORMS)
 def test_operators_pass_pytorchs_own_checks(dim, tridiagonal):
     coords, index = random_coords(dim, tridiagonal).requires_grad_(), list(range(min(dim, 2)))

@@ -27,6 +27,7 @@ def test_state_dicts_copies_and_casts_keep_the_function(kind):
     torch.testing.assert_close(copy.deepcopy(neuron).double()(x.double()).float(), neuron(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # those of the compiler itself
 def test_a_network_of_two_layers_compiles_and_exports_whole():
     torch.manual_seed(0)

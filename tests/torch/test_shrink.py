@@ -88,6 +88,7 @@ OPTIMISERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
 @pytest.mark.parametrize("settings", [{}, {"monotonic_cst": 1, "constraint": "root"}])
 def test_proximal_steps_end_at_the_minimum_of_loss_plus_penalty(name, settings):

@@ -40,6 +40,7 @@ def lines(path):
         return list(csv.DictReader(text))
 
 
+@pytest.mark.slow
 def test_every_finished_study_has_its_tables_and_scaling_studies_their_laws(written):
     names = [f"{name}.{end}" for name in ("univariate-quick", "univariate-scaling-quick") for end in ("csv", "md")]
     assert [path.name for path in written.paths] == [*names, "higgs-quick.csv", "scaling-laws.csv", "scaling-laws.md"]

@@ -18,6 +18,7 @@ from lambdak.paper.real.dense import DenseSpectral
 from lambdak.paper.real.sparse import SparseSpectral
 
 
+@pytest.mark.slow
 def test_widths_and_sizes_are_those_of_the_released_runs():
     released = {3: (6, 5, 4), 7: (27, 17, 14), 11: (64, 31, 24)}
     counts = {3: (181, 181, 161), 7: (811, 817, 841), 11: (1921, 1923, 1921)}

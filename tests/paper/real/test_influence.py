@@ -66,6 +66,7 @@ def test_the_table_has_one_row_per_feature_and_bin():
     assert max(table["ratio"].to_pylist()) == 1 - 1 / BINS
 
 
+@pytest.mark.slow
 def test_the_bound_holds_on_the_test_rows_of_a_study(studies):
     assert list(run_influence("quick", studies, progress=False)) == [(0, 1), (1, 1)]
     table = pq.read_table(studies / "higgs-quick" / "influence.parquet")

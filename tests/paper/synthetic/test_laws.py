@@ -59,6 +59,7 @@ def test_a_short_study_uses_its_last_two_checkpoints():
     assert short.used.tolist() == [False] * 4 + [True] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_right_form_predicts_the_largest_dim_and_is_chosen(form):
     curves = curves_of(form)

@@ -162,6 +162,7 @@ list(results.run_study("univariate", "quick", Path(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_study_ends_with_the_rows_of_an_undisturbed_one(undisturbed, tmp_path, moment):
@@ -195,12 +196,14 @@ def test_studies_live_beside_each_other(copied, undisturbed):
     assert set(table(copied, "bivariate")["inputs"].to_pylist()) == {2}
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_rows(undisturbed, tmp_path):
     reports = run(tmp_path, workers=2)
     assert reports[-1] == (len(CELLS), len(CELLS))
     assert table(tmp_path).equals(table(undisturbed))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # distributed and its event loop warn as they please
 def test_a_dask_cluster_of_two_gives_the_same_rows(undisturbed, tmp_path):
     distributed = pytest.importorskip("distributed")

@@ -75,6 +75,7 @@ def test_a_general_target_of_two_inputs_is_the_tensor_product_of_not_a_knot_spli
         np.testing.assert_allclose(got, fitpack(x, y), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complexity", COMPLEXITIES[2])
 def test_a_monotone_target_of_two_inputs_is_pchip_slices_blended_by_the_quintic(complexity):
     targets, x = make_targets("monotone", 2, complexity, SEEDS), np.random.default_rng(0).uniform(LOW, HIGH, (500, 2))

@@ -19,6 +19,7 @@ from lambdak.paper.synthetic.laws import Curves  # noqa: E402
 from lambdak.paper.synthetic.timing import read_times  # noqa: E402
 
 
+@pytest.mark.slow
 def test_laws_are_drawn_through_the_points_that_they_were_fitted_to():
     dims, samples = (5, 9, 15), np.array([320, 10_000, 40_000, 320_000])
     found = []
@@ -35,6 +36,7 @@ def test_laws_are_drawn_through_the_points_that_they_were_fitted_to():
             np.testing.assert_allclose(np.interp(dots.get_xdata(), *law.get_data()), dots.get_ydata(), rtol=0.02)
 
 
+@pytest.mark.slow
 def test_parametrisations_are_drawn_by_dim_and_noise_with_their_costs(all_studies):
     folder = all_studies / "definite-quick"
     data = scaling.read_scalings(folder, BEYOND["definite"].fits)

@@ -16,6 +16,7 @@ figures = pytest.importorskip("lambdak.paper.output.figures")
 from lambdak.paper.output.figures import canvas, neurons, scaling  # noqa: E402
 
 
+@pytest.mark.slow
 def test_figures_are_written_as_png_and_svg(all_studies, tmp_path):
     names = ["univariate-general", "bivariate-targets"]
     written = figures.write_figures(figures.Results(all_studies, "quick"), tmp_path / "pictures", names)
@@ -27,6 +28,7 @@ def test_figures_are_written_as_png_and_svg(all_studies, tmp_path):
         assert path.stat().st_size < 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_every_figure_can_be_drawn_and_is_no_empty_sheet(all_studies, name):
     figure = figures.FIGURES[name](figures.Results(all_studies, "quick"))
@@ -43,6 +45,7 @@ def test_what_has_no_results_is_reported_and_the_rest_is_written(tmp_path):
     assert "lambdak reproduce" in written.missing["univariate-general"]
 
 
+@pytest.mark.slow
 def test_a_study_that_is_not_finished_is_not_drawn(all_studies, tmp_path):
     folder = tmp_path / "univariate-quick"
     shutil.copytree(all_studies / "univariate-quick", folder)
@@ -60,6 +63,7 @@ def test_an_unknown_figure_is_refused(tmp_path):
         figures.write_figures(figures.Results(tmp_path), tmp_path, ["everything"])
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_file():
     assert canvas.as_svg(neurons.draw_squareplus()) == canvas.as_svg(neurons.draw_squareplus())
     assert not re.search(rb"<dc:date>", canvas.as_svg(neurons.draw_squareplus()))

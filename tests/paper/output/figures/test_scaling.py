@@ -50,6 +50,7 @@ def test_five_dims_have_five_colours():
     assert len({line.get_color() for line in axes[0].lines}) == 5
 
 
+@pytest.mark.slow
 def test_results_reach_the_figure(all_studies):
     data = scaling.read_scalings(all_studies / "bivariate-quick", ["general"])
     assert set(data) == {cell for cell in study("bivariate", "quick").cells() if cell.fit == "general"}
