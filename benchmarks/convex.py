@@ -132,7 +132,7 @@ def alternate(X: np.ndarray, y: np.ndarray, pieces: int, ridge: float, rng: np.r
 
 
 def max_affine(X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray, seed: int) -> Predict:
-    """max_j (a_j x + b_j): the best on the held-out rows of several sizes and ridges with ten restarts each."""
+    """max_j (a_j x + b_j): the best on the test rows of several sizes and ridges with ten restarts each."""
     X, X_held = (np.column_stack([Z, np.ones(len(Z))]) for Z in (X, X_held))
     rng, start = np.random.default_rng(seed), np.linalg.lstsq(X, y)[0]  # planes are shrunk towards the affine fit
     sizes = [pieces for pieces in (2, 4, 8, 12, 16, 24, 32, 48) if pieces * X.shape[1] <= len(y)]
@@ -161,7 +161,7 @@ class ConvexNetwork(nn.Module):
 
 
 def convex_network(X: np.ndarray, y: np.ndarray, X_held: np.ndarray, y_held: np.ndarray, seed: int) -> Predict:
-    """Adam with a rate that falls on plateaus, batches of 64; the best epoch on the held-out rows is kept."""
+    """Adam with a rate that falls on plateaus, batches of 64; the best epoch on the test rows is kept."""
     torch.manual_seed(seed)
     X, y, X_held, y_held = (torch.tensor(array, dtype=torch.float32) for array in (X, y, X_held, y_held))
     model = ConvexNetwork(X.shape[1])
