@@ -170,6 +170,7 @@ def test_flows_return_to_where_they_came_from(make, dtype):
         assert (transform.inv(transform(x)) - x).abs().max() < TOLERANCE[dtype]
 
 
+@pytest.mark.slow
 def test_a_flow_learns_and_is_copied_with_its_state():
     model = small_flow(spectral_autoregressive, 2)
     fresh = deepcopy(model)
