@@ -58,6 +58,14 @@ def test_weights_count_as_repetitions():
     np.testing.assert_allclose(mean_effects(model, design, weight), mean_effects(model, repeated))
 
 
+def test_rows_of_weight_zero_do_not_count_however_many_they_are():
+    model = fitted("free").model_
+    many = model.encoder.transform(X).take(np.arange(240).repeat(5))
+    weight = np.zeros(1200)
+    weight[:3] = 1.0
+    np.testing.assert_allclose(mean_effects(model, many, weight), mean_effects(model, many.take(slice(3))))
+
+
 def test_sparse_columns_act_where_they_are_not_zero():
     model = fitted("sparse")
     rows = SPARSE[:40]

@@ -26,6 +26,7 @@ from lambdak.estimators import (
     SpectralQuantileRegressor,
     SpectralRegressor,
 )
+from lambdak.losses import Predicts, Quantile, SquaredError, losses_of
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 
 EXAMPLES = (
@@ -39,15 +40,18 @@ _QUANTILES = "0.05,0.5,0.95"
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
 
 
-class LossName(StrEnum):
-    """What a regression minimises."""
+_LOSSES = [loss.name for loss in losses_of(Predicts.NUMBERS) if loss is not Quantile]  # --quantiles is better
 
-    SQUARED = "squared_error"
-    ABSOLUTE = "absolute_error"
-    HUBER = "huber"
-    POISSON = "poisson"
-    GAMMA = "gamma"
-    TWEEDIE = "tweedie"
+
+def _known_loss(name: str) -> str:
+    if name not in _LOSSES:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, _LOSSES))}.")
+    return name
+
+
+_LOSS = typer.Option(
+    parser=_known_loss, metavar=f"[{'|'.join(_LOSSES)}]", help="Loss of a regression; squared_error by default."
+)
 
 
 class Shape(StrEnum):
@@ -72,7 +76,7 @@ def fit(
         Path, typer.Option("--model", "-m", help="Where to write the model.", rich_help_panel=_FILES)
     ] = DEFAULT_MODEL,
     task: Annotated[Task, typer.Option(help="auto: text and booleans are classes, numbers a regression.")] = Task.AUTO,
-    loss: Annotated[LossName | None, typer.Option(help="Loss of a regression; squared_error by default.")] = None,
+    loss: Annotated[str | None, _LOSS] = None,
     power: Annotated[float, typer.Option(help="Power of the tweedie loss, between 1 and 2.")] = 1.5,
     quantiles: Annotated[
         str | None,
@@ -188,7 +192,7 @@ def _caps(values: list[str] | tuple[()]) -> dict[str, float | str] | float | Non
     return options.sizes(values, "--max-influence") or None
 
 
-def _check_usage(task: Task, loss: LossName | None, levels: tuple[float, ...] | None, offset: str | None) -> None:
+def _check_usage(task: Task, loss: str | None, levels: tuple[float, ...] | None, offset: str | None) -> None:
     """Refuse options that do not belong to the task."""
     wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
     for option, (given, own) in (wanted | {"--offset": (offset, Task.REGRESSION)}).items():
@@ -196,13 +200,11 @@ def _check_usage(task: Task, loss: LossName | None, levels: tuple[float, ...] | 
             raise typer.BadParameter(f"belongs to --task {own.value}, but the task is {task.value}", param_hint=option)
 
 
-def _estimator(
-    task: Task, levels: tuple[float, ...] | None, loss: LossName | None, power: float, **settings: Any
-) -> Any:
+def _estimator(task: Task, levels: tuple[float, ...] | None, loss: str | None, power: float, **settings: Any) -> Any:
     if task is Task.QUANTILE:
         return SpectralQuantileRegressor(levels or options.quantile_levels(_QUANTILES), **settings)
     if task is Task.REGRESSION:
-        return SpectralRegressor((loss or LossName.SQUARED).value, power=power, **settings)
+        return SpectralRegressor(loss or SquaredError.name, power=power, **settings)
     return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -114,43 +115,58 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         state.pop("_state", None)
         return state
 
+    def __copy__(self) -> Self:
+        """A copy whose training can continue: what that needs is never changed, so both may hold it."""
+        return self._copied(vars(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """As a copy, with settings and model that are copies, too."""
+        return self._copied({name: deepcopy(value, memo) for name, value in vars(self).items() if name != "_state"})
+
+    def _copied(self, attributes: Mapping[str, Any]) -> Self:
+        other = type(self).__new__(type(self))
+        for name, value in attributes.items():
+            setattr(other, name, value)
+        other._state = self._state
+        return other
+
     # ---- fitting ----------------------------------------------------------------------------------------------
 
     def _fit(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None) -> Self:
         """Fit a new model, or continue with ``warm_start``; a fit that fails leaves everything as it was."""
         if self.warm_start and hasattr(self, "model_"):
             return self._continue(rows, partial=False)
-        return self._keep(fit_model(self._request(rows, loss, classes)))
+        parameters = parameters_of(self)
+        return self._keep(fit_model(self._request(rows, loss, classes)), parameters)
 
     def _continue(self, rows: GivenRows, partial: bool = True) -> Self:
         """Train the fitted members further on these rows."""
         if self._state is None:
             raise ValueError(
-                "training cannot continue: a model that was loaded, copied or unpickled holds only what predicts. Fit "
-                "it again with warm_start=False, or continue with the estimator that was fitted"
+                "training cannot continue: a model that was loaded or unpickled holds only what predicts. Fit it "
+                "again with warm_start=False, or continue with the estimator that was fitted"
             )
-        model, state = self.model_, self._state
+        model, state, parameters = self.model_, self._state, parameters_of(self)
         request = self._request(rows, model.loss, model.classes)
         settings = request.settings.fitted_to(model.loss)
-        check_unchanged(model, self._parameters, self.get_params(deep=False), settings)
-        return self._keep(continue_fit(model, state, request, partial))
+        check_unchanged(model, self._parameters, parameters, settings)
+        return self._keep(continue_fit(model, state, request, partial), parameters)
 
     def _request(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None) -> Request:
         settings, rng = fit_settings(self), new_generator(self.random_state)
         return Request(type(self).__name__, rows, loss, settings, rng, classes)
 
-    def _keep(self, fit: Fit) -> Self:
-        self.model_, self._state, self._effects = fit.model, fit.state, fit.effects
-        self._parameters = parameters_of(self)
-        self.n_iter_ = len(fit.history)
-        self.loss_curve_ = np.array([event.train for event in fit.history])
-        self.validation_curve_ = np.array([event.validation for event in fit.history])
+    def _keep(self, fit: Fit, parameters: dict[str, Any]) -> Self:
+        train = np.array([event.train for event in fit.history])
+        validation = np.array([event.validation for event in fit.history])
+        self.model_, self._state, self._effects, self._parameters = fit.model, fit.state, fit.effects, parameters
+        self.n_iter_, self.loss_curve_, self.validation_curve_ = len(fit.history), train, validation
         return self
 
     @classmethod
     def _of_saved(cls, saved: SavedModel) -> Self:
         """The estimator of a model that was saved: it predicts, but its training cannot continue."""
-        estimator = cls(**saved.parameters)
+        estimator = cls(**deepcopy(saved.parameters))
         estimator.model_, estimator._parameters, estimator.n_iter_ = saved
         return estimator
 

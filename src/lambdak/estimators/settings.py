@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -86,6 +87,9 @@ def check_unchanged(model: Model, then: dict[str, Any], now: dict[str, Any], set
 
 
 def _same(first: Any, second: Any) -> bool:
-    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        return bool(np.array_equal(first, second))
-    return bool(first == second)
+    """Whether two settings are equal: NaN is NaN, and an array of any library is its entries."""
+    if isinstance(first, Mapping) or isinstance(second, Mapping):
+        return bool(first == second)
+    a, b = np.asarray(first), np.asarray(second)
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=False)
+    return a.shape == b.shape and all(x == y or (x != x and y != y) for x, y in pairs)

@@ -11,7 +11,9 @@ from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.encoder import Design
 
-_MOST_ROWS = 300  # of the training table, evenly spread
+_MOST_ROWS = 300  # of the training table
+_FEWEST_ROWS = 20
+_MOST_FLOATS = 1 << 21  # 16 MB of the matrices of all rows and members: fewer rows where they are large
 
 
 def mean_effects(model: Model, design: Design, weight: FloatArray | None = None, threads: int = 0) -> Float64Array:
@@ -19,10 +21,15 @@ def mean_effects(model: Model, design: Design, weight: FloatArray | None = None,
 
     A typical number is the median, a typical level the average of all levels. At most 300 rows are used.
     """
-    rows = np.unique(np.linspace(0, len(design) - 1, min(len(design), _MOST_ROWS)).astype(int))
-    mass = np.ones(len(rows)) if weight is None or not weight[rows].any() else weight[rows].astype(np.float64)
-    some = design.take(rows)
-    return np.asarray(np.mean([_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0))
+    mass = np.ones(len(design)) if weight is None else weight.astype(np.float64)
+    counted = np.flatnonzero(mass)  # rows of weight zero are no training rows
+    most = int(np.clip(_MOST_FLOATS // model.matrices[:, 0].size, _FEWEST_ROWS, _MOST_ROWS))
+    if len(counted) > most:  # at random, because rows may come in periods
+        counted = np.sort(np.random.default_rng(0).choice(counted, most, replace=False))
+    some, mass = design.take(counted), mass[counted]
+    effects = np.mean([_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0)
+    effects.flags.writeable = False
+    return np.asarray(effects)
 
 
 def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int | None) -> Float64Array:
@@ -32,6 +39,8 @@ def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int |
     score = readout.over_members(eigenvalue(packed, readout.dim, readout.index, n_jobs=n_jobs))
     effects = np.zeros(len(readout.columns))
     for i, column in enumerate(readout.columns):
+        if Z.indptr[column.start] == Z.indptr[column.stop]:  # a sparse column that is zero in all of these rows
+            continue
         moves = column.typical() - Z[:, column.start : column.stop].toarray()
         rows = np.flatnonzero(moves.any(axis=1))
         if rows.size:

@@ -69,6 +69,9 @@ class Model:
     classes: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("weights", "start", "classes"):  # small: what a caller does with theirs later changes nothing
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else np.array(value))
         freeze_arrays(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -134,7 +134,8 @@ class SpectralEnsemble(nn.Module):
 
     def to_estimator(self) -> Any:
         """A copy of the estimator with the coefficients as they are now; it predicts, but cannot continue training."""
-        estimator = deepcopy(self._model)  # without what training needs
+        estimator = deepcopy(self._model)
+        estimator._state = None  # of other coefficients
         coef = estimator.model_.coef.copy()
         coef[..., : self.coef.shape[-1]] = self.coef.detach().cpu().double().numpy()
         estimator.model_ = estimator.model_.replace(coef=coef)
