@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 
-ROUNDS = 7
+ROUNDS = 5
 
 
 def jobs() -> dict[str, Callable[[], object]]:
