@@ -11,6 +11,8 @@ import pytest
 from cli_cases import FAST, done, only, process, refused, table
 
 import lambdak
+from lambdak.cli import fit as fit_module
+from lambdak.losses import Predicts, losses_of
 
 
 def test_fit_writes_the_model_that_the_library_fits(shelf, tmp_path):
@@ -105,3 +107,8 @@ def test_an_interrupted_fit_keeps_the_best_so_far_and_says_so(shelf, tmp_path):
     assert "the training was interrupted: the model is the best one so far" in stopped.stderr
     data = table().select(["income", "age", "town"])
     assert np.isfinite(lambdak.load(tmp_path / "model.safetensors").predict(data)).all()
+
+
+def test_the_losses_to_choose_from_are_those_of_the_registry():
+    names = {loss.name for loss in losses_of(Predicts.NUMBERS)}
+    assert set(fit_module._LOSSES) == names - {"quantile"}  # which --quantiles does better

@@ -46,3 +46,18 @@ def test_settings_of_a_loaded_model_that_are_changed_in_place_change_nothing_tha
 def test_importances_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         SpectralRegressor(**SMALL).fit(X, Y).feature_importances_[0] = 1.0
+
+
+def test_settings_that_cannot_be_copied_leave_the_fitted_model_as_it_was():
+    class Stubborn(dict):
+        def __deepcopy__(self, memo):
+            raise RuntimeError
+
+    model = SpectralRegressor(**SMALL).fit(X, Y)
+    before = dict(vars(model))
+    model.set_params(monotonic_cst=Stubborn(a=1))
+    with pytest.raises(RuntimeError):
+        model.fit(X, -Y)
+    assert {name: vars(model)[name] for name in before if name != "monotonic_cst"} == {
+        name: value for name, value in before.items() if name != "monotonic_cst"
+    }
