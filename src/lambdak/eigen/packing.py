@@ -2,6 +2,10 @@ r"""Symmetric matrices as vectors: the isometric packed coordinates.
 
 ``sym(v)`` reads the lower triangle row by row, (0,0), (1,0), (1,1), (2,0), …, and divides off-diagonals by
 √2, so that ‖v‖₂ = ‖sym(v)‖_F and ⟨v, w⟩ = tr(sym(v) sym(w)). ``unsym`` is its inverse and its adjoint.
+
+√2 is irrational, and what is proven about stored numbers must be about rational matrices: the function that a stored
+model stands for multiplies packed off-diagonals by the dyadic number :data:`ROOT_HALF`, by which the kernel unpacks them
+in float64. Everything that is called exact here means that function.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
 
+ROOT_HALF = 0.7071067811865476  # 6369051672525773 / 2**53, the float64 next to 1/√2
 PAD = 16  # the kernel reads rows of coefficients in whole vectors, of at most this many numbers
 
 
