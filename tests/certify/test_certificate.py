@@ -120,7 +120,7 @@ def test_nothing_is_certified_before_a_fit():
 
 def test_float32_models_are_read_in_float64():
     model = fitted("free")
-    assert model.model_.coef.dtype == np.float32
+    assert model.model_.stored_dtype == np.float32
     found = claim(model.certify(), "influence", "income")
     assert found.value == pytest.approx(model.feature_strengths_[0], rel=1e-15)
     assert rows_of("free") is X

@@ -53,7 +53,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         raise TypeError(f"a model file holds one of {known}; got {model.estimator}: pickle it, or save its parts")
     header = _header(saved)
     tensors: Tensors = {
-        "coef": np.ascontiguousarray(model.matrices),
+        "coef": np.ascontiguousarray(model.matrices, model.stored_dtype),
         "start": np.asarray(model.start, np.float64),
         "weights": np.asarray(model.weights, np.float64),
     }
@@ -80,7 +80,7 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "indices": list(model.outputs.indices),
         "members": len(model.weights),
         "scale": float(model.scale),
-        "dtype": model.coef.dtype.name,
+        "dtype": model.stored_dtype.name,
         "n_iter": saved.n_iter,
     }
 
