@@ -59,7 +59,7 @@ class Model:
 
     estimator: str
     encoder: TableEncoder
-    coef: FloatArray
+    coef: Float64Array
     dim: int
     weights: Float64Array
     loss: Loss
@@ -89,7 +89,7 @@ class Model:
         return replace(self, **changes)
 
     @property
-    def matrices(self) -> FloatArray:
+    def matrices(self) -> Float64Array:
         """Packed matrices without padding, (members * pencils, design columns, d(d+1)/2)."""
         return self.coef[..., : packed_size(self.dim)]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -132,6 +133,10 @@ class Curve(Numeric):
     def lengths(self) -> Floats:
         """(K − 1,): distances from knot to knot."""
         return np.asarray(np.diff(self.knots))
+
+    def exact_lengths(self) -> list[Fraction]:
+        """The same without rounding."""
+        return [Fraction(high) - Fraction(low) for low, high in pairwise(self.knots.tolist())]
 
     def _within(self, tolerance: float) -> Floats:
         if not self.n_ramps:
