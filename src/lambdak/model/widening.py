@@ -22,6 +22,7 @@ from lambdak.table.encoder import TableEncoder
 from lambdak.table.quantile_levels import level_column
 
 _MOST_ROUNDS = 80  # of doubling: from the last place to beyond the first one
+_MOST_MOVED = 1e-4  # of the largest entry: what is more than rounding is not widened away
 _TINY = 1e-300
 
 
@@ -41,12 +42,15 @@ def _widen_column_(coef: Float64Array, column: Column, sign: int, bend: int) -> 
     spread = column.hinged(sign * bend) if bend else column.rising()  # (numbers, additions), each semidefinite
     rows = coef[:, column.start : column.start + numbers]
     # What rounding the matrices can do to a step, at most; for slopes that grows where knots are close.
-    unit = np.maximum(4 * (dim + 6) * UNIT * np.abs(rows).max(axis=(1, 2), initial=0.0), _TINY)
+    size = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    unit = np.maximum(4 * (dim + 6) * UNIT * size, _TINY)
     for _ in range(_MOST_ROUNDS):
         wanted = _wanted(coef, column, sign, bend, spread.shape[1])  # (pencils, additions), in units
         if not wanted.any():
             return
         amounts = (bend or sign) * unit[:, None] * wanted @ spread.T
+        if (np.abs(amounts) > np.maximum(_MOST_MOVED * size, 1e3 * _TINY)[:, None]).any():
+            break
         rows[..., diagonal_indices(dim)] += amounts[..., None]
         unit *= 2
     raise ValueError(
@@ -62,11 +66,11 @@ def _wanted(coef: Float64Array, column: Column, sign: int, bend: int, additions:
         return _failing(rising(column, coef, sign), len(coef))
     lengths = column.lengths() / column.lengths().sum()
     inner = slice(1, None) if sign * bend > 0 else slice(0, len(lengths) - 1)  # the hinges at inner knots
-    steep = 1 / np.minimum(lengths[1:], lengths[:-1])
+    steep = 1 / np.maximum(np.minimum(lengths[1:], lengths[:-1]), UNIT)
     wanted[:, inner] = steep * _failing(bending(column, coef, bend), len(coef))
     if sign:
         straight = 0 if sign * bend > 0 else -1  # the hinge at an end
-        wanted[:, straight] = (_failing(rising(column, coef, sign), len(coef)) / lengths).max(axis=1)
+        wanted[:, straight] = (_failing(rising(column, coef, sign), len(coef)) / np.maximum(lengths, UNIT)).max(axis=1)
     return wanted
 
 

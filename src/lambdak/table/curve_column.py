@@ -18,7 +18,7 @@ from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.runtime import native
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import Floats, auto_knots, choose_knots, median
+from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
@@ -59,6 +59,7 @@ class Curve(Numeric):
         if n_knots is None:
             n_knots = auto_knots(len(cells.numbers()) if mass is None else mass.sum())
         knots, middle = choose_knots(values, weight, n_knots), median(values, weight)
+        knots = knots if clamp else spaced(knots)
         return cls(cells.name, start, knots=knots, median=middle, has_missing=gaps, clamp=clamp)
 
     @property
