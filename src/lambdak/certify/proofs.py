@@ -179,15 +179,15 @@ def _influence_words(column: Column, bound: float, details: Mapping[str, float |
 
 def _influence_method(column: Column, whole: Reach) -> str:
     if whole.cells is None and whole.bound:
-        return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
+        return "upper bound of Σ w ‖A(b) − A(a)‖₂: a relaxation, as too many pairs of its cells come close to it"
     cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
     return f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
 
 
 def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
     """What rounding can do to the bound of column i, in units of the raw score."""
-    cells, tol = outputs[0].columns[i].extreme_cells(), rounding_tol(outputs[0].dim, np.float64)
-    return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
+    column, tol = outputs[0].columns[i], rounding_tol(outputs[0].dim, np.float64)
+    return max(float(o.scale * tol * spectral_norm(column.at_cells(o.column(i))).max(initial=0.0)) for o in outputs)
 
 
 # ---- the response to tolerances ------------------------------------------------------------------------------------
