@@ -48,7 +48,7 @@ def diameter(
     """
     if matrices.shape[1] < 2:
         return Diameter(0.0, None)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         moves = weights[:, None, None] * (matrices - matrices[:, :1])
     unit = np.abs(moves).max(initial=0.0)
     if not (np.isfinite(unit) and unit):
