@@ -13,7 +13,6 @@ from lambdak.eigen.packing import packed_size, sym, unsym
 from lambdak.pencil import diameter as module
 from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
 
-
 _GOLDEN = (1 + 5**0.5) / 2  # of e_i e_iᵀ − (e_i e_jᵀ + e_j e_iᵀ): the root of x² = x + 1
 
 
