@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 from cli_cases import done, run
 
 import lambdak
@@ -29,3 +31,15 @@ def test_certify_exits_with_1_if_a_requested_guarantee_is_not_proven(shelf, monk
     assert result.exit_code == 1
     assert not json.loads(result.stdout)["holds"]
     assert "a requested guarantee is not proven" in result.stderr
+
+
+def test_certify_exits_with_0_if_columns_of_many_cells_are_capped(tmp_path):
+    rng = np.random.default_rng(0)
+    code, x = rng.integers(0, 150, 3000), rng.standard_normal(3000)
+    table = pd.DataFrame({"code": code.astype(str), "x": x})
+    model = lambdak.SpectralRegressor(
+        effort="fast", max_iter=1, n_knots=140, max_influence={"code": 0.3, "x": 0.3}, random_state=0
+    ).fit(table, rng.standard_normal(150)[code] + np.sin(5 * x))
+    model.save(tmp_path / "capped.safetensors")
+    answer = json.loads(done(["certify", "--model", tmp_path / "capped.safetensors", "--json"]).stdout)
+    assert answer["holds"]
