@@ -13,7 +13,7 @@ from hand_made_models import by_hand
 from lambdak import SpectralRegressor
 from lambdak.certify.attack import spread, together
 from lambdak.certify.cells import EXTREME, nodes_of, numbers_to_try, random_numbers
-from lambdak.certify.search import Search
+from lambdak.certify.search import Rows, Search
 from lambdak.table.cells import LARGEST
 
 
@@ -25,7 +25,7 @@ def frame(search, rows):
     """Rows of a search as a user would write them."""
     columns = {}
     for pool, values in zip(search.pools, rows.columns, strict=True):
-        columns[pool.column.name] = values if pool.column.is_number else [pool.levels[code] for code in values]
+        columns[pool.column.name] = values if pool.column.is_number else [pool.levels[int(code)] for code in values]
     return pd.DataFrame(columns)
 
 
@@ -59,8 +59,7 @@ def test_random_rows_mix_the_cells_of_different_rows():
 
 
 def given(search):
-    rows = search.rows(0)
-    return type(rows)(tuple(pool.seen for pool in search.pools))
+    return Rows(np.array([pool.seen for pool in search.pools]))
 
 
 def test_numbers_to_try_are_at_and_beside_knots_far_away_and_zero():

@@ -18,7 +18,8 @@ _DRAWN = 256  # comparisons of which those nearest to a violation are where the 
 _STARTS = 32  # of it, half of them the nearest, half of them any
 _SWEEPS = 2  # over all columns
 _CANDIDATES = 12  # cells that are tried of each
-_MOST_COLUMNS = 32  # that are changed in a sweep
+_STRONGEST = 10  # columns that are changed in every sweep
+_OTHERS = 6  # columns that are changed in a sweep beside these
 
 
 class Margins(NamedTuple):
@@ -83,8 +84,7 @@ class Attack(ABC):
 
 def together(points: Points) -> Rows:
     """All points one after the other: a single call predicts them."""
-    columns = zip(*(rows.columns for rows in points), strict=True)
-    return Rows(tuple(np.concatenate(own) for own in columns))
+    return Rows(np.concatenate([rows.columns for rows in points], axis=1))
 
 
 def spread(rows: Rows, i: int, values: Values) -> Rows:
@@ -106,15 +106,21 @@ def run(attack: Attack) -> Check:
 def _guided(attack: Attack, tally: _Tally) -> None:
     """Change one column after the other to whatever cells bring a few points nearest to a violation."""
     points, least = _starts(attack)
-    every = np.arange(len(attack.search.pools))
     for _ in range(_SWEEPS):
-        others = np.setdiff1d(every, attack.first)
-        for j in (*attack.first, *attack.search.rng.permutation(others)[:_MOST_COLUMNS].tolist()):
+        for j in _order(attack):
             points, least = _step(attack, points, least, j)
         tally.add(attack.judge(points), guided=True)
     scanned = attack.scan(points)
     if scanned is not None:
         tally.add(scanned, guided=True)
+
+
+def _order(attack: Attack) -> list[int]:
+    """The columns of a sweep: those of the claim, then the strongest of the others and some of the rest."""
+    others = [j for j in attack.search.strongest if j not in attack.first]
+    rng, strongest = attack.search.rng, others[:_STRONGEST]
+    rest = rng.permutation(others[_STRONGEST:])[:_OTHERS]
+    return [*attack.first, *rng.permutation([*strongest, *rest]).astype(int).tolist()]
 
 
 def _starts(attack: Attack) -> tuple[Points, Float64Array]:

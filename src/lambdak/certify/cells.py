@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ _BEYOND = 0.2  # of its range, by which random numbers of a column that continue
 _FAR = 1e3  # ranges beyond its range, where such a column is tried as well
 _MOST_NODES = 64  # of a column that are tried, with what is beside and between them
 
-Values = NDArray[Any]  # numbers, NaN where one is missing; or positions among levels
+Values = NDArray[np.float64]  # numbers, NaN where one is missing; or positions among levels
 
 
 @final
@@ -49,7 +49,7 @@ class Pool:
         """Cells as a table holds them."""
         if self.column.is_number:
             return Cells(self.column.name, values, "number")
-        return Cells(self.column.name, values, "text", factors=(values, list(self.levels)))
+        return Cells(self.column.name, values, "text", factors=(values.astype(np.intp), list(self.levels)))
 
     @property
     def own(self) -> Values:
@@ -77,7 +77,7 @@ def pool_of(column: Column, cells: Cells) -> Pool:
     known = [level for level in column.levels if level is not OTHER] if isinstance(column, Category) else []
     levels = tuple(dict.fromkeys([*seen, *known, None]))
     levels = (*levels, _unseen(levels))
-    return Pool(column, codes, np.arange(len(levels)), levels)
+    return Pool(column, codes.astype(np.float64), np.arange(float(len(levels))), levels)
 
 
 def moves(column: Column) -> bool:

@@ -91,11 +91,9 @@ class Response(_Change):
 
     def begin(self, count: int) -> Points:
         """Random rows, twice, with changes of these columns."""
-        before = after = self.search.rows(count)
-        for j in self._within:
-            old, new = self.cells(j, count)
-            before, after = before.put(j, old), after.put(j, new)
-        return before, after
+        rows, own = self.search.rows(count), list(self._within)
+        before, after = np.stack([self.cells(j, count) for j in own], axis=1)
+        return rows.put(own, before), rows.put(own, after)
 
     def cells(self, j: int, count: int) -> tuple[Values, ...]:
         """Two cells within the tolerance, or one of another column for both."""

@@ -57,8 +57,10 @@ def verify(
         Tolerances, as for :func:`lambdak.certify.certify`: the bound on the response to them is then tried as well.
     """
     check_int(n, "n", 1, 10**9)
-    search = Search.around(model, X, n, random_state)
-    proven = [claim for claim in certify(model, within).claims if claim.proven]
+    claims = certify(model, within).claims
+    strengths = {claim.subject: claim.value or 0.0 for claim in claims if claim.kind == "influence"}
+    search = Search.around(model, X, n, random_state, strengths)
+    proven = [claim for claim in claims if claim.proven]
     attacks = [Numbers(search), *(_attack(search, claim, within or {}) for claim in proven)]
     return Verification(tuple(run(attack) for attack in attacks))
 

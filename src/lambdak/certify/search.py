@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -27,25 +27,26 @@ _BLOCK = 1 << 14
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Cells of every column, as their pools spell them."""
+    """Cells as their pools spell them, (columns, rows)."""
 
-    columns: tuple[Values, ...]
+    columns: Values
 
     def __len__(self) -> int:
         return len(self.columns[0])
 
-    def put(self, i: int, values: Values) -> Rows:
-        """The rows with other cells in column i."""
-        return Rows((*self.columns[:i], values, *self.columns[i + 1 :]))
+    def put(self, i: int | Sequence[int], values: Values) -> Rows:
+        """The rows with other cells in column i, or in several."""
+        columns = self.columns.copy()
+        columns[i] = values
+        return Rows(columns)
 
     def take(self, index: NDArray[Any]) -> Rows:
         """Some of the rows, each as often as it is named."""
-        return Rows(tuple(column[index] for column in self.columns))
+        return Rows(self.columns[:, index])
 
     def where(self, better: NDArray[np.bool_], other: Rows) -> Rows:
         """Rows of the other where it is better."""
-        pairs = zip(self.columns, other.columns, strict=True)
-        return Rows(tuple(np.where(better, new, old) for old, new in pairs))
+        return Rows(np.where(better, other.columns, self.columns))
 
 
 Points = tuple[Rows, ...]  # rows that are compared with one another
@@ -60,16 +61,19 @@ class Search:
     pools: tuple[Pool, ...]
     n: int
     rng: np.random.Generator
+    strongest: tuple[int, ...]  # the columns, those with the most influence first
 
     @classmethod
-    def around(cls, model: Model, X: Any, n: int = 1, random_state: int = 0) -> Search:
+    def around(
+        cls, model: Model, X: Any, n: int = 1, random_state: int = 0, strengths: Mapping[str, float] | None = None
+    ) -> Search:
         """A search that begins from the rows of X, which must be a table that the model predicts."""
         table = read_table(dense_rows(X))
         if not len(model.encoder.transform(table)):
             raise ValueError("X must have at least one row to begin from; got none")
         positions = model.encoder.positions(table)
         pools = (pool_of(*own) for own in zip(model.encoder.columns, map(table.cells, positions), strict=True))
-        return cls(model, tuple(pools), n, np.random.default_rng(random_state))
+        return cls(model, tuple(pools), n, np.random.default_rng(random_state), _by_strength(model, strengths or {}))
 
     # ---- rows --------------------------------------------------------------------------------------------------
 
@@ -80,16 +84,29 @@ class Search:
 
     def rows(self, count: int) -> Rows:
         """Random rows: half of them are rows of X, the others mix their cells, and half of these also those to try."""
-        row = self.rng.integers(len(self.pools[0].seen), size=count)
-        return Rows(tuple(self._column(pool, row) for pool in self.pools))
+        seen, rng = self._seen, self.rng
+        columns = seen[:, rng.integers(seen.shape[1], size=count)]
+        mixed, tried = columns[:, ::2], columns[:, 2::4]
+        mixed[:] = np.take_along_axis(seen, rng.integers(seen.shape[1], size=mixed.shape), axis=1)
+        np.copyto(tried, self._some_tried(tried.shape[1]), where=rng.random(tried.shape) < 0.5)
+        return Rows(columns)
 
-    def _column(self, pool: Pool, row: NDArray[np.intp]) -> Values:
-        values = pool.seen[row]
-        mixed, tried = values[::2], values[2::4]
-        mixed[:] = pool.seen[self.rng.integers(len(pool.seen), size=len(mixed))]
-        other = self.rng.random(len(tried)) < 0.5
-        tried[other] = self.some(pool.tried, int(other.sum()))
-        return values
+    @cached_property
+    def _seen(self) -> Values:
+        return np.array([pool.seen for pool in self.pools], np.float64)
+
+    @cached_property
+    def _tried(self) -> tuple[Values, NDArray[np.intp]]:
+        """Cells to try of all columns, one column per line, and how many there are in each."""
+        counts = np.array([len(pool.tried) for pool in self.pools])
+        cells = np.zeros((len(counts), counts.max()))
+        for own, pool in zip(cells, self.pools, strict=True):
+            own[: len(pool.tried)] = pool.tried
+        return cells, counts
+
+    def _some_tried(self, count: int) -> Values:
+        cells, counts = self._tried
+        return np.take_along_axis(cells, self.rng.integers(counts[:, None], size=(len(counts), count)), axis=1)
 
     def some(self, values: Values, size: int | tuple[int, ...]) -> Values:
         """Random ones of these."""
@@ -129,15 +146,15 @@ class Search:
 
     def labels(self, rows: Rows) -> NDArray[np.intp]:
         """Codes of the predicted classes."""
-        return self.model.loss.classify(self.model.raw(self.table(rows)))
+        with np.errstate(all="ignore"):
+            return self.model.loss.classify(self.model.raw(self.table(rows)))
 
     # ---- rounding ----------------------------------------------------------------------------------------------
 
     @cached_property
     def slack(self) -> float:
         """What rounding can do to a difference of two raw scores of the model, at the size of its matrices."""
-        some = Rows(tuple(pool.seen[:_SIZED] for pool in self.pools))
-        design = self.model.encoder.transform(self.table(some), self.model.coef.dtype)
+        design = self.model.encoder.transform(self.table(Rows(self._seen[:, :_SIZED])), self.model.coef.dtype)
         sizes = np.array([spectral_norm(output.packed(design)) for output in readouts(self.model)])
         size = float(sizes[np.isfinite(sizes)].max(initial=0.0))
         return 8.0 * self.model.scale * rounding_tol(self.model.dim, self.model.coef.dtype) * size
@@ -149,6 +166,11 @@ class Search:
             if not column.clamp and column.n_steps:
                 factor += 2.0 * _steps_beyond(column, np.stack([rows.columns[i] for rows in points])).max(axis=0)
         return factor[:, None]
+
+
+def _by_strength(model: Model, strengths: Mapping[str, float]) -> tuple[int, ...]:
+    known = np.array([strengths.get(name, 0.0) for name in model.encoder.feature_names])
+    return tuple(np.argsort(-known, kind="stable").tolist())
 
 
 def _steps_beyond(column: Numeric, x: Float64Array) -> Float64Array:

@@ -33,13 +33,10 @@ class Shape(Attack):
 
     def begin(self, count: int) -> Points:
         """Lines in all directions; half of them through some of the columns only."""
-        first = last = self.search.rows(count)
-        some = np.arange(count) % 2 == 0
-        for j in self._columns:
-            ends = self._ends(j, count)
-            fixed = some & (self.search.rng.random(count) < 0.5)
-            first, last = first.put(j, ends[0]), last.put(j, np.where(fixed, ends[0], ends[1]))
-        return first, last
+        rows, own = self.search.rows(count), list(self._columns)
+        first, last = np.stack([self._ends(j, count) for j in own], axis=1)
+        fixed = (np.arange(count) % 2 == 0) & (self.search.rng.random(first.shape) < 0.5)
+        return rows.put(own, first), rows.put(own, np.where(fixed, first, last))
 
     def cells(self, j: int, count: int) -> tuple[Values, ...]:
         """Two ends, or one cell for both."""
@@ -57,8 +54,7 @@ class Shape(Attack):
 
     def near(self, points: Points) -> Float64Array:
         """The margin, relative to the length of the line: a short one would be near whatever the model."""
-        width = np.max([self._width(points, j) for j in self._columns], axis=0)
-        margins = self.judge(points).values.min(axis=1)
+        width, margins = self._width(points), self.judge(points).values.min(axis=1)
         return np.where(width > 0, margins / np.where(width > 0, width, 1.0), np.inf)
 
     def _ends(self, j: int, count: int) -> Float64Array:
@@ -72,14 +68,14 @@ class Shape(Attack):
 
     def _middle(self, points: Points) -> Rows:
         first, last = points
-        for j in self._columns:
-            first = first.put(j, 0.5 * first.columns[j] + 0.5 * last.columns[j])
-        return first
+        own = list(self._columns)
+        return first.put(own, 0.5 * first.columns[own] + 0.5 * last.columns[own])
 
-    def _width(self, points: Points, j: int) -> Float64Array:
-        """(rows,): the length of the line along column j, in units of its range; of a missing number zero."""
-        first, last = (rows.columns[j] for rows in points)
-        return np.asarray(np.nan_to_num(np.abs(last - first) / scale_of(self._columns[j])))
+    def _width(self, points: Points) -> Float64Array:
+        """(rows,): the length of the line in units of the columns' ranges; along a missing number it is zero."""
+        first, last = (rows.columns[list(self._columns)] for rows in points)
+        ranges = np.array([scale_of(column) for column in self._columns.values()])
+        return np.asarray(np.nan_to_num(np.abs(last - first) / ranges[:, None]).max(axis=0))
 
 
 def _with_exact_middle(ends: Float64Array) -> Float64Array:
