@@ -13,7 +13,7 @@ from hand_made_models import by_hand
 from lambdak import SpectralRegressor
 from lambdak.certify.attack import spread, together
 from lambdak.certify.cells import EXTREME, nodes_of, numbers_to_try, random_numbers
-from lambdak.certify.search import Rows, Search
+from lambdak.certify.search import Rows, Search, allowed
 from lambdak.table.cells import LARGEST
 
 
@@ -111,21 +111,34 @@ def test_numbers_of_columns_as_wide_as_numbers_go_are_read():
 
 def test_rounding_grows_with_the_distance_of_numbers_from_their_range():
     search = search_of("convex")
-    column, rows = search.pools[0].column, search.rows(3)
-    far = rows.put(0, np.array([column.high, column.high + 10 * column.lengths()[-1], np.nan]))
-    inside = rows.put(0, np.full(3, column.low))
-    for i in (1, 2, 3):
-        middle = search.pools[i].seen[:1].repeat(3)
-        far, inside = far.put(i, middle), inside.put(i, middle)
-    np.testing.assert_allclose(search.stretch([inside, far])[:, 0], [1.0, 21.0, 1.0])
-    assert (search_of("free").stretch([rows]) == 1.0).all()
+    column, rows = search.pools[0].column, Rows(np.array([pool.seen[:1].repeat(3) for pool in search.pools]))
+    inside, far = (rows.put(0, np.full(3, x)) for x in (column.low, column.high + 1e3 * column.lengths()[-1]))
+    assert (search.error([far]) > 100 * search.error([inside])).all()
+    np.testing.assert_array_equal(search.error([inside, far]), search.error([far]))
 
 
-def test_the_slack_does_not_depend_on_matrices_that_are_no_numbers():
+@pytest.mark.parametrize("kind", ["free", "convex", "multiclass"])
+def test_what_computing_can_do_is_bounded_as_in_the_certificate(kind):
+    search, (first, *_) = search_of(kind), fitted(kind).certify().claims
+    assert (search.error([search.rows(5)]) > 0).all()
+    if kind != "convex":  # which is not clamped: its rows may be anywhere
+        assert (search.error([search.rows(5)]) == first.margin).all()
+
+
+def test_bounds_include_what_computing_can_do_already():
+    search, claims = search_of("free"), fitted("free").certify().claims
+    points = [search.rows(5)]
+    for each in claims:
+        two = 0.0 if each.kind == "influence" else 2 * each.margin
+        assert (allowed(each, search, points) == two).all()
+
+
+def test_matrices_that_are_no_numbers_allow_for_nothing():
     model = fitted("regressor").model_
     coef = model.coef.copy()
     coef[0, 3] = np.nan
-    assert 0 < Search.around(model.replace(coef=coef), X).slack < 1e-3
+    search = Search.around(model.replace(coef=coef), X)
+    assert (search.error([search.rows(5)]) == 0).all()
 
 
 def test_points_are_predicted_together_and_rows_are_spread_over_cells():

@@ -74,8 +74,8 @@ class Attack(ABC):
         return np.where(self.search.rng.random(count) < 0.75, some(pool.tried, count), some(pool.seen, count))
 
     def rounding(self, points: Points) -> Float64Array:
-        """(rows, 1): what rounding can do to a difference of raw scores of these rows."""
-        return allowed(self.claim, self.search) * self.search.stretch(points)
+        """(rows, 1): what rounding can do to a comparison of raw scores of these rows."""
+        return allowed(self.claim, self.search, points)
 
     def raw(self, points: Points) -> Float64Array:
         """Raw scores of all points, (points, rows, outputs)."""

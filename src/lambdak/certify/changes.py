@@ -13,6 +13,7 @@ from lambdak.certify.search import Points, Search
 from lambdak.pencil.spectrum import Float64Array
 
 _MOST_CELLS = 64  # of a column between which the last scan looks for the largest change
+_ULPS = 4 * float(np.finfo(np.float64).eps)
 _TOWARDS = np.array([-1.0, -1.0, 1.0, 1.0, 0.5])  # tolerances by which a number changes
 
 
@@ -27,6 +28,10 @@ class _Change(Attack):
         """What remains of the bound."""
         before, after = self.raw(points)
         return Margins(self._bound - np.abs(after - before), self.rounding(points))
+
+    def rounding(self, points: Points) -> Float64Array:
+        """(rows, 1): that of the raw scores, of their difference, and of a tolerance that is added."""
+        return super().rounding(points) + _ULPS * self._bound
 
 
 class Influence(_Change):

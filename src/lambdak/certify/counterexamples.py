@@ -14,7 +14,7 @@ from lambdak.certify.attack import Attack, run
 from lambdak.certify.certificate import Claim
 from lambdak.certify.changes import Influence, Response
 from lambdak.certify.monotone import Monotone
-from lambdak.certify.orders import CutPoints, Numbers, Quantiles
+from lambdak.certify.orders import Numbers, Ordered
 from lambdak.certify.proofs import certify
 from lambdak.certify.search import Search
 from lambdak.certify.shapes import Shape
@@ -28,8 +28,8 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "convex": Shape,
     "concave": Shape,
     "influence": Influence,
-    "quantiles": Quantiles,
-    "cut-points": CutPoints,
+    "quantiles": Ordered,
+    "cut-points": Ordered,
 }
 
 

@@ -10,10 +10,10 @@ from lambdak.certify.cells import Values, moves, nodes_of, random_numbers, scale
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.losses import Predicts
+from lambdak.losses.links import LOG, LOGIT
 from lambdak.pencil.spectrum import Float64Array
 
 _NARROW = 1e-3  # of the range: over less, a slope is rounding
-_LINK_ULPS = 64  # of a prediction, by which its link, and a sum over classes, can be off
 
 
 class Monotone(Attack):
@@ -96,13 +96,13 @@ class Monotone(Attack):
 
     def _of_predictions(self, raw: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
         """What rounding of raw scores does to predictions: as much as the link is steep."""
-        name, larger = self.search.model.loss.link.name, np.maximum(low, high)
+        link, larger = self.search.model.loss.link, np.maximum(low, high)
         steep: Float64Array | float = 1.0
-        if name == "log":
+        if link is LOG:
             steep = larger
-        elif name == "logit":
+        elif link is LOGIT:
             steep = np.maximum(low * (1.0 - low), high * (1.0 - high))
-        return np.asarray(raw * steep + _LINK_ULPS * np.finfo(np.float64).eps * np.abs(larger))
+        return np.asarray(raw * steep + link.rounding * np.abs(larger))
 
     def _of_labels(self, points: Points) -> Float64Array:
         """(rows,): zero, or minus what the cut-point moved by that let the predicted class fall."""

@@ -10,27 +10,30 @@ from lambdak.certify.search import Points, Search
 from lambdak.pencil.spectrum import Float64Array
 
 
-class Quantiles(Attack):
-    """Quantiles of a row that must not cross."""
+class _EveryRow(Attack):
+    """Points are single rows."""
 
     def begin(self, count: int) -> Points:
         """Random rows."""
         return (self.search.rows(count),)
 
+
+class Ordered(_EveryRow):
+    """Raw scores that must be in order, and so must be what users see: without any rounding, as it is put in order."""
+
+    def near(self, points: Points) -> Float64Array:
+        """The least step from a raw score to the next."""
+        return np.asarray(np.diff(self.search.raw(points[0]), axis=1).min(axis=1))
+
     def judge(self, points: Points) -> Margins:
-        """From each quantile to the next."""
-        return Margins(np.diff(self.search.predict(points[0]), axis=1), self.rounding(points))
+        """From each raw score to the next, from each quantile to the next; or no probability below zero."""
+        steps, seen = np.diff(self.search.raw(points[0]), axis=1), self.search.predict(points[0])
+        final = seen if self.claim.kind == "cut-points" else np.diff(seen, axis=1)
+        rounding = np.column_stack([np.broadcast_to(self.rounding(points), steps.shape), np.zeros_like(final)])
+        return Margins(np.column_stack([steps, final]), rounding, steps)
 
 
-class CutPoints(Quantiles):
-    """Cut-points of a row that must be in order, before probabilities are made of them."""
-
-    def judge(self, points: Points) -> Margins:
-        """From each cut-point to the next."""
-        return Margins(np.diff(self.search.raw(points[0]), axis=1), self.rounding(points))
-
-
-class Numbers(Quantiles):
+class Numbers(_EveryRow):
     """Predictions that must be numbers, whatever else is claimed of a model."""
 
     def __init__(self, search: Search) -> None:

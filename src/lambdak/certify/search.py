@@ -14,13 +14,12 @@ from lambdak.certify.cells import Pool, Values, pool_of
 from lambdak.certify.certificate import Claim
 from lambdak.losses import Predicts
 from lambdak.model import Model
-from lambdak.model.readout import dense_rows, readouts
-from lambdak.pencil.spectrum import Float64Array, spectral_norm
-from lambdak.pencil.tolerances import rounding_tol
+from lambdak.model.readout import Readout, dense_rows, readouts
+from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, read_table
 
-_SIZED = 100  # rows that the size of the matrices is measured on
+_INCLUDED = ("influence", "response")  # kinds of claims whose value holds for what is computed
 _BLOCK = 1 << 14
 
 
@@ -151,21 +150,22 @@ class Search:
 
     # ---- rounding ----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def slack(self) -> float:
-        """What rounding can do to a difference of two raw scores of the model, at the size of its matrices."""
-        design = self.model.encoder.transform(self.table(Rows(self._seen[:, :_SIZED])), self.model.coef.dtype)
-        sizes = np.array([spectral_norm(output.packed(design)) for output in readouts(self.model)])
-        size = float(sizes[np.isfinite(sizes)].max(initial=0.0))
-        return 8.0 * self.model.scale * rounding_tol(self.model.dim, self.model.coef.dtype) * size
+    def error(self, points: Sequence[Rows]) -> Float64Array:
+        """(rows, 1): how far computed raw scores of these rows can be from the real function, at most."""
+        with np.errstate(all="ignore"):
+            errors = np.max([self._errors(rows) for rows in points], axis=0)
+        return np.asarray(np.nan_to_num(errors, posinf=0.0))[:, None]  # what is not a number allows for nothing
 
-    def stretch(self, points: Sequence[Rows]) -> Float64Array:
-        """(rows, 1): how many times larger the matrices may be beyond the range of columns that continue straight."""
-        factor = np.ones(len(points[0]))
-        for i, column in self.numeric().items():
-            if not column.clamp and column.n_steps:
-                factor += 2.0 * _steps_beyond(column, np.stack([rows.columns[i] for rows in points])).max(axis=0)
-        return factor[:, None]
+    def _errors(self, rows: Rows) -> Float64Array:
+        """(rows,): the largest of all outputs."""
+        if all(pool.column.bounded for pool in self.pools):
+            return np.full(len(rows), max(output.error for output in self._outputs))
+        reach = self._outputs[0].reach(self.model.encoder.transform(self.table(rows), np.float64))
+        return np.asarray(np.max([output.errors(reach) for output in self._outputs], axis=0))
+
+    @cached_property
+    def _outputs(self) -> tuple[Readout, ...]:
+        return readouts(self.model)
 
 
 def _by_strength(model: Model, strengths: Mapping[str, float]) -> tuple[int, ...]:
@@ -173,13 +173,10 @@ def _by_strength(model: Model, strengths: Mapping[str, float]) -> tuple[int, ...
     return tuple(np.argsort(-known, kind="stable").tolist())
 
 
-def _steps_beyond(column: Numeric, x: Float64Array) -> Float64Array:
-    """How far numbers are beyond the range of a column, in units of its first or last step."""
-    lengths = column.lengths()
-    below, above = (column.low - x) / lengths[0], (x - column.high) / lengths[-1]
-    return np.asarray(np.fmax(np.fmax(below, above), 0.0))
+def allowed(claim: Claim, search: Search, points: Sequence[Rows]) -> Float64Array:
+    """(rows, 1): by how much computed raw scores may break a claim about the real function: by the errors of two.
 
-
-def allowed(claim: Claim, search: Search) -> float:
-    """How far rounding may take two computed raw scores from a claim, for rows in the range of all columns."""
-    return search.slack
+    Bounds include that of two rows in the training range already.
+    """
+    included = (claim.margin or 0.0) if claim.kind in _INCLUDED else 0.0
+    return np.asarray(2.0 * np.maximum(search.error(points) - included, 0.0))

@@ -10,6 +10,7 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Rows, Search
 from lambdak.pencil.spectrum import Float64Array
 
+_ULPS = 4 * float(np.finfo(np.float64).eps)  # of the mean of two raw scores, and of its difference from a third
 _SHORTEST = 1e-3  # of the range of a column, half a line around a number
 
 
@@ -50,7 +51,8 @@ class Shape(Attack):
         """How far the middle is below the mean of the ends; above for a concave model."""
         middle = self._middle(points)
         first, last, inner = self.raw((*points, middle))
-        return Margins(self._sign * (0.5 * (first + last) - inner), self.rounding(points))
+        rounding = _ULPS * (np.abs(first) + np.abs(last) + np.abs(inner))
+        return Margins(self._sign * (0.5 * (first + last) - inner), self.rounding(points) + rounding)
 
     def near(self, points: Points) -> Float64Array:
         """The margin, relative to the length of the line: a short one would be near whatever the model."""
