@@ -23,6 +23,7 @@ def test_certify_prints_proves_and_writes(shelf, tmp_path):
     model = lambdak.load(path)
     assert answer["claims"] == model.certify({"income": 1.5, "town": "any"}).to_dict()["claims"]
     assert answer["verification"]["violations"] == 0
+    assert "response" in {each["kind"] for each in answer["verification"]["checks"]}
 
 
 def test_certify_exits_with_1_if_a_requested_guarantee_is_not_proven(shelf, monkeypatch):

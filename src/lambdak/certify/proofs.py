@@ -105,7 +105,8 @@ def _decisive(least: float, proven: bool) -> float:
 
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
     if flip < 0:
-        return f"a higher class never becomes {'less' if sign > 0 else 'more'} likely as {column.name} rises"
+        never = "falls" if sign > 0 else "rises"
+        return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"
     label = readout.name.removeprefix("class ")
     what = "the prediction" if label == readout.name else f"the probability of {label}"
     return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"

@@ -48,7 +48,7 @@ def certify(
     certificate = fitted.certify(tolerances)
     search = None
     if verify is not None:
-        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
+        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs, within=tolerances)
     answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
     if out is not None:
         write_text(out, json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
