@@ -11,6 +11,10 @@ from fitted_models import CAP, KINDS, changed, fitted, own_coef
 from hand_made_models import by_hand
 from score_cases import matrices, n_outputs, random_cells, score_by_hand
 
+from lambdak.model.influence import any_change
+from lambdak.model.readout import readouts
+from lambdak.model.rounding import score_error
+
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_influence_is_never_exceeded_by_scores_of_random_rows(kind):
@@ -64,24 +68,16 @@ def test_a_cap_that_was_requested_is_part_of_the_claim():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bounds_state_what_rounding_can_do_to_them(kind):
+def test_bounds_include_what_computing_can_do_to_two_scores(kind):
     model = fitted(kind)
-    certificate = model.certify()
-    for column in model.model_.encoder.columns:
-        found = claim(certificate, "influence", column.name)
-        assert f"rounding margin {found.margin:.1e}" in found.how
-        weights = np.eye(column.stop - column.start)
-        if column.kind == "linear":
-            ends = [[(x - column.center) / column.scale, *weights[0, 1:]] for x in (column.low, column.high)]
-            weights = np.vstack([*ends, weights[1:]])
-        sizes = [
-            np.linalg.norm(np.tensordot(weight, matrices(model, member)[column.start : column.stop], 1), 2)
-            for member in range(len(model.model_.coef))
-            for weight in weights
-        ]
-        expected = model.model_.scale * 10 * model.model_.dim * np.finfo(float).eps * max(sizes)
-        assert found.margin == pytest.approx(expected, rel=1e-6)
-        assert found.margin <= 1e-10
+    outputs = readouts(model.model_)
+    for i, column in enumerate(model.model_.encoder.columns):
+        found = claim(model.certify(), "influence", column.name)
+        assert found.margin == max(float(score_error(output)) for output in outputs)
+        assert 0 < found.margin < 1e-10
+        real = max(any_change(output, i).bound for output in outputs)
+        assert found.value >= real + 2 * min(float(score_error(output)) for output in outputs)
+        assert found.value == model.feature_strengths_[i]
 
 
 def test_a_bound_that_missing_cells_make_is_distinguished_from_that_of_numbers():

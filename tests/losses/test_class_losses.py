@@ -97,3 +97,11 @@ class TestClasses:
         raw, y = np.sort(cuts).reshape(1, 1, 3), np.array([code])
         assert np.isfinite(Ordinal(4).value(raw, y)).all()
         assert (np.abs(Ordinal(4).gradient(raw, y)) <= 1 + 1 / SMALLEST_GAP).all()
+
+
+@pytest.mark.parametrize("classes", [3, 9, 130])
+def test_probabilities_of_a_row_do_not_depend_on_the_others(classes):
+    raw = np.random.default_rng(0).normal(size=(40, classes))
+    whole = SoftmaxLog(classes).predict(raw)
+    for count in range(1, 20):
+        np.testing.assert_array_equal(SoftmaxLog(classes).predict(raw[:count]), whole[:count])

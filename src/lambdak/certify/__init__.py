@@ -2,6 +2,6 @@
 
 from lambdak.certify.certificate import Certificate, Claim
 from lambdak.certify.counterexamples import Check, Verification, verify
-from lambdak.certify.proofs import certify
+from lambdak.certify.proofs import certify, promised
 
-__all__ = ["Certificate", "Check", "Claim", "Verification", "certify", "verify"]
+__all__ = ["Certificate", "Check", "Claim", "Verification", "certify", "promised", "verify"]

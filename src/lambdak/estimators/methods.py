@@ -39,13 +39,13 @@ class ModelMethods:
         """
         return strengths(self._fitted)
 
-    def certify(self, within: Mapping[str, float | str] | None = None) -> Certificate:
+    def certify(self, within: Mapping[str, float | str] | None = None, *, exact: bool = False) -> Certificate:
         """Everything that is guaranteed, with the numbers that prove it: see :func:`lambdak.certify.certify`.
 
         ``within`` gives tolerances of columns, such as ``{"income": 1000}``: the certificate then bounds the response
-        to any change within them.
+        to any change within them. ``exact`` decides every statement in integers.
         """
-        return certify(self._fitted, within)
+        return certify(self._fitted, within, exact)
 
     def verify(self, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
         """Search for a counterexample to the certificate, around the rows of X: see :func:`lambdak.certify.verify`."""

@@ -3,6 +3,9 @@ r"""How far one column, or several within tolerances, can move a raw score: norm
 Changing column i from a to b moves every eigenvalue by at most ‖A_i(b) − A_i(a)‖₂, and between λ_1 and λ_d of that
 difference (Weyl). The members' bounds add up with their weights. A_i is piecewise linear, so over a range the extremes
 lie at its ends and at the knots between.
+
+Bounds here are about the real function, and rounded outwards: they are true of it, to the last bit. What ``predict``
+returns errs on top of that; :func:`of_outputs` adds it.
 """
 
 from __future__ import annotations
@@ -14,11 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak.eigen.packing import packed_size
+from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
+from lambdak.model.rounding import score_error
+from lambdak.pencil.definite import UNIT, frobenius, norm_bound
+from lambdak.pencil.spectrum import Float64Array, extremes
 
 _MOST_CELLS = 128  # beyond, pairs of cells are bounded by way of their mean
+_SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
+_OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
 
 
@@ -31,13 +39,28 @@ class Reach(NamedTuple):
 
 def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, Float64Array]:
     """Lowest and highest change of the raw score, each (moves,), under moves (moves, p) of column i."""
-    low, high = extremes(moves @ readout.column(i))  # (members, moves)
-    return readout.over_members(low), readout.over_members(high)
+    packed = moves @ readout.column(i)  # (members, moves, D)
+    low, high = extremes(packed)
+    relative = eigenvalue_error(readout.dim) + (len(readout.weights) + 4) * UNIT
+    error = relative * frobenius(packed) + _rounding(readout, moves, i)
+    return readout.over_members(low - _SAFE * error), readout.over_members(high + _SAFE * error)
 
 
 def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
-    """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,)."""
-    return readout.over_members(spectral_norm(moves @ readout.column(i)))
+    """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small."""
+    found = norm_bound(moves @ readout.column(i)) + _rounding(readout, moves, i)
+    return np.asarray(_OUTWARDS * readout.over_members(found))
+
+
+def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
+    """What rounding, that of the weights included, does to move · C_m, (members, moves)."""
+    parts = (np.abs(moves) @ frobenius(readout.column(i))[..., None])[..., 0]
+    return np.asarray((6 + np.count_nonzero(moves, axis=1)) * UNIT * parts)
+
+
+def of_outputs(readout: Readout, bound: float) -> float:
+    """A bound on the change of computed raw scores, from one on that of the real function."""
+    return float(bound + 2 * _OUTWARDS * score_error(readout)) if bound else 0.0
 
 
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
@@ -61,7 +84,9 @@ def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
 def strengths(model: Model) -> Float64Array:
     """The bound on any change of each column, over all outputs, (columns,)."""
     outputs = readouts(model)
-    bounds = [[any_change(output, i).bound for i in range(len(output.columns))] for output in outputs]
+    bounds = [
+        [of_outputs(output, any_change(output, i).bound) for i in range(len(output.columns))] for output in outputs
+    ]
     return np.asarray(np.max(bounds, axis=0))
 
 
@@ -70,7 +95,7 @@ def per_unit(readout: Readout, i: int) -> Reach:
     column = readout.columns[i]
     if not column.n_steps:
         return Reach(0.0, None)
-    slopes = norms(readout, column.increments(), i) / column.lengths()
+    slopes = _OUTWARDS * norms(readout, column.increments(), i) / column.lengths()
     piece, names = int(slopes.argmax()), column.cell_names()
     return Reach(float(slopes[piece]), (names[piece], names[piece + 1]) if column.n_ramps else None)
 
@@ -91,5 +116,8 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
         total = np.zeros((len(readout.weights), 1, packed_size(readout.dim)))
         for sign, part in zip((1.0, *signs), packed, strict=True):
             total = (total[:, :, None] + sign * part[:, None]).reshape(len(total), -1, total.shape[-1])
-        worst = max(worst, float(readout.over_members(spectral_norm(total)).max(initial=0.0)))
+        worst = max(worst, float(readout.over_members(norm_bound(total)).max(initial=0.0)))
+    rounding = sum(float(readout.over_members(_rounding(readout, some, i)).max(initial=0.0))
+                   for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
+    worst = _OUTWARDS * (worst + len(moves) * rounding) if worst else 0.0
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"

@@ -19,6 +19,7 @@ from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model
+from lambdak.pencil.definite import frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
@@ -41,6 +42,8 @@ class Readout:
         Packed matrices of the design columns; that of design column 0 is zero, because ``constant`` holds it.
     constant : array of shape (members, D)
         Packed A_0.
+    constant_size : array of shape (members,)
+        ‖A_0‖_F, or the sum of the norms of what A_0 is the sum of.
     weights : array of shape (members,)
         Convex weights of the members.
     index : int
@@ -53,6 +56,7 @@ class Readout:
     columns: tuple[Column, ...]
     coef: Float64Array
     constant: Float64Array
+    constant_size: Float64Array
     weights: Float64Array
     index: int
     start: float
@@ -94,16 +98,17 @@ def readouts(model: Model) -> tuple[Readout, ...]:
 
 def _readout(model: Model, i: int, name: str) -> Readout:
     outputs, n_design = model.outputs, model.encoder.n_design
-    own = model.matrices[outputs.own_pencils(i)].astype(np.float64)
+    own = model.matrices[outputs.own_pencils(i)]
     level = outputs.own_level(i)
-    constant = own[:, 0] if level is None else own[:, 0] + own[:, n_design + level]
+    parts = own[:, [0] if level is None else [0, n_design + level]]
     features = own[:, :n_design].copy()
     features[:, 0] = 0.0
     return Readout(
         name=name,
         columns=model.encoder.columns,
         coef=features,
-        constant=constant,
+        constant=parts.sum(axis=1),
+        constant_size=frobenius(parts).sum(axis=1),
         weights=model.weights,
         index=outputs.own_index(i),
         start=float(model.start[i]),

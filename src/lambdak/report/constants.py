@@ -8,7 +8,7 @@ from lambdak.certify.certificate import IN_RANGE
 from lambdak.explain import MOST_BARS
 from lambdak.explain.what_if import TEETH
 from lambdak.losses import Link
-from lambdak.losses.log_link import EXPONENT_LIMIT
+from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.tolerances import rounding_tol
 

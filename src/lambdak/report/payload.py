@@ -126,7 +126,7 @@ def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str
 
     Quantiles share the coefficients but not the constant, cut-points of ordered classes both.
     """
-    dtype = model.coef.dtype
+    dtype = model.stored_dtype
     own = model.outputs.pencils > 1
     blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
     families: list[dict[str, Any]] = []
