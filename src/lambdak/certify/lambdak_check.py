@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 r"""Check, exactly and without lambdak, what a saved lambdak model promises: python lambdak_check.py MODEL [--json].
 
-This file needs Python 3.11 and nothing else. It derives every claim from the stored numbers, and proves or refutes it
-in integers and fractions: all rounding is accounted for, and there is no tolerance.
+It needs Python 3.11 and nothing else. Everything is decided in integers and fractions, and there is no tolerance.
 
 THE MODEL    raw score of output o = start[o] + scale Σ_m weights[m] λ_k(A_m(row)): the k-th eigenvalue of symmetric
 matrices, each the sum of a constant and of one matrix for each column. Stored numbers are exactly what they are; packed
@@ -11,12 +10,12 @@ Numbers with knots κ_0 < κ_1 < … have a matrix C_j for each, and A(x) = (1 �
 linear ones have A(x) = (x − center) / scale C; categories have a matrix for each level, and an unseen level has that
 of "other", or zero. Missing cells have a matrix of their own if there were any in training.
 THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a matrix never lowers an eigenvalue.
-  monotone   ±(C_{j+1} − C_j) ⪰ 0 for all knots, in all members (± C ⪰ 0 if linear)
+  monotone   ±(C_{j+1} − C_j) ⪰ 0 for all knots, in all members (± C ⪰ 0 if linear); missing cells do not count
   convex     (C_{j+2} − C_{j+1}) (κ_{j+1} − κ_j) − (C_{j+1} − C_j) (κ_{j+2} − κ_{j+1}) ⪰ 0, k is the last eigenvalue,
              and columns continue straight beyond their ends (concave: minus this ⪰ 0, and k is the first)
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column
-  quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and start never falls
-  cut-points they are eigenvalues of one matrix with rising numbers k, and start never falls
+  quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
+  cut-points they are eigenvalues of one matrix with rising numbers k, and all start are equal
 They are about this exact function; what predict returns differs from it by rounding, which lambdak bounds.
 The exit code is 0 if all that was requested is proven, 1 if something is not, and 2 if the file cannot be read.
 """
@@ -41,8 +40,9 @@ from typing import Any
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
 MOST_BITS = 20_000  # of numbers in an elimination: more would take minutes for one matrix
 MOST_CELLS = 600  # of a column whose cells are all compared with one another
-MOST_HEADER_BYTES, MOST_BYTES = 1 << 24, 1 << 32  # lambdak reads no more
+MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
+LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", "Poisson", "Gamma", "Tweedie", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
@@ -58,16 +58,14 @@ def semidefinite(rows: Rows) -> tuple[bool | None, Fraction]:
         return None, Fraction(0)
     before, least = 1, Fraction(rows[0][0])
     while rows:  # elimination in integers (Bareiss): no pivot may be negative, and a zero needs a row of zeros
-        column, rows = [row[0] for row in rows], [row[1:] for row in rows[1:]]
-        least = min(least, Fraction(column[0], before))
-        if column[0] < 0 or (column[0] == 0 and any(column)):
+        (pivot, *rest), rows = [row[0] for row in rows], [row[1:] for row in rows[1:]]
+        least = min(least, Fraction(pivot, before))
+        if pivot < 0 or (pivot == 0 and any(rest)):
             return False, least
-        if column[0]:
-            rows = [
-                [(column[0] * x - own * y) // before for x, y in zip(row, column[1:], strict=False)]
-                for row, own in zip(rows, column[1:], strict=True)
-            ]
-            before = column[0]
+        if pivot:
+            pairs = zip(rows, rest, strict=True)
+            rows = [[(pivot * x - a * b) // before for x, b in zip(row, rest, strict=False)] for row, a in pairs]
+            before = pivot
     return True, least
 
 
@@ -114,13 +112,13 @@ def need(holds: bool, words: str) -> None:
         raise ValueError(words)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, most: int = 60) -> str:
     """A value in print: fractions rounded up to six digits, text short and without what could change a terminal."""
     if isinstance(value, Fraction):
         value = Context(6, ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator))
     value = {None: "missing", OTHER: "other"}.get(value, value)
     text = f"{value:.6g}" if isinstance(value, float | Decimal) else str(value)
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:60])
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
 
 
 def number(value: Any, what: str, low: float = -LARGEST, high: float = LARGEST) -> Any:
@@ -132,7 +130,7 @@ def number(value: Any, what: str, low: float = -LARGEST, high: float = LARGEST) 
 
 def fields(pairs: list[Any]) -> dict[Any, Any]:
     """An object of the header, which must not have a field twice."""
-    need(len(dict(pairs)) == len(pairs), "its header has a field twice")
+    need(len(dict(pairs)) == len(pairs), "a field, a key or a name of a column occurs twice")
     return dict(pairs)
 
 
@@ -158,9 +156,8 @@ def read_column(value: dict[str, Any], start: int) -> Record:
     else:
         nodes = value["knots"] if kind == "curve" else [value["low"], value["high"]]
         column.nodes = [number(node, f"knots of {what}") for node in nodes]
-        rising = kind == "linear" or all(low < high for low, high in pairwise(column.nodes))
+        rising = column.nodes == sorted({*column.nodes}) or (kind == "linear" and nodes[0] == nodes[1])
         need(rising and 0 < len(nodes) < 4096, f"knots of {what} must increase")
-        number(value["median"], f"median of {what}", column.nodes[0], column.nodes[-1])
         column.cells = [(i, 1) for i in range(len(nodes) + column.missing)]
     if kind == "linear":
         column.center, scale = (Fraction(number(value[key], f"{key} of {what}")) for key in ("center", "scale"))
@@ -172,17 +169,17 @@ def read_column(value: dict[str, Any], start: int) -> Record:
     return column
 
 
-def per_column(requested: Any, names: list[str], what: str, default: Any) -> list[Any]:
+def per_column(requested: Any, places: dict[str, int], what: str, default: Any) -> list[Any]:
     """What was requested of each column: by name or position, or one entry for each."""
     if isinstance(requested, list):
-        need(len(requested) == len(names), f"{what} must have {len(names)} entries, one per column")
+        need(len(requested) == len(places), f"{what} must have {len(places)} entries, one per column")
         return requested
     found: dict[int, Any] = {}
     for key, value in ({} if requested is None else requested).items():
-        at = names.index(key) if key in names else key if type(key) is int and str(key) not in names else -1
-        need(at in {*range(len(names))} - {*found}, f"{what} names a column that is not there, or twice: {shown(key)}")
+        at = places.get(key, key if type(key) is int and str(key) not in places else -1)
+        need(0 <= at < len(places) and at not in found, f"{what} names an unknown column, or one twice: {shown(key)}")
         found[at] = value
-    return [found.get(i, default) for i in range(len(names))]
+    return [found.get(i, default) for i in range(len(places))]
 
 
 class Model:
@@ -191,6 +188,7 @@ class Model:
     def __init__(self, data: bytes) -> None:
         size = int.from_bytes(data[:8], "little")
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file")
+        need(sys.byteorder == "little", "its numbers are read on little-endian machines only")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
         self.format, self.estimator = number(header["format"], "format", 1, 2), shown(header["estimator"])
@@ -207,34 +205,34 @@ class Model:
         self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
         need(len(self.indices) == (self.outputs if self.loss == "Ordinal" else 1), "indices must fit the loss")
         self._read_tensors(header, outer, data[8 + size :])
-        self.scale = Fraction(number(header["scale"], "scale"))
-        fits = self.scale > 0 < min(self.weights) and abs(sum(self.weights) - 1) <= 1e-9
-        need(fits, "scale and weights must be positive, and weights sum to 1")
+        self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
+        need(reach <= MOST_SIZE and reach * self.scale <= 1e290, "its matrices are too large to compute with")
+        off = abs(sum(self.weights, Fraction(-1)))
+        need(min(self.weights) > 0 and off <= Fraction(1e-9), "weights must be positive and sum to 1")
 
     def _read_requests(self, settings: dict[str, Any]) -> None:
         signs, caps, self.shape = (decoded(settings.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
-        names = [column.name for column in self.columns]
-        distinct = len(set(names)) == len(names) and self.shape in (None, "convex", "concave")
-        need(distinct, "columns must have names that differ, and shape must be convex or concave")
+        self.bend = {None: 0, "convex": 1, "concave": -1}[self.shape]
+        places = fields([(column.name, i) for i, column in enumerate(self.columns)])
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
-        caps = caps if isinstance(caps, dict | list | None) else [caps] * len(names)
-        signs, caps = per_column(signs, names, "monotonic_cst", 0), per_column(caps, names, "max_influence", math.inf)
+        caps = caps if isinstance(caps, dict | list | None) else [caps] * len(places)
+        signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
         for column, sign, cap in zip(self.columns, signs, caps, strict=True):
-            allowed, what = (-1, 0, 1) if column.kind != "category" else (0,), f"column {shown(column.name)}"
-            need(sign in allowed, f"monotonic_cst of {what}, which is a {column.kind}, must be one of {allowed}")
+            what = f"{column.kind} column {shown(column.name)}"
+            need(sign in ((0,) if column.kind == "category" else (-1, 0, 1)), f"monotonic_cst of {what}: {shown(sign)}")
             need(type(cap) in (int, float) and cap > 0, f"max_influence of {what} must be a positive number")
-            column.sign, column.cap = sign, cap
+            column.sign, column.cap = int(sign), cap
 
     def _read_outputs(self, loss: dict[str, Any], classes: Any) -> None:
         self.loss, self.classes = loss["kind"], decoded(classes) or []
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
-        wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.classes else 0
+        wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
         several = {"Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
         self.outputs = {**several, **dict.fromkeys(SINGLE, 1)}[self.loss]
         self.pencils = wanted if self.loss == "SoftmaxLog" else 1  # matrices of each member, one for each class
-        rising = all(low < high for low, high in pairwise(self.levels))
-        need(rising and len(self.classes) == wanted and self.outputs > 0, "classes or quantiles do not fit the loss")
+        fits = self.levels == sorted({*self.levels}) and len(self.classes) == wanted and self.outputs > 0
+        need(fits, "classes or quantiles do not fit the loss")
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
@@ -242,17 +240,17 @@ class Model:
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
         rest = {name: value for name, value in header.items() if name != "sha256"}
         digest = hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
-        spans, tensors, names = [(0, 0), (len(data), 0)], [], ("coef", "start", "weights")
+        tensors, names = [], ("coef", "start", "weights")
         for name, shape, dtype in zip(names, shapes, (header["dtype"], "float64", "float64"), strict=True):
-            code, letter, size = {"float32": ("F32", "f", 4), "float64": ("F64", "d", 8)}[dtype]
+            code, letter = {"float32": ("F32", "f"), "float64": ("F64", "d")}[dtype]
             first, last = (number(at, f"offset of {name}", 0, len(data)) for at in outer[name]["data_offsets"])
-            fits = outer[name]["dtype"] == code and tuple(outer[name]["shape"]) == shape
-            need(fits and last - first == size * math.prod(shape), f"tensor {name} must be {dtype} of shape {shape}")
-            digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
-            spans.append((first, last))
             tensors.append(array(letter, data[first:last]))
-            need(all(map(math.isfinite, tensors[-1])), f"tensor {name} must be finite")
-        need(all(one[1] == other[0] for one, other in pairwise(sorted(spans))), "its tensors overlap or leave gaps")
+            fits = outer[name]["dtype"] == code and tuple(outer[name]["shape"]) == shape
+            fits = fits and len(tensors[-1]) == math.prod(shape) and all(map(math.isfinite, tensors[-1]))
+            need(fits, f"tensor {name} must be finite {dtype} of shape {shape}")
+            digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
+        ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in names) for at in span), len(data)]
+        need(ends[::2] == ends[1::2], "its tensors overlap or leave gaps")
         need(header["sha256"] == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors[0], *([Fraction(x) for x in own] for own in tensors[1:])
 
@@ -271,7 +269,7 @@ class Model:
             packed, unit = self.matrices(pencil, column.start, column.stop - column.missing)
             packed = [[0] * self.width, *packed] if column.kind == "linear" else packed
             for (low, high), (one, other) in zip(pairwise(column.nodes), pairwise(packed), strict=True):
-                where = f"from {shown(low)} to {shown(high)} of {shown(column.name)}, matrices {pencil + 1}"
+                where = f"from {shown(low)} to {shown(high)} of {shown(column.name)} in set {pencil + 1} of matrices"
                 yield where, [sign * (y - x) for x, y in zip(one, other, strict=True)], unit
 
     def bends(self, sign: int) -> Statements:
@@ -292,8 +290,7 @@ class Model:
             holds, pivot = semidefinite([packed[i * (i + 1) // 2 :][: i + 1] for i in range(self.dim)])
             pivots.append(pivot * unit * self.scale)
             if not holds:
-                verdict, words = ("refuted", "the pivot") if holds is False else ("not proven", "too close to decide:")
-                return verdict, f"{words} {shown(pivots[-1])} {where}"
+                return "not proven" if holds is None else "refuted", f"pivot {shown(pivots[-1])} {where}"
         return "proven", f"{len(pivots)} matrices" + (f", smallest pivot {shown(min(pivots))}" if pivots else "")
 
     def reach(self, column: Record, output: int) -> tuple[Fraction, Fraction, str]:
@@ -342,61 +339,59 @@ class Model:
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
         """All claims about the model."""
-        what = {"Ordinal": "P(y > j), for each class j,", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}
         own = f"P(y = {shown(self.classes[-1])})" if self.classes else "the prediction"
+        own = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}.get(self.loss, own)
         for column in self.columns:
             for sign in [column.sign] if column.sign else [1, -1] * (column.kind != "category"):
                 verdict, how = self.proof(self.steps(column, -sign if self.loss == "Ordinal" else sign))
                 if column.sign or (verdict == "proven" and not column.rising):
-                    words = "never falls" if sign > 0 else "never rises"
-                    words = f"{what.get(self.loss, own)} {words} as {shown(column.name)} rises"
+                    words = f"{own} never {'falls' if sign > 0 else 'rises'} as {shown(column.name)} rises"
                     yield "monotone", column.name, words, verdict, bool(column.sign), how, None
                 column.rising = column.rising or verdict == "proven"
-        if self.shape:
-            sign, end = (1, self.dim - 1) if self.shape == "convex" else (-1, 0)
-            fits = not self.clamp and {*self.indices} == {end}
-            wrong = "refuted", f"eigenvalue number {self.indices[0] + 1} of {self.dim}, clamp is {self.clamp}"
-            verdict, how = self.proof(self.bends(sign)) if fits else wrong
+        if self.bend:
+            fits = not self.clamp and {*self.indices} == {self.dim - 1 if self.bend > 0 else 0}
+            wrong = f"clamp is {self.clamp}, eigenvalue number {self.indices[0] + 1} of {self.dim}"
+            verdict, how = self.proof(self.bends(self.bend)) if fits else ("refuted", wrong)
             words = f"every raw score is {self.shape} for any fixed categories"
             yield self.shape, "all columns of numbers together", words, verdict, True, how, None
         yield from map(self.influence, self.columns)
-        rising = all(low <= high for low, high in pairwise(self.start))
+        apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
         if len(self.levels) > 1:
             rows = Record(name="quantile", kind="curve", nodes=self.levels, missing=False, start=self.columns[-1].stop)
             rows.stop = self.n_design
-            verdict, how = self.proof(self.steps(rows, 1)) if rising else ("refuted", "start falls")
+            verdict, how = apart or self.proof(self.steps(rows, 1))
             yield "quantiles", "all", "a higher quantile is never below a lower one", verdict, True, how, None
         if len(self.indices) > 1:
-            verdict = "proven" if rising and self.indices == sorted({*self.indices}) else "refuted"
-            how = f"they are eigenvalues number {[index + 1 for index in self.indices]} of one matrix"
+            verdict = "proven" if self.indices == sorted({*self.indices}) else "refuted"
+            verdict, how = apart or (verdict, f"eigenvalues number {[k + 1 for k in self.indices]} of one matrix")
             yield "cut-points", "all", "cut-points never cross", verdict, True, how, None
 
 
 def main() -> int:
     """Print the certificate of a model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", metavar="MODEL", help="a file that model.save wrote")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a file that model.save wrote")
     parser.add_argument("--json", action="store_true", help="print data")
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     args = parser.parse_args()
     try:
-        path = Path(args.model)
-        need(path.is_file() and path.stat().st_size <= MOST_BYTES, "there is no such file, or it is too large")
-        model = Model(path.read_bytes())
-    except Exception as error:  # whatever it is, this file cannot be trusted
-        words = str(error) if type(error) is ValueError else f"it is not a whole model: {error!r}"
-        print(f"cannot check {shown(args.model)}: {shown(words)}", file=sys.stderr)
+        need(args.model.is_file() and args.model.stat().st_size <= MOST_BYTES, "it is not a file, or too large")
+        model = Model(args.model.read_bytes())
+        claims = [Record(**dict(zip(KEYS, claim, strict=True))) for claim in model.claims()]
+    except Exception as error:  # whatever it is, nothing is proven
+        odd = "" if type(error) is ValueError else f"it is no model of lambdak: {type(error).__name__}: "
+        print(f"cannot check {shown(args.model, 300)}: {shown(f'{odd}{error}', 300)}", file=sys.stderr)
         return 2
-    claims = [Record(**dict(zip(KEYS, claim, strict=True))) for claim in model.claims()]
     claims.sort(key=lambda claim: (not claim.requested, claim.verdict == "proven"))
     holds = all(claim.verdict == "proven" for claim in claims if claim.requested)
     words = f"{model.estimator}, {len(model.columns)} columns, {model.members} members, matrices of size {model.dim}"
     if args.json:
         print(json.dumps({"model": words, "holds": holds, "claims": [vars(claim) for claim in claims]}, indent=2))
-    else:
-        print(f"{shown(args.model)}: {words}; format {model.format}, the checksum fits")
-        for claim in claims:
-            print(f"{claim.verdict + ', requested' * claim.requested:<21} {claim.statement} ({claim.how})")
-        print("What was requested is " + ("proven." if holds else "not all proven."))
+        return 1 - holds
+    print(f"{shown(args.model, 300)}: {words}; format {model.format}, the checksum fits")
+    for claim in claims:
+        print(f"{claim.verdict + ', requested' * claim.requested:<21} {claim.statement} ({claim.how})")
+    print("All that was requested is proven." if holds else "Not all that was requested is proven.")
     return 1 - holds
 
 
