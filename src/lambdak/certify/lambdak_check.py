@@ -158,6 +158,7 @@ def read_column(value: dict[str, Any], start: int) -> Record:
         column.nodes = [number(node, f"knots of {what}") for node in nodes]
         rising = column.nodes == sorted({*column.nodes}) or (kind == "linear" and nodes[0] == nodes[1])
         need(rising and 0 < len(nodes) < 4096, f"knots of {what} must increase")
+        number(value["median"], f"median of {what}", column.nodes[0], column.nodes[-1])
         column.cells = [(i, 1) for i in range(len(nodes) + column.missing)]
     if kind == "linear":
         column.center, scale = (Fraction(number(value[key], f"{key} of {what}")) for key in ("center", "scale"))
