@@ -10,8 +10,8 @@ returns errs on top of that; :func:`of_outputs` adds it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +20,12 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.model.rounding import score_error
 from lambdak.pencil.definite import UNIT, frobenius, norm_bound
 from lambdak.pencil.spectrum import Float64Array, extremes
 
 _MOST_CELLS = 128  # beyond, pairs of cells are bounded by way of their mean
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
+_MOST_ROUNDING = 1e-6  # of the range of a raw score
 _OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
 
@@ -60,7 +60,7 @@ def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
 
 def of_outputs(readout: Readout, bound: float) -> float:
     """A bound on the change of computed raw scores, from one on that of the real function."""
-    return float(bound + 2 * _OUTWARDS * score_error(readout)) if bound else 0.0
+    return float(bound + 2 * _OUTWARDS * readout.error) if bound else 0.0
 
 
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
@@ -121,3 +121,25 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
                    for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
     worst = _OUTWARDS * (worst + len(moves) * rounding) if worst else 0.0
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
+
+
+def score_range(readout: Readout) -> float:
+    """How far all columns together can move a raw score: at least half of it, at most all of it."""
+    return float(sum(_column_ranges(readout)))
+
+
+def rounding_matters(outputs: Sequence[Readout]) -> bool:
+    """Whether computing raw scores errs by so much, next to their range, that no claim is worth its words."""
+    enough = max(output.error for output in outputs) / _MOST_ROUNDING
+    return all(_falls_short(output, enough) for output in outputs) and any(map(score_range, outputs))
+
+
+def _falls_short(readout: Readout, enough: float) -> bool:
+    """Whether all columns together move a raw score, but by less than this; most often the first column does enough."""
+    return not any(total >= enough for total in accumulate(_column_ranges(readout)))
+
+
+def _column_ranges(readout: Readout) -> Iterator[float]:
+    for i, column in enumerate(readout.columns):
+        cells, _ = column.all_cells()
+        yield float(norms(readout, cells - cells[:1], i).max(initial=0.0))
