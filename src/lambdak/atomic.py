@@ -50,7 +50,7 @@ def create_bytes(path: str | os.PathLike[str], data: bytes, mode: int) -> None:
     """Write ``data`` to a new file with these rights; one that is there already is never touched."""
     target = Path(path)
     with _in_folder_of(target, path):
-        file = open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb")
+        file = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb")
     try:
         with file:
             _write_through(file, data)
@@ -94,7 +94,7 @@ def _nameless(folder: Path) -> BinaryIO | None:
     if not hasattr(os, "O_TMPFILE"):
         return None
     try:
-        file = open(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+        file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
     except OSError:  # not every file system has it; if something else is wrong, it shows where the file has a name
         return None
     _lock(file)

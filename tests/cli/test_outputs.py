@@ -45,6 +45,19 @@ def test_a_command_that_is_killed_while_it_writes_leaves_the_old_file(shelf, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_command_that_is_terminated_while_it_writes_leaves_nothing(shelf, tmp_path):
+    code = (
+        KILLED.replace("SIGKILL", "SIGTERM") + "atomic._nameless = lambda _: None"
+    )  # as on systems without such files
+    args = ["predict", shelf / "rows.csv", "--model", shelf / "y.safetensors", "--out", "out.csv"]
+    ended = process(code, *args, cwd=tmp_path)
+    assert ended.returncode == 128 + 15, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_a_reader_that_has_enough_ends_the_command_quietly(shelf):
     command = f"{sys.executable} -c 'from lambdak import cli; cli.main()' predict {shelf / 'rows.csv'} --model "
     shown = subprocess.run(

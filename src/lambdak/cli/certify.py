@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +9,10 @@ import typer
 
 from lambdak.atomic import write_text
 from lambdak.cli import options
-from lambdak.cli.errors import complain
+from lambdak.cli.errors import complain, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
-from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.outputs import check_output, json_text, print_json, say
 
 EXAMPLES = (
     "lambdak certify",
@@ -48,14 +47,15 @@ def certify(
     certificate = fitted.certify(tolerances)
     search = None
     if verify is not None:
-        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
+        with naming(verify):
+            search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
     answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
     if out is not None:
-        write_text(out, json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        write_text(out, json_text(answer) + "\n")
     if as_json:
         print_json(answer)
     else:
-        typer.echo("\n".join(str(each).rstrip() for each in (certificate, search) if each is not None))
+        say("\n".join(str(each).rstrip() for each in (certificate, search) if each is not None))
     if not certificate.holds or (search is not None and search.violations):
         reason = "the search found a counterexample" if certificate.holds else "a requested guarantee is not proven"
         complain(f"{model}: {reason}")
