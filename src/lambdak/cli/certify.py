@@ -13,6 +13,7 @@ from lambdak.cli.errors import complain, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
 from lambdak.cli.outputs import check_output, json_text, print_json, say
+from lambdak.cli.signatures import described_signature, signature_line
 
 EXAMPLES = (
     "lambdak certify",
@@ -35,6 +36,10 @@ def certify(
         str | None, typer.Option(metavar="TABLE", help="Also search for counterexamples, from the rows of this table.")
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of rows to try with --verify.")] = 10_000,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(help="Public key (PEM) of somebody you trust: refuse a file that is not signed with it."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the certificate as JSON.", show_default=False)] = None,
     form: TableFormat = None,
     as_json: AsJson = False,
@@ -43,19 +48,22 @@ def certify(
     tolerances = options.sizes(within or (), "--within", ("any",)) or None
     if out is not None:
         check_output(out, "--out")
-    fitted = read_model(model)
+    fitted = read_model(model, public_key)
+    signature = described_signature(model, public_key)
     certificate = fitted.certify(tolerances)
     search = None
     if verify is not None:
         with naming(verify):
             search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
     answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
+    answer["signature"] = signature
     if out is not None:
         write_text(out, json_text(answer) + "\n")
     if as_json:
         print_json(answer)
     else:
         say("\n".join(str(each).rstrip() for each in (certificate, search) if each is not None))
+        say(signature_line(signature))
     if not certificate.holds or (search is not None and search.violations):
         reason = "the search found a counterexample" if certificate.holds else "a requested guarantee is not proven"
         complain(f"{model}: {reason}")
