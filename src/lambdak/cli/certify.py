@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from lambdak import certify as proofs
 from lambdak.atomic import write_text
+from lambdak.certify import Certificate, Verification
 from lambdak.cli import options
-from lambdak.cli.errors import complain
+from lambdak.cli.errors import complain, naming
+from lambdak.cli.independent import Checked, checked
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
-from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.outputs import check_output, json_text, print_json, say
+from lambdak.cli.signatures import described_signature, signature_line
 
 EXAMPLES = (
     "lambdak certify",
@@ -24,7 +23,6 @@ EXAMPLES = (
     "lambdak certify --verify patients.csv --out certificate.json",
     "lambdak certify --independent",
 )
-_CHECKER = Path(proofs.__file__).with_name("lambdak_check.py")
 
 
 def certify(
@@ -41,6 +39,10 @@ def certify(
         str | None, typer.Option(metavar="TABLE", help="Also search for counterexamples, from the rows of this table.")
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of rows to try with --verify.")] = 10_000,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(help="Public key (PEM) of somebody you trust: refuse a file that is not signed with it."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the certificate as JSON.", show_default=False)] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Decide every statement in integers: slower.")] = False,
     independent: Annotated[
@@ -56,48 +58,34 @@ def certify(
     tolerances = options.sizes(within or (), "--within", ("any",)) or None
     if out is not None:
         check_output(out, "--out")
-    fitted = read_model(model)
+    fitted = read_model(model, public_key)
+    signature = described_signature(model, public_key)
     certificate = fitted.certify(tolerances, exact=exact)
     search = None
     if verify is not None:
-        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs, within=tolerances)
-    answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
-    checks = []
-    if independent and (as_json or out is not None):
-        checks.append(_checked(model, "--json"))
-        answer["independent"] = _data(checks[0])
-    if independent and not as_json:
-        checks.append(_checked(model))
+        with naming(verify):
+            search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs, within=tolerances)
+    checker = checked(model) if independent else None
+    answer = certificate.to_dict() | {"signature": signature}
+    answer |= {} if search is None else {"verification": search.to_dict()}
+    answer |= {} if checker is None else {"independent": checker.data}
     if out is not None:
-        write_text(out, json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        write_text(out, json_text(answer) + "\n")
     if as_json:
         print_json(answer)
     else:
-        texts = [certificate, search, *(f"\nThe independent checker:\n{_words(check)}" for check in checks[-1:])]
-        typer.echo("\n".join(str(each).rstrip() for each in texts if each is not None))
-    failures = {
-        "a requested guarantee is not proven": not certificate.holds,
-        "the search found a counterexample": search is not None and bool(search.violations),
-        "the independent checker does not prove what was requested": any(check.returncode for check in checks),
-    }
-    if any(failures.values()):
-        complain(f"{model}: {next(reason for reason, failed in failures.items() if failed)}")
+        texts = [certificate, search, None if checker is None else f"\nThe independent checker:\n{checker.words}"]
+        say("\n".join(str(each).rstrip() for each in texts if each is not None))
+        say(signature_line(signature))
+    if reason := _failure(certificate, search, checker):
+        complain(f"{model}: {reason}")
         raise typer.Exit(1)
 
 
-def _checked(model: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The checker on a model, in a process that sees neither lambdak nor any other package."""
-    command = [sys.executable, "-I", "-S", "-X", "utf8", str(_CHECKER), *options, "--", str(model)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
-
-
-def _words(check: subprocess.CompletedProcess[str]) -> str:
-    return check.stdout or check.stderr
-
-
-def _data(check: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Its certificate; without one, why there is none."""
-    found: dict[str, Any] = (
-        json.loads(check.stdout) if check.stdout else {"holds": False, "error": check.stderr.strip()}
-    )
-    return found
+def _failure(certificate: Certificate, search: Verification | None, checker: Checked | None) -> str:
+    """The first reason for which the model does not pass."""
+    if not certificate.holds:
+        return "a requested guarantee is not proven"
+    if search is not None and search.violations:
+        return "the search found a counterexample"
+    return "the independent checker does not prove what was requested" if checker is not None and checker.fails else ""
