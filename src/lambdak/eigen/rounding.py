@@ -17,11 +17,11 @@ Sturm counts          see below: 10 R, R ≤ √2 ‖A‖_F the largest row sum 
 ====================  ====================================================================  =====================
 
 *A reflector.* v is the stored vector, β = 2/vᵀv, H = I - β v vᵀ, which is orthogonal; q = v/‖v‖. A sum of m products
-is exact up to m u times the sum of their absolute values, in any order, fused or not. So ‖p - A v‖ ≤ m u ‖A‖_F ‖v‖; the
-norm of the column is exact up to θ = (m/2 + 1) u, and the factor h up to τ = θ + 3 u relative to β. In the update
+is exact up to m u times the sum of their absolute values, in any order, fused or not. So ‖p - A v‖ ≤ m u ‖A‖_F ‖v‖,
+the norm of the column is exact up to θ = (m/2 + 1) u, and the factor h up to τ = θ + 3 u relative to β. In the update
 A - v wᵀ - w vᵀ these count, in units of u ‖A‖_F: p, whose error reaches w only orthogonally to v, 2 m; h, which
-changes A by 2 τ (q qᵀ A H + H A q qᵀ), 4 τ/u = 2 m + 16; vᵀp 4 m; the other roundings of w 20; those of the update, with
-‖v‖ ‖w‖ ≤ √2 ‖A‖_F, 8; and the column, which H turns to within √2 θ + 2 u and whose norm is stored, 0.9 m + 3.2.
+changes A by 2 τ (q qᵀ A H + H A q qᵀ), 4 τ/u = 2 m + 16; vᵀp 4 m; the other roundings of w 20; those of the update,
+with ‖v‖ ‖w‖ ≤ √2 ‖A‖_F, 8; and the column, which H turns to within √2 θ + 2 u and whose norm is stored, 0.9 m + 3.2.
 What is taken for zero without a reflector is below 16 u² times the largest entry.
 
 *Sturm counts.* The computed p_i obey the recurrence exactly with d_i - x off by 2 u and e² by 3 u, relatively: dividing
