@@ -2,9 +2,9 @@
 
 usage: python benchmarks/auction.py [--data DIR] [--seeds 5] [--members 8] [--pairs 1000000]
 
-A seed keeps a fifth of the training rows as validation rows. They decide when to stop and, per seed, which settings win: LightGBM
-(monotone in the bid) chooses leaves, rate and whether rare categories are one; logistic regression its penalty,
-whether rare categories are one, and the logarithm of the bid as a second input. The networks have the settings of
+A seed keeps a fifth of the training rows as validation rows. They decide when to stop and, per seed, which settings
+win: LightGBM (monotone in the bid) chooses leaves, rate and whether rare categories are one; logistic regression its
+penalty, whether rare categories are one, and the logarithm of the bid as a second input. The networks have those of
 examples/auction.py. No model sees the test rows otherwise, or the market price. The test rows, which are later
 auctions, choose nothing. As the networks are averaged, so is LightGBM in a row of its own: on random parts of the
 rows and columns, with the settings that won.

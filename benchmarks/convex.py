@@ -7,9 +7,9 @@ Synthetic tasks: 2000 rows uniform in [-1, 1]^d, with noise of 0.1 standard devi
 rows without noise; every seed draws another function. Their errors are in standard deviations of the target. Auto MPG
 has a given split and its error is in miles per gallon: there the seeds vary the training alone. Each convex method
 validates its own choices on a tenth of the training rows; boosting with defaults is there for its error alone: no
-boosting library can be asked for joint convexity, so its violations say nothing against it.
-Violations are segments with f((a+b)/2) > (f(a)+f(b))/2 by more than rounding, counted over all seeds; "worst" is the
-largest difference, in standard deviations of the target. Needs torch, pandas and lightgbm (for estimators.py).
+boosting library can be asked for joint convexity, so its violations say nothing against it. Violations are segments
+with f((a+b)/2) > (f(a)+f(b))/2 by more than rounding, counted over all seeds; "worst" is the largest difference, in
+standard deviations of the target. Needs torch, pandas and lightgbm (for estimators.py).
 """
 
 from __future__ import annotations
