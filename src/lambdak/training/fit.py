@@ -19,6 +19,7 @@ from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
+from lambdak.training.limits import check_fit
 from lambdak.training.pilots import choose_regularisation, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
@@ -108,6 +109,7 @@ def _finished(
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
     model = sketch.model(coef, trainer.members)
+    check_fit(model, rows.design, trainer.best)
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
