@@ -210,7 +210,7 @@ def _integral(vectors: Float64Array, weights: Float64Array, rule: Float64Array) 
 
 
 def _repeated(paths: _Paths, some: _Intervals, rules: _Rules) -> list[NDArray[np.intp]]:
-    """Intervals in whose middle λ_k is repeated, in pieces that fit into memory."""
+    """Intervals in whose middle λ_k is repeated, in pieces; those that another eigenvalue may cross are marked."""
     near = [i for i in (paths.index - 1, paths.index + 1) if 0 <= i < paths.dim]
     if not near or not len(some.path):
         return []
