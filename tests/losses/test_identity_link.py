@@ -10,7 +10,12 @@ from lambdak.losses import AbsoluteError, Huber, Pinball, Quantile, SquaredError
 class TestLocation:
     def test_identity_links_predict_the_raw_score(self):
         for loss in LOCATION:
-            np.testing.assert_array_equal(loss.predict(scores(loss, 2, 5)), scores(loss, 2, 5))
+            raw = np.sort(scores(loss, 2, 5), axis=-1)
+            np.testing.assert_array_equal(loss.predict(raw), raw)
+
+    def test_quantiles_that_rounding_has_put_out_of_order_become_equal(self):
+        raw = np.array([[1.0, 1.0 - 1e-16, 2.0], [3.0, 3.0 - 4e-16, 3.0]])
+        np.testing.assert_array_equal(Pinball((0.1, 0.5, 0.8)).predict(raw), [[1.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
 
     def test_pinball_is_the_mean_of_its_quantile_losses(self):
         loss, y, weight = Pinball((0.1, 0.5, 0.8)), targets(SquaredError()), weights()

@@ -118,3 +118,23 @@ def test_a_table_is_read_once_per_call(monkeypatch, tmp_path):
         counted.reads.clear()
         call()
         assert counted.reads == dict.fromkeys(X.columns, 1), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prediction_depends_neither_on_the_place_of_its_row_nor_on_the_others(kind):
+    model, rows = fitted(kind).model_, rows_of(kind)
+    whole, order = model.predict(rows), np.random.default_rng(0).permutation(rows.shape[0])
+    take = (lambda some: rows[some]) if kind == "sparse" else (lambda some: rows.iloc[some])
+    np.testing.assert_array_equal(model.predict(take(order)), whole[order])
+    np.testing.assert_array_equal(
+        model.predict(take(np.repeat(order, 3)), threads=2), np.repeat(whole[order], 3, axis=0)
+    )
+    for i in order[:40]:
+        np.testing.assert_array_equal(model.predict(take([i]), threads=1), whole[i : i + 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_are_float64_whatever_the_matrices_are_stored_in(kind):
+    model = fitted(kind).model_
+    assert model.coef.dtype == model.predict(rows_of(kind)).dtype == np.float64
+    assert pickle.loads(pickle.dumps(model)).coef.tobytes() == model.coef.tobytes()

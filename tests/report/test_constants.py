@@ -23,18 +23,20 @@ TOLERANCE = re.compile(r"\d[eE]-\d|\*\*\s*\(?-|\b0?\.00\d")
 
 
 def test_constants_are_those_of_the_modules_that_define_them():
-    found = constants(7, LOG)
+    found = constants(7, LOG, 1e-12)
+    assert found["rounding"] == 4e-12
+    assert found["link_rounding"] == LOG.rounding
     assert found["repeated_tol"] == REPEATED_TOL
     assert found["rounding_tol"] == pytest.approx(64 * 7 * 2**-52)
     assert found["rounding_tol"] >= rounding_tol(7, np.float64)
     assert found["exponent_limit"] == EXPONENT_LIMIT
     assert found["what_if_nodes"] == 2 * TEETH
-    assert {constants(7, link)["unit"] for link in (IDENTITY, LOG, LOGIT, SOFTMAX)} > {"", " (log-odds)"}
+    assert {constants(7, link, 0.0)["unit"] for link in (IDENTITY, LOG, LOGIT, SOFTMAX)} > {"", " (log-odds)"}
 
 
 def test_scripts_read_every_constant_and_no_other():
     read = {name for text in SCRIPTS.values() for name in re.findall(r"CONSTANTS\.(\w+)", text)}
-    assert read == set(constants(5, IDENTITY))
+    assert read == set(constants(5, IDENTITY, 0.0))
 
 
 @pytest.mark.parametrize("copy", ["gap <= 1e-9 * size", "64 * dim * 2 ** -52", "tol = 0.001;", "2.5E-8"])

@@ -54,7 +54,7 @@ def test_shared_matrices_are_embedded_once_and_in_the_dtype_of_the_model(tmp_pat
     model = fitted("ordinal")
     found = payload_of(written(tmp_path, model))["model"]
     assert len(found["blocks"]) == len(found["families"]) == 1
-    assert found["blocks"][0]["dtype"] == model.model_.coef.dtype.name == "float32"
+    assert found["blocks"][0]["dtype"] == model.model_.stored_dtype.name == "float32"
     assert len(payload_of(written(tmp_path, fitted("multiclass")))["model"]["blocks"]) == 4
 
 

@@ -50,7 +50,7 @@ def swap_tensors(header, tensors):
 
 
 CHANGES = {
-    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 1: upgrade lambdak"),
+    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 2: upgrade lambdak"),
     "format zero": (MONOTONE, put("format", value=0), "format must be at least 1; got 0"),
     "format text": (MONOTONE, put("format", value="1"), r"format must be an int in \[0, .* got '1'"),
     "no format": (MONOTONE, drop("format"), "format must be an int"),
@@ -147,10 +147,18 @@ CHANGES = {
     "nan start": (MONOTONE, fill("start", 0, np.nan), "tensor 'start' must be finite"),
     "weights": (MONOTONE, fill("weights", 0, 0.6), "weights must be positive and sum to 1"),
     "negative weights": (MONOTONE, fill("weights", slice(None), [1.5, -0.5]), "weights must be positive and sum to 1"),
-    "monotone broken": (MONOTONE, fill("coef", (1, 3, 0), -9.0), r"break monotonic_cst=\+1 of column 'x0'"),
-    "convex broken": (CONVEX, fill("coef", (0, 3, 0), 99.0), "break the promised shape in column 'x0'"),
-    "convex index": (CONVEX, put("indices", value=[1]), "indices must be the end of the spectrum"),
-    "quantiles cross": (QUANTILES, fill("coef", (1, -1, 2), -99.0), "let quantiles cross"),
+    "monotone broken": (MONOTONE, fill("coef", (1, 3, 0), -9.0), "requested of 'x0': the prediction never falls"),
+    "convex broken": (
+        CONVEX,
+        fill("coef", (0, 3, 0), 99.0),
+        "raw score is convex .* all changes of slope at knots must be",
+    ),
+    "convex index": (CONVEX, put("indices", value=[1]), "must be the last of 3 eigenvalues, but it is number 2"),
+    "quantiles cross": (
+        QUANTILES,
+        fill("coef", (1, -1, 2), -99.0),
+        "'3 quantiles': a higher quantile is never below",
+    ),
     "quantile levels": (QUANTILES, put("loss", "quantiles", value=[0.5, 0.1, 0.9]), "quantiles must be increasing"),
     "foreign tensor": (MONOTONE, lambda _, tensors: tensors.update(extra=np.zeros(2)), "an unknown tensor 'extra'"),
     "absent tensor": (MONOTONE, lambda _, tensors: tensors.pop("weights"), "tensor 'weights' is missing"),

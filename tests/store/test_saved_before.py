@@ -31,12 +31,16 @@ def test_a_file_saved_before_predicts_what_it_did(kind):
     assert type(model).__name__ == then["estimator"]
     # Another instruction set may round differently: to the last bit they agree on the machine that wrote them.
     np.testing.assert_allclose(np.ravel(model.model_.raw(rows())), numbers(then["raw"]), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model.feature_strengths_, numbers(then["strengths"]), rtol=1e-12)
+    np.testing.assert_allclose(model.feature_strengths_, numbers(then["strengths"]), rtol=1e-10)
     assert model.certify().holds
     model.explain_local(rows()).to_frame()
 
 
 @pytest.mark.parametrize("kind", SAID["said"])
-def test_saving_it_again_gives_the_same_bytes(kind, tmp_path):
-    lambdak.load(FOLDER / f"{kind}.safetensors").save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (FOLDER / f"{kind}.safetensors").read_bytes()
+def test_saving_it_again_makes_a_file_of_today_with_the_same_model(kind, tmp_path):
+    model = lambdak.load(FOLDER / f"{kind}.safetensors")
+    model.save(tmp_path / "again")
+    again = lambdak.load(tmp_path / "again")
+    assert again.to_json() == model.to_json()
+    np.testing.assert_array_equal(again.model_.raw(rows()), model.model_.raw(rows()))
+    assert again.certify(exact=True).holds

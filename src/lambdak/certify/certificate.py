@@ -16,19 +16,29 @@ _WIDTH = 110  # of a printed certificate
 _SUBJECT_WIDTH = 22
 _SHAPES = ("convex", "concave")
 _METHODS = {
-    "monotone": "value is the smallest eigenvalue of all increment matrices, from knot to knot; it must not be "
-    "negative by more than rounding; missing cells are ignored",
+    "monotone": "all increment matrices, from knot to knot, must be positive semidefinite; value is the smallest of "
+    "their eigenvalues; missing cells are ignored",
     "convex": "the raw score must be the last eigenvalue, its columns must continue straight beyond the training "
-    "range, and value, the smallest eigenvalue of all changes of slope, must not be negative by more than rounding",
+    "range, and all changes of slope must be positive semidefinite; value is the smallest of their eigenvalues",
     "concave": "the raw score must be the first eigenvalue, its columns must continue straight beyond the training "
-    "range, and value, minus the largest eigenvalue of all changes of slope, must not be negative by more than "
-    "rounding",
+    "range, and all changes of slope must be negative semidefinite; value is minus the largest of their eigenvalues",
     "influence": "value is the largest weighted sum of ‖A(b) − A(a)‖₂ over any two cells of the column, or a bound on "
-    "it if they are many",
-    "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it",
-    "quantiles": "value is the smallest eigenvalue of the steps from quantile to quantile",
+    "it if they are many, plus twice the rounding",
+    "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it, plus twice the "
+    "rounding",
+    "quantiles": "the steps from quantile to quantile must be positive semidefinite; value is the smallest of their "
+    "eigenvalues",
     "cut-points": "the eigenvalues of one matrix are in order",
 }
+_PROOFS = {
+    True: "Every statement was decided in integers, about the numbers as they are stored: there is no margin.",
+    False: "Statements were proven in float64 with bounds on its errors, and in integers where these left a doubt, "
+    "about the numbers as they are stored: there is no margin.",
+}
+_COMPUTED = (
+    "Rounding is the most by which a computed raw score can differ from the function that is proven: bounds include "
+    "it; two computed scores that should be in order may be out of order by twice as much, and no more."
+)
 
 
 @dataclass(frozen=True)
@@ -47,10 +57,11 @@ class Claim:
         Whether the matrices prove it, and whether the model was fitted to keep it. What is not proven may still be
         true: there need not be a counterexample.
     value : float or None
-        The number that decides: a smallest eigenvalue, or a bound, in units of the raw score. That of "convex" and
+        A smallest eigenvalue, as it was computed, or a proven bound, in units of the raw score. That of "convex" and
         "concave" is a change of slope: raw score per unit of the column.
     margin : float or None
-        What rounding in float64 can do to the value.
+        The most by which a raw score that is computed can differ from the real function of the stored numbers, which
+        the claim is about. A bound in ``value`` holds for what is computed: twice the margin is included.
     how : str
         How it was checked.
     details : dict
@@ -70,11 +81,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Certificate:
-    """All claims about one model; prints as a table."""
+    """All claims about one model; prints as a table. ``exact`` says whether all was decided in integers."""
 
     model: str
     score: str
     claims: tuple[Claim, ...]
+    exact: bool = False
 
     @property
     def holds(self) -> bool:
@@ -84,7 +96,9 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain data."""
         claims = [asdict(claim) for claim in self.claims]
-        return {"model": self.model, "score": self.score, "holds": self.holds, "claims": claims}
+        return {
+            "model": self.model, "score": self.score, "exact": self.exact, "holds": self.holds, "claims": claims,
+        }  # fmt: skip
 
     def to_json(self) -> str:
         """The certificate as JSON."""
@@ -107,7 +121,9 @@ class Certificate:
         )
         if not all(claim.proven for claim in self.claims):
             yield "Not proven means that the matrices do not prove it, not that a counterexample exists."
-        yield "How it was checked, in float64; rounding is what that can do to a value:"
+        yield _PROOFS[self.exact]
+        yield _COMPUTED
+        yield "How it was checked:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
         yield from (f"{kind}: {_METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
 

@@ -1,24 +1,29 @@
-r"""What a fitted model guarantees: every claim, how it was checked, and the number that decides it, in float64."""
+r"""What a fitted model guarantees: every claim, how it was checked, and the number that decides it.
+
+Claims are about the real function that the stored numbers define, and are decided without a margin. What is computed
+errs on top of that: every claim comes with a bound on it, and what is claimed in numbers includes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from numbers import Real
+from dataclasses import replace
 
 import numpy as np
 
-from lambdak.certify.certificate import IN_RANGE, Certificate, Claim
+from lambdak.certify.bound_claims import influence_claims, response_claim
+from lambdak.certify.certificate import Certificate, Claim
 from lambdak.losses import Arrangement
 from lambdak.model import Model
-from lambdak.model.influence import Reach, any_change, box, per_unit
+from lambdak.model.influence import rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
-from lambdak.pencil.tolerances import rounding_tol
+from lambdak.model.statements import all_bending, ordered_levels, rising
+from lambdak.pencil.spectrum import Float64Array, extremes
 from lambdak.table.column_contract import Column
 
 
-def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Certificate:
-    """Check everything that can be read off the matrices of a model.
+def certify(model: Model, within: Mapping[str, float | str] | None = None, exact: bool = False) -> Certificate:
+    """Prove or refute everything that can be read off the matrices of a model.
 
     Parameters
     ----------
@@ -27,65 +32,90 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None) -> Ce
     within
         Tolerances: column → largest change of its number, or "any" for a category. The certificate then bounds the
         change of the raw score for any row when all of these columns change together.
+    exact
+        Whether every statement is decided in integers, without any rounding. Otherwise float64 with error bounds comes
+        first, and integers decide where these leave a doubt: the verdicts are the same, in less time.
     """
     outputs = readouts(model)
-    claims = [*_monotone(model, outputs), *_shapes(model, outputs), *_influences(model, outputs)]
+    claims = [*_monotone(model, outputs, exact), *_shapes(model, outputs, exact)]
+    claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), exact)
     if within is not None:
-        claims.append(_response(outputs, within))
-    claims += _orders(model, outputs)
-    return Certificate(model.estimator, model.loss.link.units, tuple(claims))
+        claims.append(response_claim(outputs, within))
+    claims += _orders(model, outputs, exact)
+    return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
+
+
+def promised(model: Model) -> Iterator[Claim]:
+    """What was requested of a model, each proven or refuted, as :func:`certify` does."""
+    outputs, capped = readouts(model), model.promises.capped
+    claims = [*_monotone(model, outputs, only=model.promises.monotone), *_shapes(model, outputs)]
+    claims += [*influence_claims(outputs, capped, capped), *_orders(model, outputs)]
+    return _weighed(outputs, [claim for claim in claims if claim.requested])
+
+
+def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Claim]:
+    """The claims with what computing can do to a raw score; none is proven if that matters next to its range."""
+    margin = max(output.error for output in outputs)
+    matters = rounding_matters(outputs)
+    reach = max(map(score_range, outputs)) if matters else 0.0
+    words = f"; but computing a raw score can err by {margin:.1e}, which matters next to its range of {reach:.1e}"
+    for claim in claims:
+        weighed = replace(claim, margin=margin)
+        yield replace(weighed, proven=False, how=claim.how + words) if matters else weighed
 
 
 # ---- monotone columns ----------------------------------------------------------------------------------------------
 
 
-def _monotone(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+def _monotone(
+    model: Model, outputs: tuple[Readout, ...], exact: bool = False, only: Mapping[int, int] | None = None
+) -> Iterator[Claim]:
     """One claim for each column of numbers, in the direction requested, or else nearer to a proof."""
     if model.loss.link.joint:
         return
-    readout, requested = outputs[0], model.promises.signs
-    for i, column in enumerate(readout.columns):
-        if column.is_number:
-            yield _monotone_claim(readout, i, requested[i], model.loss.sign)
+    for i, column in enumerate(outputs[0].columns):
+        if column.is_number and (only is None or i in only):
+            yield _monotone_claim(model, outputs[0], i, exact)
 
 
-def _monotone_claim(readout: Readout, i: int, requested: int, flip: int) -> Claim:
-    column = readout.columns[i]
-    steps = column.increments()
-    low, high = extremes(steps @ readout.column(i))
-    least, most = (readout.scale * low.min(), readout.scale * high.max()) if low.size else (0.0, 0.0)
-    if flip < 0:
-        least, most = -most, -least
-    margin = rounding_margin(readout, i)
-    sign = requested or (1 if least >= -most else -1)
-    value = float(least if sign > 0 else -most)
+def _monotone_claim(model: Model, readout: Readout, i: int, exact: bool) -> Claim:
+    column, requested, flip = readout.columns[i], model.promises.signs[i], model.loss.sign
+    sign = requested or flip * _nearer(column.increments() @ readout.column(i))
+    statements = rising(column, model.matrices, flip * sign)
+    proven = statements.all_true(exact)
+    value = readout.scale * _decisive(statements.least, proven)
     return Claim(
-        "monotone", column.name, _monotone_words(readout, column, sign, flip),
-        value >= -margin, bool(requested), value, margin,
-        f"smallest eigenvalue of {'' if sign > 0 else 'minus '}{_count(steps, readout, 'increment matrix')}; "
-        f"rounding margin {margin:.1e}{_missing_words(column)}",
+        "monotone", column.name, _monotone_words(readout, column, sign, flip), proven, bool(requested), value, None,
+        f"{'' if flip * sign > 0 else 'minus '}{_count(column.n_steps, readout)} positive semidefinite"
+        f"{_missing_words(column)}",
         {"sign": float(sign)},
     )  # fmt: skip
 
 
+def _nearer(steps: Float64Array) -> int:
+    """The sign for which a proof is nearer."""
+    low, high = extremes(steps) if steps.size else (np.zeros(1), np.zeros(1))
+    return 1 if low.min() >= -high.max() else -1
+
+
+def _decisive(least: float, proven: bool) -> float:
+    """The smallest eigenvalue, as it was computed; what is proven is not negative."""
+    return max(least, 0.0) if proven and np.isfinite(least) else 0.0 if least == np.inf else least
+
+
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
     if flip < 0:
-        return f"a higher class never becomes {'less' if sign > 0 else 'more'} likely as {column.name} rises"
+        never = "falls" if sign > 0 else "rises"
+        return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"
     label = readout.name.removeprefix("class ")
     what = "the prediction" if label == readout.name else f"the probability of {label}"
     return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"
 
 
-def rounding_margin(readout: Readout, i: int) -> float:
-    """What rounding can do to a semidefinite matrix of column i, in units of the raw score."""
-    size = spectral_norm(readout.column(i)).max(initial=0.0)
-    return float(readout.scale * rounding_tol(readout.dim, np.float64) * size)
-
-
-def _count(moves: Float64Array, readout: Readout, noun: str) -> str:
+def _count(steps: int, readout: Readout) -> str:
     members = len(readout.weights)
-    plural = noun.replace("matrix", "matrices")
-    return f"{len(moves)} {plural} of {members} member{'s' if members > 1 else ''}"
+    plural = f"matrices of {members} members are" if members > 1 else "matrices of one member are"
+    return f"{steps} increment {plural}"
 
 
 def _missing_words(column: Column) -> str:
@@ -95,35 +125,42 @@ def _missing_words(column: Column) -> str:
 # ---- convex and concave --------------------------------------------------------------------------------------------
 
 
-def _shapes(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+def _shapes(model: Model, outputs: tuple[Readout, ...], exact: bool = False) -> Iterator[Claim]:
     """Convex and concave: those that are proven or were requested, or else convex, as not proven."""
     requested = model.promises.shape
-    claims = [_shape_claim(outputs, bend, requested) for bend in (1, -1)]
+    claims = [_shape_claim(model, outputs, bend, exact) for bend in (1, -1)]
     for claim in claims:
         if claim.requested or claim.proven or (requested is None and claim.kind == "convex" and not claims[1].proven):
             yield claim
 
 
-def _shape_claim(outputs: tuple[Readout, ...], bend: int, requested: str | None) -> Claim:
+def _shape_claim(model: Model, outputs: tuple[Readout, ...], bend: int, exact: bool) -> Claim:
     kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
-    least, margin = np.inf, 0.0
+    extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
+    straight = not any(column.bounded and column.n_steps for column in readout.columns)
+    possible = extreme and straight
+    bent = possible and all(own.all_true(exact) for own in all_bending(readout.columns, model.matrices, bend))
+    how = _index_words(outputs, bend, extreme)
+    if not straight:
+        how += "; columns are clamped at the ends of the training range"
+    least = _least_bend(outputs, bend)
+    curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
+    what = f"; {side}all changes of slope at knots {'are' if bent else 'must be'} positive semidefinite"
+    return Claim(
+        kind, "all columns of numbers together", f"the raw score is {kind} for any fixed categories",
+        bent, model.promises.shape == kind, _decisive(least, bent) if curved else None, None,
+        how + (what if curved else "; columns are linear"),
+    )  # fmt: skip
+
+
+def _least_bend(outputs: tuple[Readout, ...], bend: int) -> float:
+    """The smallest eigenvalue of all changes of slope, about; infinite if there are none."""
+    least = np.inf
     for output in outputs:
         for i in [i for i, column in enumerate(output.columns) if column.is_number]:
             low, high = extremes(output.columns[i].bends() @ output.column(i))
             least = min(least, float(output.scale * (low if bend > 0 else -high).min(initial=np.inf)))
-            margin = max(margin, rounding_margin(output, i) * _steepness(output.columns[i]))
-    extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
-    straight = not any(column.bounded and column.n_steps for column in readout.columns)
-    how = _index_words(outputs, bend, extreme)
-    if not straight:
-        how += "; columns are clamped at the ends of the training range"
-    curved, side = bool(np.isfinite(least)), "" if bend > 0 else "minus "
-    bent = f"; smallest eigenvalue of {side}all changes of slope at knots, rounding margin {margin:.1e}"
-    return Claim(
-        kind, "all columns of numbers together", f"the raw score is {kind} for any fixed categories",
-        extreme and straight and least >= -margin, requested == kind, least if curved else None,
-        margin if curved else None, how + (bent if curved else "; columns are linear"),
-    )  # fmt: skip
+    return least
 
 
 def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
@@ -135,125 +172,25 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
     return f"it is {needed}" if extreme else f"it must be {needed}, but it is number {own}"
 
 
-def _steepness(column: Column) -> float:
-    return 4.0 / float(column.lengths().min()) if column.n_ramps else 0.0
-
-
-# ---- influence -----------------------------------------------------------------------------------------------------
-
-
-def _influences(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
-    """The bound of each column; proven, unless it is beyond the cap that was requested."""
-    caps = model.promises.capped
-    for i, column in enumerate(outputs[0].columns):
-        cap, whole = caps.get(i), max((any_change(output, i) for output in outputs), key=lambda reach: reach.bound)
-        details = _influence_details(outputs, i, whole)
-        words = _influence_words(column, whole.bound, details) + ("" if cap is None else f"; cap {cap:.4g}")
-        within_cap, margin = cap is None or whole.bound <= cap, _bound_margin(outputs, i)
-        how = f"{_influence_method(column, whole)}; rounding margin {margin:.1e}"
-        yield Claim("influence", column.name, words, within_cap, cap is not None, whole.bound, margin, how, details)
-
-
-def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
-    details: dict[str, float | str] = {}
-    if outputs[0].columns[i].is_number:
-        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
-        details["per unit"] = unit.bound
-        if unit.cells:
-            details["steepest between"] = " and ".join(unit.cells)
-        details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
-    if whole.cells:
-        details["largest between"] = " and ".join(whole.cells)
-    return details
-
-
-def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
-    if not column.is_number:
-        return "no swap of levels moves a raw score by more"
-    words = "no change moves a raw score by more" + ("" if column.bounded else f" {IN_RANGE}")
-    across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
-    if across != f"{bound:.4g}":
-        words += f"; across the range {across}, if no cell is missing"
-    return f"{words}; per unit {unit}"
-
-
-def _influence_method(column: Column, whole: Reach) -> str:
-    if whole.cells is None and whole.bound:
-        return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
-    cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
-    return f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
-
-
-def _bound_margin(outputs: tuple[Readout, ...], i: int) -> float:
-    """What rounding can do to the bound of column i, in units of the raw score."""
-    cells, tol = outputs[0].columns[i].extreme_cells(), rounding_tol(outputs[0].dim, np.float64)
-    return max(float(o.scale * tol * spectral_norm(cells @ o.column(i)).max(initial=0.0)) for o in outputs)
-
-
-# ---- the response to tolerances ------------------------------------------------------------------------------------
-
-
-def _response(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -> Claim:
-    tolerances = _tolerances(outputs[0].columns, within)
-    bound, how = max((box(output, tolerances) for output in outputs), key=lambda found: found[0])
-    shown = ", ".join(
-        f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
-    )
-    words = f"no raw score moves by more if all of these change together by at most: {shown}"
-    if any(size is not None for size in tolerances.values()):
-        words += "; numbers that are missing stay missing"
-    margin = sum(_bound_margin(outputs, i) for i in tolerances) + rounding_tol(outputs[0].dim, np.float64) * bound
-    return Claim("response", ", ".join(within), words, True, False, bound, margin, how)
-
-
-def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
-    names = [column.name for column in columns]
-    example = f"such as {{{names[0]!r}: {1.0 if columns[0].is_number else repr('any')}}}"
-    if not isinstance(within, Mapping):
-        raise TypeError(f"within must map columns to their largest change, {example}; got a {type(within).__name__}")
-    if not within:
-        raise ValueError(f"within must name at least one column, {example}; got an empty mapping")
-    for name in within:
-        if name not in names:
-            raise ValueError(f"within names a column that the model does not have: {name!r}; it has {names}")
-    return {names.index(name): _tolerance(columns[names.index(name)], size) for name, size in within.items()}
-
-
-def _tolerance(column: Column, size: object) -> float | None:
-    """The largest change of a number; None for any change of a category."""
-    any_swap, what = isinstance(size, str) and size == "any", f"within[{column.name!r}] must be"
-    if not column.is_number:
-        if not any_swap:
-            raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
-        return None
-    if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
-        out = f"give the largest change of {column.name}, or omit it to keep it as it is"
-        raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
-    return float(size)
-
-
 # ---- order of several outputs --------------------------------------------------------------------------------------
 
 
-def _orders(model: Model, outputs: tuple[Readout, ...]) -> Iterator[Claim]:
+def _orders(model: Model, outputs: tuple[Readout, ...], exact: bool = False) -> Iterator[Claim]:
     if len(outputs) == 1:
         return
+    same = len({output.start for output in outputs}) == 1
     if model.loss.arrangement is Arrangement.QUANTILES:
-        rows = model.matrices[:, model.encoder.n_design :].astype(np.float64)
-        margin = float(model.scale * rounding_tol(model.dim, np.float64) * spectral_norm(rows).max(initial=0.0))
-        steps = extremes(np.diff(rows, axis=1))[0]
-        value = float(model.scale * steps.min())
+        statements = ordered_levels(model.outputs, model.matrices)
+        proven = same and statements.all_true(exact)
         yield Claim(
-            "quantiles", f"{len(outputs)} quantiles", "a higher quantile is never below a lower one",
-            value >= -margin, True, value, margin,
-            f"smallest eigenvalue of the steps from quantile to quantile; rounding margin {margin:.1e}",
+            "quantiles", f"{len(outputs)} quantiles", "a higher quantile is never below a lower one", proven, True,
+            model.scale * _decisive(statements.least, proven), None,
+            "the steps from quantile to quantile are positive semidefinite",
         )  # fmt: skip
     elif model.loss.arrangement is Arrangement.ORDERED:
         indices = [output.index for output in outputs]
-        same = len({output.start for output in outputs}) == 1
-        ordered = same and bool((np.diff(indices) > 0).all())
         yield Claim(
             "cut-points", f"{len(indices)} cut-points", "cumulative probabilities never fall from class to class",
-            ordered, True, None, None,
+            same and bool((np.diff(indices) > 0).all()), True, None, None,
             f"eigenvalues number {', '.join(str(i + 1) for i in indices)} of one matrix are always in this order",
         )  # fmt: skip

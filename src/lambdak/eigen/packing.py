@@ -4,8 +4,8 @@ r"""Symmetric matrices as vectors: the isometric packed coordinates.
 √2, so that ‖v‖₂ = ‖sym(v)‖_F and ⟨v, w⟩ = tr(sym(v) sym(w)). ``unsym`` is its inverse and its adjoint.
 
 √2 is irrational, and what is proven about stored numbers must be about rational matrices: the function that a stored
-model stands for multiplies packed off-diagonals by the dyadic number :data:`ROOT_HALF`, by which the kernel unpacks them
-in float64. Everything that is called exact here means that function.
+model stands for multiplies packed off-diagonals by the dyadic number :data:`ROOT_HALF`, by which the kernel unpacks
+them in float64. Everything that is called exact means that function.
 """
 
 from __future__ import annotations

@@ -39,17 +39,19 @@ class ModelMethods:
         """
         return strengths(self._fitted)
 
-    def certify(self, within: Mapping[str, float | str] | None = None) -> Certificate:
+    def certify(self, within: Mapping[str, float | str] | None = None, *, exact: bool = False) -> Certificate:
         """Everything that is guaranteed, with the numbers that prove it: see :func:`lambdak.certify.certify`.
 
         ``within`` gives tolerances of columns, such as ``{"income": 1000}``: the certificate then bounds the response
-        to any change within them.
+        to any change within them. ``exact`` decides every statement in integers.
         """
-        return certify(self._fitted, within)
+        return certify(self._fitted, within, exact)
 
-    def verify(self, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
+    def verify(
+        self, X: Any, n: int = 10_000, random_state: int = 0, within: Mapping[str, float | str] | None = None
+    ) -> Verification:
         """Search for a counterexample to the certificate, around the rows of X: see :func:`lambdak.certify.verify`."""
-        return verify(self._fitted, X, n, random_state)
+        return verify(self._fitted, X, n, random_state, within)
 
     def explain_global(self, X: Any = None, *, output: int | None = None) -> GlobalExplanation:
         """What each column does to the model: see :func:`lambdak.explain.explain_global`."""

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
-from lambdak.certify.proofs import rounding_margin
 from lambdak.eigen import eigenvalue
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.rows import local_slopes, typical_row
 from lambdak.model import Model
-from lambdak.model.influence import any_change, norms, per_unit, weyl
+from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
-from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.model.statements import rising
+from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
 from lambdak.table.read import read_table
@@ -187,19 +187,20 @@ def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None
     change = _changes(readout, design, i, np.vstack([reference, cells]))
     moves = (cells - reference)[: len(x)]
     (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i)
+    rounding = 2 * readout.error  # bands are about what is computed
     return ColumnEffect(
         column=column.name,
         kind="number" if number else "category",
         sign=_sign(readout, i),
         x=x,
         reference=column.typical_name,
-        low=low,
-        high=high,
+        low=low - rounding,
+        high=high + rounding,
         norm=norm,
         missing=float(change[:, -1].mean()) if number and column.missing >= 0 else np.nan,
         within_range=not column.bounded,
         per_unit=per_unit(readout, i).bound if number else np.nan,
-        **_seen(change[:, : len(x)], norm, any_change(readout, i).bound),
+        **_seen(change[:, : len(x)], norm, of_outputs(readout, any_change(readout, i).bound)),
         **_slopes(steep[:, i] if number and steep is not None else np.empty(0)),
     )
 
@@ -239,10 +240,9 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
 
 
 def _sign(readout: Readout, i: int) -> int:
-    """+1 or −1 if all increments of a column of numbers have that sign, up to rounding."""
-    if not readout.columns[i].is_number:
+    """+1 or −1 if all increments of a column of numbers are proven to have that sign."""
+    column = readout.columns[i]
+    if not column.is_number:
         return 0
-    low, high = extremes(readout.columns[i].increments() @ readout.column(i))
-    margin = rounding_margin(readout, i)
-    rises, falls = readout.scale * low.min(initial=0.0) >= -margin, readout.scale * high.max(initial=0.0) <= margin
+    rises, falls = (rising(column, readout.coef, sign).all_true() for sign in (1, -1))
     return int(rises) - int(falls)

@@ -120,18 +120,15 @@ class RowWork:
             raise ValueError(f"column must be one of {names}; got {name!r}")
         i = names.index(name)
         cells = columns[i].check_between(between)
-        low, high = (np.array(ends) for ends in zip(*(self._interval(o, i, cells) for o in self.outputs), strict=True))
+        intervals = (score_interval(output, self.design, i, cells) for output in self.outputs)
+        low, high = (np.array(ends) for ends in zip(*intervals, strict=True))
         rows = np.arange(len(self.design))
         if self.link.joint:
             lower, upper = (self._share_bound(a, b) for a, b in ((low, high), (high, low)))
         else:
             lower, upper = (self.link.predictions(ends[self.chosen, rows]) for ends in (low, high))
+        lower, upper = self.link.outwards(lower, upper)
         return WhatIf(name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows])
-
-    def _interval(self, output: Readout, i: int, cells: Sequence[object]) -> tuple[Float64Array, Float64Array]:
-        others = Design(self.design.ids, self.design.weights.copy())
-        others.weights[:, list(slots_of(output.columns)[i])] = 0.0
-        return score_interval(output, output.packed(others), i, cells)
 
     def _share_bound(self, own: Float64Array, others: Float64Array) -> Float64Array:
         """Share of the chosen class at its raw score in ``own`` (classes, rows) and those of the rest in ``others``."""

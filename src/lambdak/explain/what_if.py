@@ -14,9 +14,9 @@ import numpy as np
 
 from lambdak.eigen import eigenvalue
 from lambdak.model.influence import weyl
-from lambdak.model.readout import Readout
-from lambdak.pencil.spectrum import Float64Array, spectral_norm
-from lambdak.pencil.tolerances import rounding_tol
+from lambdak.model.readout import Readout, slots_of
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.design import Design
 
 TEETH = 24  # at least, over the range
 
@@ -45,14 +45,16 @@ class WhatIf:
 
 
 def score_interval(
-    readout: Readout, others: Float64Array, i: int, cells: Sequence[object]
+    readout: Readout, design: Design, i: int, cells: Sequence[object]
 ) -> tuple[Float64Array, Float64Array]:
-    """Lowest and highest raw score, each (rows,), while column i is at any of ``cells``, or between two numbers.
-
-    ``others`` (members, rows, D) are the matrices of the rows without column i.
-    """
+    """Lowest and highest computed raw score, each (rows,), while column i is at ``cells``, or between two numbers."""
     column = readout.columns[i]
     own = column.path(cells, TEETH)
+    still = Design(design.ids, design.weights.copy())
+    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    others, reach = readout.packed(still), readout.reach(still)
+    reach[:, i] = np.abs(own).sum(axis=1).max(initial=1.0)
+    rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
     matrices = own @ readout.column(i)  # (members, nodes, D)
     down, up = weyl(readout, np.diff(own, axis=0), i)
     lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])
@@ -60,8 +62,7 @@ def score_interval(
         packed = others[:, rows, None] + matrices[:, None]
         values = readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))
         low, high = saw_tooth(values, down, up) if column.is_number else (values, values)
-        rounding = readout.scale * rounding_tol(readout.dim, np.float64) * spectral_norm(packed).max(axis=(0, 2))
-        lower[rows], upper[rows] = low.min(axis=1) - rounding, high.max(axis=1) + rounding
+        lower[rows], upper[rows] = low.min(axis=1) - rounding[rows], high.max(axis=1) + rounding[rows]
     return lower, upper
 
 

@@ -106,7 +106,7 @@ class SoftmaxLog(_Classes):
         """exp(r_k) / Σ_j exp(r_j): probabilities (..., K)."""
         odds = self._below(raw)
         np.exp(odds, out=odds)
-        odds /= np.add.reduce(odds, axis=0)
+        odds /= _total(odds)
         return np.ascontiguousarray(odds.T).reshape(raw.shape)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -168,6 +168,16 @@ class Ordinal(_Classes):
         lower, upper = edges[..., :-1], edges[..., 1:]
         return np.asarray(expit(upper) * expit(-lower) * -np.expm1(lower - upper))
 
+    def classify(self, raw: FloatArray) -> NDArray[np.intp]:
+        """Codes (...) of the median classes: the first j with P(y ≤ j) ≥ 1/2, which is c_j ≥ 0.
+
+        Where no cut-point rises, no class falls: the most probable class may, as it depends on differences.
+
+        >>> Ordinal(3).classify(np.array([[-1.0, 1.0], [-2.0, -0.1]]))
+        array([1, 2])
+        """
+        return np.asarray((self._edges(raw)[..., 1:] >= 0.0).argmax(axis=-1))
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         edges = self._edges(raw)
         at = _positions(y, edges.shape)
@@ -197,6 +207,11 @@ class Ordinal(_Classes):
         edges = np.empty((*cuts.shape[:-1], self.n_classes + 1), raw.dtype)
         edges[..., 0], edges[..., 1:-1], edges[..., -1] = -np.inf, cuts, np.inf
         return edges
+
+
+def _total(odds: FloatArray) -> FloatArray:
+    """Sums over classes (K, rows), class by class: those of a single row NumPy would add in another order."""
+    return np.asarray(np.add.accumulate(odds, axis=0)[-1] if odds.shape[1] == 1 else np.add.reduce(odds, axis=0))
 
 
 def _positions(y: Target, shape: tuple[int, ...]) -> NDArray[np.intp]:

@@ -178,6 +178,10 @@ class Pinball(_Robust):
         """One for each quantile."""
         return tuple(f"quantile {q:g}" for q in self.quantiles)
 
+    def predict(self, raw: FloatArray) -> FloatArray:
+        """The quantiles; neighbours that rounding has put out of order become equal."""
+        return np.asarray(np.maximum.accumulate(raw, axis=-1) if self.n_outputs > 1 else raw.copy())
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         level, error = np.array(self.quantiles, raw.dtype), y[..., None] - _columns(raw, self.n_outputs)
         return np.maximum(level * error, (level - 1.0) * error) @ np.full_like(level, 1.0 / level.size)

@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Scores = NDArray[np.float64]
+Scores = NDArray[Any]
+
+EXPONENT_LIMIT = 40.0  # exp continues as its tangent from here, so that squared gradients still fit into float32
+
+_EPS, _TINY = float(np.finfo(np.float64).eps), 1e-300
 
 
 @final
@@ -30,6 +34,8 @@ class Link:
         From the raw scores (..., outputs) of all outputs to predictions of the same shape.
     joint : bool
         Whether a prediction needs the raw scores of all outputs, so that it may fall while its own raw score rises.
+    rounding : float
+        The most that computing a prediction from raw scores can do to it, relative to it.
     """
 
     name: str
@@ -37,6 +43,7 @@ class Link:
     short: str
     inverse: Callable[[Scores], Any]
     joint: bool = False
+    rounding: float = 0.0
 
     def predictions(self, scores: Scores) -> Scores:
         """Means, quantiles or probabilities from raw scores (..., outputs).
@@ -45,6 +52,12 @@ class Link:
         array([0.5  , 0.881])
         """
         return np.asarray(self.inverse(scores))
+
+    def outwards(self, lower: Scores, upper: Scores) -> tuple[Scores, Scores]:
+        """An interval of predictions that no rounding leaves."""
+        if not self.rounding:
+            return lower, upper
+        return np.maximum(lower * (1 - self.rounding) - _TINY, 0.0), upper * (1 + self.rounding) + _TINY
 
     def __reduce__(self) -> str:  # pickled by its name in this module: it holds a function
         return self.name.upper()
@@ -55,7 +68,15 @@ def _shares(scores: Scores) -> Scores:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
+def _limited_exp(scores: Scores) -> Scores:
+    return np.asarray(np.exp(np.minimum(scores, EXPONENT_LIMIT)))
+
+
+# exp and the logistic function of NumPy and SciPy err by a few units in the last place, and sums over some classes by a
+# few more; before a softmax, differences of raw scores are rounded too.
 IDENTITY = Link("identity", "the target", "", np.array)
-LOG = Link("log", "the logarithm of the prediction", " (logarithm)", np.exp)
-LOGIT = Link("logit", "log-odds", " (log-odds)", expit)
-SOFTMAX = Link("softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True)
+LOG = Link("log", "the logarithm of the prediction", " (logarithm)", _limited_exp, rounding=64 * _EPS)
+LOGIT = Link("logit", "log-odds", " (log-odds)", expit, rounding=64 * _EPS)
+SOFTMAX = Link(
+    "softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True, 4096 * _EPS
+)

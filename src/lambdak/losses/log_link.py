@@ -12,9 +12,8 @@ from scipy.special import logsumexp
 
 from lambdak._checks import FloatArray
 from lambdak.losses.contract import Loss, Target, Vector
-from lambdak.losses.links import LOG, Link
+from lambdak.losses.links import EXPONENT_LIMIT, LOG, Link
 
-EXPONENT_LIMIT = 40.0  # exp continues as its tangent from here, so that squared gradients still fit into float32
 SMALLEST, LARGEST = 1e-15, 1e15  # positive targets of a log link, well inside exp(±EXPONENT_LIMIT)
 
 
@@ -28,7 +27,7 @@ class _HalfDeviance(Loss):
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """μ = eʳ, the mean."""
-        return np.asarray(np.exp(np.minimum(raw, EXPONENT_LIMIT)))
+        return np.asarray(self.link.inverse(raw))
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         a, b = self._exponents()

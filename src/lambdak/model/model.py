@@ -36,8 +36,9 @@ class Model:
         The estimator that it was fitted by.
     encoder : TableEncoder
         From a table to design rows.
-    coef : array of shape (members * pencils, design columns, padded width)
-        Packed matrices, one per design column; the pencils of a member follow one another.
+    coef : float64 array of shape (members * pencils, design columns, padded width)
+        Packed matrices, one per design column; the pencils of a member follow one another. Whatever they were trained
+        and are stored in, predictions are float64, so that what is proven about the matrices is true of them.
     dim : int
         Rows of a matrix.
     weights : array of shape (members,)
@@ -58,7 +59,7 @@ class Model:
 
     estimator: str
     encoder: TableEncoder
-    coef: FloatArray
+    coef: Float64Array
     dim: int
     weights: Float64Array
     loss: Loss
@@ -69,14 +70,18 @@ class Model:
     classes: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "coef", np.asarray(self.coef, np.float64))
         for name in ("weights", "start", "classes"):  # small: what a caller does with theirs later changes nothing
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else np.array(value))
         freeze_arrays(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "coef": self.coef.astype(self.stored_dtype)}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, np.asarray(value, np.float64) if name == "coef" else value)
         freeze_arrays(self)
 
     def replace(self, **changes: Any) -> Model:
@@ -84,9 +89,16 @@ class Model:
         return replace(self, **changes)
 
     @property
-    def matrices(self) -> FloatArray:
+    def matrices(self) -> Float64Array:
         """Packed matrices without padding, (members * pencils, design columns, d(d+1)/2)."""
         return self.coef[..., : packed_size(self.dim)]
+
+    @property
+    def stored_dtype(self) -> np.dtype[np.floating]:
+        """The least precision that holds all matrices exactly."""
+        with np.errstate(over="ignore"):
+            single = bool((self.coef.astype(np.float32) == self.coef).all())
+        return np.dtype(np.float32 if single else np.float64)
 
     @property
     def pencils(self) -> list[Pencil]:
@@ -104,7 +116,7 @@ class Model:
 
         ``threads`` = 0 takes the process's setting.
         """
-        design = self.encoder.transform(X, self.coef.dtype, threads)
+        design = self.encoder.transform(X, np.float64, threads)
         return self.scores(design, optional_rows(offset, len(design), "offset"), threads)
 
     def scores(self, design: Design, offset: FloatArray | None = None, threads: int = 0) -> FloatArray:
@@ -117,11 +129,13 @@ class Model:
 
     def _scores(self, design: Design, offset: FloatArray | None, threads: int) -> FloatArray:
         expanded = self.outputs.expand(design, self.encoder.n_design)
-        values = evaluate(self.coef, self.dim, self.outputs.indices, expanded, None, threads).astype(np.float64)
-        raw = self.start + self.scale * self.outputs.arrange(values)  # (members, rows, outputs)
+        values = self.outputs.arrange(evaluate(self.coef, self.dim, self.outputs.indices, expanded, None, threads))
+        # Member by member, not as a matrix product: its order of summation depends on the place of a row in the table.
+        mean = sum((w * own for w, own in zip(self.weights[1:], values[1:], strict=True)), self.weights[0] * values[0])
+        raw = self.start + self.scale * mean  # (rows, outputs)
         if offset is not None:
             raw = raw + offset[:, None]
-        return np.asarray(np.tensordot(self.weights, raw[..., 0] if self.outputs.single else raw, 1))
+        return np.asarray(raw[:, 0] if self.outputs.single else raw)
 
     def predict(self, X: Any, offset: ArrayLike | None = None, threads: int = 0) -> FloatArray:
         """Means, quantiles (rows, quantiles) or probabilities (rows, classes)."""

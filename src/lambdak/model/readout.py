@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -19,6 +20,8 @@ from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model
+from lambdak.model.rounding import in_range, score_error
+from lambdak.pencil.definite import frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
@@ -41,6 +44,8 @@ class Readout:
         Packed matrices of the design columns; that of design column 0 is zero, because ``constant`` holds it.
     constant : array of shape (members, D)
         Packed A_0.
+    constant_size : array of shape (members,)
+        ‖A_0‖_F, or the sum of the norms of what A_0 is the sum of.
     weights : array of shape (members,)
         Convex weights of the members.
     index : int
@@ -53,6 +58,7 @@ class Readout:
     columns: tuple[Column, ...]
     coef: Float64Array
     constant: Float64Array
+    constant_size: Float64Array
     weights: Float64Array
     index: int
     start: float
@@ -63,6 +69,23 @@ class Readout:
     def dim(self) -> int:
         """The matrices' number of rows."""
         return packed_dim(self.coef.shape[-1])
+
+    @cached_property
+    def error(self) -> float:
+        """How far a computed raw score can be from the real function: of any row, if no column continues straight.
+
+        Otherwise of any row within the training range; :meth:`errors` tells it of others.
+        """
+        return float(score_error(self, in_range(self.columns)))
+
+    def errors(self, reach: Float64Array) -> Float64Array:
+        """The same for rows whose absolute weights sum up to ``reach`` (rows, columns), (rows,)."""
+        return score_error(self, reach)
+
+    def reach(self, design: Design) -> Float64Array:
+        """The sum of absolute weights of each row and column, (rows, columns), but at least 1."""
+        sums = [np.abs(design.weights[:, list(slots)]).sum(axis=1) for slots in slots_of(self.columns)]
+        return np.asarray(np.maximum(np.stack(sums, axis=1), 1.0))
 
     def packed(self, design: Design) -> Float64Array:
         """A_m(row), (members, rows, D)."""
@@ -94,16 +117,17 @@ def readouts(model: Model) -> tuple[Readout, ...]:
 
 def _readout(model: Model, i: int, name: str) -> Readout:
     outputs, n_design = model.outputs, model.encoder.n_design
-    own = model.matrices[outputs.own_pencils(i)].astype(np.float64)
+    own = model.matrices[outputs.own_pencils(i)]
     level = outputs.own_level(i)
-    constant = own[:, 0] if level is None else own[:, 0] + own[:, n_design + level]
+    parts = own[:, [0] if level is None else [0, n_design + level]]
     features = own[:, :n_design].copy()
     features[:, 0] = 0.0
     return Readout(
         name=name,
         columns=model.encoder.columns,
         coef=features,
-        constant=constant,
+        constant=parts.sum(axis=1),
+        constant_size=frobenius(parts).sum(axis=1),
         weights=model.weights,
         index=outputs.own_index(i),
         start=float(model.start[i]),

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 # About √ε: eigenvalues closer than this, relative to ‖A(z)‖₂, have eigenvectors that rounding mixes.
 REPEATED_TOL = 1.5e-8
 
-# What the matrices in a file may break their promise by, relative to the largest matrix of the column.
+# What the matrices in a file of the first format may break their promise by, relative to the steps of the column.
 PROMISE_TOL = 1e-9
 
 # How far the convex weights in a file may sum to something other than one.

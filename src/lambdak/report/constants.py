@@ -8,21 +8,24 @@ from lambdak.certify.certificate import IN_RANGE
 from lambdak.explain import MOST_BARS
 from lambdak.explain.what_if import TEETH
 from lambdak.losses import Link
-from lambdak.losses.log_link import EXPONENT_LIMIT
+from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.tolerances import rounding_tol
 
 # Only the page computes with these.
 _LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all
+_SHARES = 4  # of the error of a raw score: those of two scores here, and of two in Python
 _NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
 _ROOM_TOL = 1e-9  # of a step: an end of the training range that rounding has missed by less is reached
 _CURVE_NODES = 24  # at least, of a curve that is drawn
 _MOST_CONTROLS = 120  # and curves at a time; the page's search field finds the other columns
 
 
-def constants(dim: int, link: Link) -> dict[str, float | str]:
-    """What the page's scripts read as ``CONSTANTS``, for matrices of this dimension and this link."""
+def constants(dim: int, link: Link, error: float) -> dict[str, float | str]:
+    """What the page's scripts read as ``CONSTANTS``: for this size of matrices, link and error of a raw score."""
     return {
+        "rounding": _SHARES * error,
+        "link_rounding": link.rounding,
         "repeated_tol": REPEATED_TOL,
         "rounding_tol": _LOOSER * rounding_tol(dim, np.float64),
         "negligible": _NEGLIGIBLE,

@@ -47,7 +47,7 @@ def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None)
     bounds = strengths(model).tolist()
     return {
         "about": _about(model, y),
-        "constants": constants(model.dim, model.loss.link),
+        "constants": constants(model.dim, model.loss.link, max(output.error for output in outputs)),
         "columns": [_column(own, bound) for own, bound in zip(model.encoder.columns, bounds, strict=True)],
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": {
@@ -126,7 +126,7 @@ def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str
 
     Quantiles share the coefficients but not the constant, cut-points of ordered classes both.
     """
-    dtype = model.coef.dtype
+    dtype = model.stored_dtype
     own = model.outputs.pencils > 1
     blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
     families: list[dict[str, Any]] = []

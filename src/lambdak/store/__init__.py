@@ -10,8 +10,9 @@ matrices and the moments of the training rows would make it several times as lar
 ``partial_fit`` and ``warm_start`` refuse. The same is true of pickles. The parameters are those of the fit, whatever
 was set since; a ``random_state`` that is a generator becomes None.
 
-Loading checks that the matrices keep what the settings promise: monotone columns, convex shapes, quantiles in order.
-Caps on influence are not checked here: ``certify()`` does.
+Loading proves that the matrices keep what the settings promise: monotone columns, convex shapes, caps, quantiles in
+order, as ``certify()`` does, and refuses a file that does not. A file of the first format, in which promises held to
+rounding, is widened by a few units in the last place first.
 """
 
 from __future__ import annotations

@@ -18,16 +18,17 @@ from lambdak.losses import Arrangement, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
+from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.tolerances import WEIGHTS_TOL
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
-from lambdak.store._promises import check_bend, check_order, check_rise
+from lambdak.store._promises import check_promises, widened
 from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
 from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
-FORMAT = 1
+FORMAT = 2  # of the first, promises held to rounding only
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
@@ -53,7 +54,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         raise TypeError(f"a model file holds one of {known}; got {model.estimator}: pickle it, or save its parts")
     header = _header(saved)
     tensors: Tensors = {
-        "coef": np.ascontiguousarray(model.matrices),
+        "coef": np.ascontiguousarray(model.matrices, model.stored_dtype),
         "start": np.asarray(model.start, np.float64),
         "weights": np.asarray(model.weights, np.float64),
     }
@@ -80,7 +81,7 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "indices": list(model.outputs.indices),
         "members": len(model.weights),
         "scale": float(model.scale),
-        "dtype": model.coef.dtype.name,
+        "dtype": model.stored_dtype.name,
         "n_iter": saved.n_iter,
     }
 
@@ -94,6 +95,7 @@ def _kept(value: Any) -> Any:
 class Blueprint:
     """All that the header of a model says, checked; with the tensors that it names it becomes the model."""
 
+    format: int
     estimator: str
     parameters: dict[str, Any]
     encoder: TableEncoder
@@ -123,6 +125,7 @@ class Blueprint:
             raise damaged("scale must be positive, and dtype float32 or float64")
         encoder = decode_encoder(header, parameters.get("categorical_features"))
         return cls(
+            format=header["format"],
             estimator=name,
             parameters=parameters,
             encoder=encoder,
@@ -152,7 +155,6 @@ class Blueprint:
     def build(self, tensors: Tensors) -> SavedModel:
         """The model, after a check of every number and of what it promises."""
         self._check_tensors(tensors)
-        self._check_promises(tensors["coef"])
         model = Model(
             estimator=self.estimator,
             encoder=self.encoder,
@@ -166,6 +168,9 @@ class Blueprint:
             promises=self.promises,
             classes=self.classes,
         )
+        if self.format == 1:
+            model = widened(model)
+        check_promises(model)
         return SavedModel(model, self.parameters, self.n_iter)
 
     def _check_tensors(self, tensors: Tensors) -> None:
@@ -179,20 +184,6 @@ class Blueprint:
             reach = np.abs(tensors["start"]).max() + np.float64(self.scale) * size
         if size > _MOST_SIZE or not np.isfinite(reach):
             raise damaged("its matrices are too large to compute with")
-
-    def _check_promises(self, coef: FloatArray) -> None:
-        columns, shape = self.encoder.columns, self.promises.shape
-        for i, sign in self.promises.monotone.items():
-            check_rise(columns[i], self.loss.sign * sign, coef, self.dim)
-        if self.outputs.quantile_levels:
-            check_order(self.encoder, coef, self.dim)
-        if self.encoder.clamp != (shape is None):
-            raise damaged(f"shape must be what the model was fitted with; got {shown(shape)}")
-        if shape is not None and len(self.outputs.indices) == 1:
-            if self.outputs.indices[0] != (self.dim - 1 if shape == "convex" else 0):
-                raise damaged(f"indices must be the end of the spectrum that shape={shape!r} takes")
-            for column in columns:
-                check_bend(column, 1 if shape == "convex" else -1, coef, self.dim)
 
 
 def check_format(header: dict[str, Any]) -> None:
@@ -243,9 +234,9 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
         raise damaged(str(error)) from None
 
 
-def _padded(coef: FloatArray) -> FloatArray:
+def _padded(coef: FloatArray) -> Float64Array:
     """The coefficients with rows of whole vectors, as the kernel reads them."""
     models, design, width = coef.shape
-    result = np.zeros((models, design, padded_width(width)), coef.dtype)
+    result = np.zeros((models, design, padded_width(width)))
     result[..., :width] = coef
     return result

@@ -1,55 +1,42 @@
-r"""What an estimator promises holds in the matrices of a file, to rounding.
-
-Steps of monotone columns, bends of convex ones and steps between quantiles are semidefinite.
-"""
+"""What an estimator promises is proven of the matrices of a file, caps included, as ``certify()`` does."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lambdak._checks import FloatArray
-from lambdak.eigen import eigenvalue
+from lambdak.certify import promised
+from lambdak.model import Model
+from lambdak.model.widening import widen_
+from lambdak.pencil.definite import frobenius
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
-from lambdak.table.column_contract import Column
-from lambdak.table.encoder import TableEncoder
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
 
-def check_rise(column: Column, sign: int, coef: FloatArray, dim: int) -> None:
-    """Going up along a column adds a semidefinite matrix of this sign at every knot, in every member."""
-    rows = _own(column, coef)
-    steps = column.increments() @ rows
-    if not _semidefinite(sign * steps, rows, dim):
-        raise damaged(f"its matrices break monotonic_cst={sign:+d} of column {column.name!r} ({_AGAIN})")
+def check_promises(model: Model) -> None:
+    """Refuse a model that does not keep what was requested of it."""
+    if model.encoder.clamp != (model.promises.shape is None):
+        raise damaged(f"shape must be what the model was fitted with; got {model.promises.shape!r}")
+    for claim in promised(model):
+        if not claim.proven:
+            raise damaged(
+                f"its matrices break what was requested of {claim.subject!r}: {claim.statement} ({claim.how}; {_AGAIN})"
+            )
 
 
-def check_bend(column: Column, sign: int, coef: FloatArray, dim: int) -> None:
-    """The slope of a curve changes by a semidefinite matrix of this sign at every inner knot, in every member."""
-    if column.n_ramps < 2:
-        return
-    rows = _own(column, coef)
-    steps, lengths = column.increments() @ rows, column.lengths() / 2  # halves, whose sum cannot overflow
-    before, after = lengths[:-1, None], lengths[1:, None]
-    bends = (steps[:, 1:] * before - steps[:, :-1] * after) / (before + after)
-    if not _semidefinite(sign * bends, rows, dim):
-        raise damaged(f"its matrices break the promised shape in column {column.name!r} ({_AGAIN})")
-
-
-def check_order(encoder: TableEncoder, coef: FloatArray, dim: int) -> None:
-    """Going from one quantile to the next adds a positive semidefinite matrix, in every member."""
-    rows = np.asarray(coef[:, encoder.n_design :], np.float64)
-    if not _semidefinite(np.diff(rows, axis=1), rows, dim):
-        raise damaged("its matrices let quantiles cross")
-
-
-def _own(column: Column, coef: FloatArray) -> FloatArray:
-    return np.asarray(coef[:, column.start : column.stop], np.float64)
-
-
-def _semidefinite(steps: FloatArray, rows: FloatArray, dim: int) -> bool:
-    """Whether no step (models, steps, D) has an eigenvalue below zero, measured by the size of the rows."""
-    size = np.sqrt((rows * rows).sum(axis=-1)).max(axis=1, initial=0.0)
-    least = eigenvalue(np.ascontiguousarray(steps), dim, 0) if steps.shape[1] else np.zeros(steps.shape[:2])
-    return bool((least >= -PROMISE_TOL * size[:, None]).all())
+def widened(model: Model) -> Model:
+    """A model of the first format, whose promises held only to rounding, with matrices for which they hold exactly."""
+    coef = model.coef.copy()
+    matrices = coef[..., : model.matrices.shape[-1]]
+    try:
+        widen_(matrices, model.encoder, model.promises, model.loss, model.outputs)
+    except ValueError:
+        return model
+    moved = np.abs(coef - model.coef).max(axis=2)  # (pencils, design columns)
+    for column in model.encoder.columns:
+        own = slice(column.start, column.stop)
+        steps = frobenius(column.increments() @ model.matrices[:, own])
+        if moved[:, own].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
+            return model
+    return model.replace(coef=coef)

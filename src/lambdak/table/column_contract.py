@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -120,9 +121,21 @@ class Column(ABC):
     def cell_names(self) -> list[str]:
         """Names of the extreme cells."""
 
+    def all_names(self) -> list[str]:
+        """Names of the extreme cells, and of an unseen one, if that differs from all of them."""
+        return self.cell_names()
+
     def all_cells(self) -> tuple[Floats, list[str]]:
         """(cells, p) and their names: the extreme cells, and an unseen one, if that differs from all of them."""
-        return self.extreme_cells(), self.cell_names()
+        return self.extreme_cells(), self.all_names()
+
+    def at_cells(self, own: FloatArray) -> FloatArray:
+        """(…, cells, D): its matrices at all cells, from those of its design columns (…, p, D)."""
+        return np.asarray(self.all_cells()[0] @ own)
+
+    def exact_cells(self) -> list[dict[int, Fraction]]:
+        """The same without rounding: position of a design column → its weight."""
+        return [{int(j): Fraction(cell[j]) for j in np.flatnonzero(cell)} for cell in self.all_cells()[0]]
 
     def swaps(self) -> Floats:
         """(pairs, p): differences between any two extreme cells."""
@@ -176,6 +189,10 @@ class Column(ABC):
     def lengths(self) -> Floats:
         """(steps,): by how much the number rises in each step."""
         return np.zeros(0)
+
+    def exact_lengths(self) -> list[Fraction]:
+        """The same, of the numbers as they are stored, without rounding."""
+        return list(map(Fraction, self.lengths().tolist()))
 
     def bends(self) -> Floats:
         """(steps − 1, p): by how much the slope grows from each step to the next."""

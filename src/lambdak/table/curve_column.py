@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -17,7 +18,7 @@ from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.runtime import native
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import Floats, auto_knots, choose_knots, median
+from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
@@ -58,6 +59,7 @@ class Curve(Numeric):
         if n_knots is None:
             n_knots = auto_knots(len(cells.numbers()) if mass is None else mass.sum())
         knots, middle = choose_knots(values, weight, n_knots), median(values, weight)
+        knots = knots if clamp else spaced(knots)
         return cls(cells.name, start, knots=knots, median=middle, has_missing=gaps, clamp=clamp)
 
     @property
@@ -125,6 +127,10 @@ class Curve(Numeric):
         """The knots."""
         return self.knots
 
+    def at_cells(self, own: FloatArray) -> FloatArray:
+        """(…, cells, D): its matrices, those of the knots and of "missing"."""
+        return own
+
     def increments(self) -> Floats:
         """(K − 1, p): from knot to knot."""
         return np.asarray(np.diff(np.eye(self.width)[: self.n_entries], axis=0))
@@ -132,6 +138,10 @@ class Curve(Numeric):
     def lengths(self) -> Floats:
         """(K − 1,): distances from knot to knot."""
         return np.asarray(np.diff(self.knots))
+
+    def exact_lengths(self) -> list[Fraction]:
+        """The same without rounding."""
+        return [Fraction(high) - Fraction(low) for low, high in pairwise(self.knots.tolist())]
 
     def _within(self, tolerance: float) -> Floats:
         if not self.n_ramps:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MAX_KNOTS = 4096  # of one column, where the user says how many
+_CLOSEST = 1e-6  # of its range, knots of a curve whose shape is promised
 
 # What n_knots="auto" stands for.
 _ROWS_PER_KNOT = 40
@@ -75,6 +76,19 @@ def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
         edges = np.cumsum(np.where(chosen, 0.0, mass))
         chosen[np.searchsorted(edges, (np.arange(left) + 0.5) * (edges[-1] / left))] = True
     return values[chosen]
+
+
+def spaced(knots: Floats) -> Floats:
+    """The knots without those too close to the one before: over a tiny piece rounding decides how a curve bends.
+
+    >>> spaced(np.array([0.0, 1.0, 1.0 + 1e-9, 3.0 - 1e-9, 3.0]))
+    array([0., 1., 3.])
+    """
+    least, kept = _CLOSEST * (knots[-1] - knots[0]), [knots[0]]
+    for knot in knots[1:-1]:
+        if knot - kept[-1] >= least and knots[-1] - knot >= least:
+            kept.append(knot)
+    return np.array([*kept, *knots[1:][-1:]])
 
 
 def median(values: Floats, mass: Floats) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -88,6 +89,12 @@ class Linear(Numeric):
         ends = np.zeros((2, self.width))
         ends[:, 0] = (self.nodes() - self.center) / self.scale
         return np.concatenate([ends, np.eye(self.width)[1:]])
+
+    def exact_cells(self) -> list[dict[int, Fraction]]:
+        """The same without rounding."""
+        center, scale = Fraction(self.center), Fraction(self.scale)
+        ends = [{0: (Fraction(x) - center) / scale} for x in self.nodes().tolist()]
+        return [*ends, *([{1: Fraction(1)}] if self.has_missing else [])]
 
     def increments(self) -> Floats:
         """(1, p): one unit of the scaled number."""

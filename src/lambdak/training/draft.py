@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak._checks import FloatArray
 from lambdak.losses import IDENTITY, LOG, LevelPinball, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
@@ -50,7 +49,7 @@ class Draft:
             model.promises, model.classes,
         )  # fmt: skip
 
-    def model(self, coef: FloatArray, members: int) -> Model:
+    def model(self, coef: Float64Array, members: int) -> Model:
         """The model with these matrices, all members with the same weight."""
         return Model(
             estimator=self.estimator,

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.packing import packed_size
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
+from lambdak.model.widening import widen_
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
@@ -26,6 +28,7 @@ from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
+from lambdak.training.settle import settled
 from lambdak.training.trainer import Event, Schedule, Trainer
 
 
@@ -105,11 +108,13 @@ def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | No
 def _finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
-    coef = matrices_of(trainer, sketch, state.plan)
+    coef = np.asarray(matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
-    model = sketch.model(coef, trainer.members)
-    check_fit(model, rows.design, trainer.best)
+    check_fit(sketch.model(coef.copy(), trainer.members), rows.design, trainer.best)
+    matrices = coef[..., : packed_size(sketch.dim)]
+    widen_(matrices, sketch.encoder, sketch.promises, sketch.loss, sketch.outputs)
+    model = settled(sketch.model(coef, trainer.members))
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 

@@ -31,7 +31,8 @@ class Bounds {
   change(block, i, from, to) {
     const column = this.model.columns[i];
     const back = this.model.slots(column, from).map(([id, weight]) => [id, -weight]);
-    return this.reach(block, [...back, ...this.model.slots(column, to)]);
+    const [low, high] = this.reach(block, [...back, ...this.model.slots(column, to)]);
+    return [low - CONSTANTS.rounding, high + CONSTANTS.rounding];
   }
 
   // ---- the interval of a what-if ------------------------------------------------------------------------------
@@ -84,12 +85,19 @@ class Bounds {
       (_, m) => norm(model.matrix(family, m, row, i)) + Math.max(...cells.map((cell) => own(m, cell)))
     );
     const [low, high] = scores;
-    const margin = CONSTANTS.rounding_tol * (model.mean(norms) + Math.abs(low) + Math.abs(high) + Math.abs(output.start));
+    const sizes = model.mean(norms) + Math.abs(low) + Math.abs(high) + Math.abs(output.start);
+    const margin = CONSTANTS.rounding_tol * sizes + CONSTANTS.rounding;
     return [low - margin, high + margin];
   }
 
-  // Bounds on what people see: for several classes, from the scores of all of them.
+  // Bounds on what people see, outwards by what rounding does to the link.
   seen(outputs, row, i, from, to, chosen) {
+    const [low, high] = this.linked(outputs, row, i, from, to, chosen), outwards = CONSTANTS.link_rounding;
+    return [low - outwards * Math.abs(low), high + outwards * Math.abs(high)];
+  }
+
+  // For several classes, from the scores of all of them.
+  linked(outputs, row, i, from, to, chosen) {
     const { model } = this;
     if (model.link !== "softmax") {
       return this.whatIf(outputs[chosen], row, i, from, to).map((score) => model.single(score));

@@ -1,0 +1,112 @@
+r"""Claims in numbers: how far one column, or several within tolerances, can move what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
+
+import numpy as np
+
+from lambdak.certify.certificate import IN_RANGE, Claim
+from lambdak.certify.exact_bounds import MOST_CELLS, any_change_is_below
+from lambdak.model.influence import Reach, any_change, box, of_outputs, per_unit
+from lambdak.model.readout import Readout
+from lambdak.table.column_contract import Column
+
+
+def influence_claims(
+    outputs: tuple[Readout, ...], caps: Mapping[int, float], columns: Iterable[int], exact: bool = False
+) -> Iterator[Claim]:
+    """The bound of each of these columns; proven, unless it is beyond the cap that was requested."""
+    for i in columns:
+        column, cap = outputs[0].columns[i], caps.get(i)
+        reaches = [any_change(output, i) for output in outputs]
+        whole = max(reaches, key=lambda reach: reach.bound)
+        value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
+        details = _influence_details(outputs, i, whole)
+        words = _influence_words(column, value, details) + ("" if cap is None else f"; cap {cap:.4g}")
+        proven = (cap is None or value <= cap) and (not exact or _in_integers(outputs, i, reaches))
+        how = _influence_method(column, whole, exact)
+        yield Claim("influence", column.name, words, proven, cap is not None, value, None, how, details)
+
+
+def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach]) -> bool:
+    """Whether the bounds of column i are proven in integers; True where its cells are too many for that."""
+    if len(outputs[0].columns[i].all_names()) > MOST_CELLS:
+        return True
+    return all(any_change_is_below(output, i, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
+
+
+def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
+    details: dict[str, float | str] = {}
+    if outputs[0].columns[i].is_number:
+        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
+        details["per unit"] = unit.bound
+        if unit.cells:
+            details["steepest between"] = " and ".join(unit.cells)
+        details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
+    if whole.cells:
+        details["largest between"] = " and ".join(whole.cells)
+    return details
+
+
+def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
+    if not column.is_number:
+        return "no swap of levels moves a raw score by more"
+    words = "no change moves a raw score by more" + ("" if column.bounded else f" {IN_RANGE}")
+    across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
+    if across != f"{bound:.4g}":
+        words += f"; across the range {across}, if no cell is missing"
+    return f"{words}; per unit {unit}"
+
+
+def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
+    if whole.cells is None and whole.bound:
+        return "upper bound of Σ w ‖A(b) − A(a)‖₂: a relaxation, as too many pairs of its cells come close to it"
+    cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
+    words = f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
+    many = exact and len(column.all_names()) > MOST_CELLS
+    return f"{words}, in float64 with error bounds: they are too many for integers" if many else words
+
+
+# ---- the response to tolerances ------------------------------------------------------------------------------------
+
+
+def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -> Claim:
+    """The bound on the change of raw scores when all of these columns change within tolerances."""
+    tolerances = _tolerances(outputs[0].columns, within)
+    found = [box(output, tolerances) for output in outputs]
+    bound = max(of_outputs(output, own) for output, (own, _) in zip(outputs, found, strict=True))
+    shown = ", ".join(
+        f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
+    )
+    words = f"no raw score moves by more if all of these change together by at most: {shown}"
+    if any(size is not None for size in tolerances.values()):
+        words += "; numbers that are missing stay missing"
+    return Claim("response", ", ".join(within), words, True, False, bound, None, found[0][1])
+
+
+def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
+    names = [column.name for column in columns]
+    example = f"such as {{{names[0]!r}: {1.0 if columns[0].is_number else repr('any')}}}"
+    if not isinstance(within, Mapping):
+        raise TypeError(f"within must map columns to their largest change, {example}; got a {type(within).__name__}")
+    if not within:
+        raise ValueError(f"within must name at least one column, {example}; got an empty mapping")
+    for name in within:
+        if name not in names:
+            raise ValueError(f"within names a column that the model does not have: {name!r}; it has {names}")
+    return {names.index(name): _tolerance(columns[names.index(name)], size) for name, size in within.items()}
+
+
+def _tolerance(column: Column, size: object) -> float | None:
+    """The largest change of a number; None for any change of a category."""
+    any_swap, what = isinstance(size, str) and size == "any", f"within[{column.name!r}] must be"
+    if not column.is_number:
+        if not any_swap:
+            raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
+        return None
+    if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
+        out = f"give the largest change of {column.name}, or omit it to keep it as it is"
+        raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
+    return float(size)

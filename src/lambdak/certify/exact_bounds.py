@@ -1,0 +1,48 @@
+r"""Bounds on influence, proven in integers: Σ_m w_m ‖A_m(b) − A_m(a)‖₂ ≤ B for any two cells a, b of a column.
+
+‖D‖₂ ≤ n if n² is at least the sum of the squares of D's entries, and otherwise if n I − D and n I + D are positive
+semidefinite. Floating-point numbers only propose n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from lambdak.model.readout import Readout
+from lambdak.pencil.definite import frobenius, norm_bound
+from lambdak.pencil.exact import frobenius_is_below, norm_is_below
+
+MOST_CELLS = 256  # beyond, pairs are too many for integers
+_OUTWARDS, _TINY = 1 + 1e-14, 1e-300  # what is proposed may have been rounded
+
+
+def any_change_is_below(readout: Readout, i: int, bound: float) -> bool:
+    """Whether no change of column i moves the raw score, the real function, by more than ``bound``."""
+    limit = Fraction(bound) / Fraction(readout.scale)
+    cells = readout.columns[i].exact_cells()
+    return all(_pair_is_below(readout, i, _difference(a, b), limit) for a, b in combinations(cells, 2))
+
+
+def _pair_is_below(readout: Readout, i: int, factors: Mapping[int, Fraction], limit: Fraction) -> bool:
+    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit."""
+    if not factors:
+        return limit >= 0
+    rows = readout.column(i)[:, list(factors)]  # (members, terms, D)
+    packed = np.array([float(q) for q in factors.values()]) @ rows
+    weights = list(map(Fraction, readout.weights.tolist()))
+    terms = [list(zip(factors.values(), own, strict=True)) for own in rows]
+    for propose, check in ((frobenius, frobenius_is_below), (norm_bound, norm_is_below)):
+        proposed = [Fraction(n) for n in (_OUTWARDS * propose(packed) + _TINY * rows.any()).tolist()]
+        total = sum((w * n for w, n in zip(weights, proposed, strict=True)), Fraction(0))
+        if total <= limit and all(check(own, n) for own, n in zip(terms, proposed, strict=True)):
+            return True
+    return False
+
+
+def _difference(a: Mapping[int, Fraction], b: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    differ = {j: b.get(j, Fraction(0)) - a.get(j, Fraction(0)) for j in {**a, **b}}
+    return {j: q for j, q in differ.items() if q}

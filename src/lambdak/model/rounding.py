@@ -1,0 +1,51 @@
+r"""How far a computed raw score can be from the real function that the stored numbers define, at most.
+
+A prediction is float64 from the cells on: the weights of a row's design columns (three roundings at most), their sum
+A(row), one eigenvalue of it (:mod:`lambdak.eigen.rounding`), and the weighted mean over members. Each step errs by at
+most a multiple of S = ‖A_0‖_F + Σ_i r_i max_j ‖C_j‖_F, where r_i is the sum of the absolute weights in column i: 1 for
+curves and categories. With u = 2⁻⁵³, and n active design columns:
+
+- weights: 8 u S; sum: (n + 1) u S; unpacking: u S; eigenvalue: its own error E times S;
+- mean over M members, scale and start: (M + 6) u (|start| + scale Σ_m w_m S_m).
+
+An offset adds one rounding of the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lambdak.eigen.rounding import eigenvalue_error
+from lambdak.pencil.definite import UNIT, frobenius
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_contract import Column
+
+if TYPE_CHECKING:
+    from lambdak.model.readout import Readout
+
+_SAFE = 1.01  # covers second-order terms, and the rounding of the bound itself
+_TINY = 1e-290  # covers underflow
+
+
+def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
+    """Bound on |computed − real raw score|, (...,), of rows whose weights have these absolute sums (..., columns)."""
+    size = readout.constant_size + reach @ column_sizes(readout).T  # (..., members)
+    slots = 2 + sum(column.n_slots for column in readout.columns)
+    relative = eigenvalue_error(readout.dim) + (slots + 12) * UNIT
+    mean = readout.scale * (size @ readout.weights)
+    last = (len(readout.weights) + 6) * UNIT * (abs(readout.start) + mean)
+    return np.asarray(_SAFE * (relative * mean + last + readout.scale * _TINY))
+
+
+def column_sizes(readout: Readout) -> Float64Array:
+    """max_j ‖C_j‖_F of each column, (members, columns)."""
+    starts = [column.start for column in readout.columns]
+    return np.asarray(np.maximum.reduceat(frobenius(readout.coef), starts, axis=1))
+
+
+def in_range(columns: Sequence[Column]) -> Float64Array:
+    """The largest sum of absolute weights of each column, (columns,), over its training range."""
+    return np.array([np.abs(column.extreme_cells()).sum(axis=1).max(initial=1.0) for column in columns])

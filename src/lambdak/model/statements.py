@@ -1,0 +1,36 @@
+"""What the promises of a model say about its matrices, as statements that can be proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lambdak.model.outputs import Outputs
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.pencil.statements import Statements, bends, rises
+from lambdak.table.column_contract import Column
+from lambdak.table.quantile_levels import level_column
+
+
+def rising(column: Column, coef: Float64Array, sign: int) -> Statements:
+    """Going up along a column adds a semidefinite matrix of this sign at every step, in every pencil of ``coef``."""
+    return Statements(_own(column, coef), rises(column.increments(), sign))
+
+
+def bending(column: Column, coef: Float64Array, sign: int) -> Statements:
+    """The slope of a column changes by a semidefinite matrix of this sign at every inner knot, in every pencil."""
+    return Statements(_own(column, coef), bends(column.increments(), column.exact_lengths(), sign))
+
+
+def ordered_levels(outputs: Outputs, coef: Float64Array) -> Statements:
+    """Going from one quantile to the next adds a positive semidefinite matrix, in every pencil."""
+    levels = outputs.quantile_levels
+    return rising(level_column(levels, coef.shape[1] - len(levels)), coef, 1)
+
+
+def all_bending(columns: Sequence[Column], coef: Float64Array, sign: int) -> Iterator[Statements]:
+    """Those of all columns of numbers together."""
+    return (bending(column, coef, sign) for column in columns if column.is_number)
+
+
+def _own(column: Column, coef: Float64Array) -> Float64Array:
+    return coef[:, column.start : column.stop]

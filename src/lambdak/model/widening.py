@@ -1,0 +1,79 @@
+r"""The last step of a fit: promises that hold to rounding are made to hold exactly.
+
+Training keeps steps semidefinite by construction, but their sums, the matrices at the knots, are rounded when they are
+stored. So every step that is not proven gets the least multiple of the identity that helps, a few units in the last
+place at first and twice as much each time: I is the direction in which every eigenvalue rises alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lambdak.eigen.packing import diagonal_indices, packed_dim
+from lambdak.losses import Loss
+from lambdak.model.outputs import Outputs
+from lambdak.model.promises import Promises
+from lambdak.model.statements import bending, rising
+from lambdak.pencil.definite import UNIT
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.pencil.statements import Statements
+from lambdak.table.column_contract import Column
+from lambdak.table.encoder import TableEncoder
+from lambdak.table.quantile_levels import level_column
+
+_MOST_ROUNDS = 80  # of doubling: from the last place to beyond the first one
+_MOST_MOVED = 1e-4  # of the largest entry: what is more than rounding is not widened away
+_TINY = 1e-300
+
+
+def widen_(coef: Float64Array, encoder: TableEncoder, promises: Promises, loss: Loss, outputs: Outputs) -> None:
+    """Make packed matrices (pencils, design columns, D) keep what was promised of them, exactly."""
+    bend = {None: 0, "convex": 1, "concave": -1}[promises.shape]
+    for column, sign in zip(encoder.columns, promises.signs, strict=True):
+        if column.is_number and (sign or bend):
+            _widen_column_(coef, column, loss.sign * sign, bend if column.n_ramps else 0)
+    if outputs.quantile_levels:
+        _widen_column_(coef, level_column(outputs.quantile_levels, encoder.n_design), 1, 0)
+
+
+def _widen_column_(coef: Float64Array, column: Column, sign: int, bend: int) -> None:
+    dim = packed_dim(coef.shape[-1])
+    numbers = column.rising().shape[0]
+    spread = column.hinged(sign * bend) if bend else column.rising()  # (numbers, additions), each semidefinite
+    rows = coef[:, column.start : column.start + numbers]
+    # What rounding the matrices can do to a step, at most; for slopes that grows where knots are close.
+    size = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    unit = np.maximum(4 * (dim + 6) * UNIT * size, _TINY)
+    for _ in range(_MOST_ROUNDS):
+        wanted = _wanted(coef, column, sign, bend, spread.shape[1])  # (pencils, additions), in units
+        if not wanted.any():
+            return
+        amounts = (bend or sign) * unit[:, None] * wanted @ spread.T
+        if (np.abs(amounts) > np.maximum(_MOST_MOVED * size, 1e3 * _TINY)[:, None]).any():
+            break
+        rows[..., diagonal_indices(dim)] += amounts[..., None]
+        unit *= 2
+    raise ValueError(
+        f"column {column.name!r} must have knots further apart for what was requested of it: rounding breaks it; "
+        "round its numbers, or lower n_knots"
+    )
+
+
+def _wanted(coef: Float64Array, column: Column, sign: int, bend: int, additions: int) -> Float64Array:
+    """How much of each addition the steps that are not proven need, (pencils, additions)."""
+    wanted = np.zeros((len(coef), additions))
+    if not bend:
+        return _failing(rising(column, coef, sign), len(coef))
+    lengths = column.lengths() / column.lengths().sum()
+    inner = slice(1, None) if sign * bend > 0 else slice(0, len(lengths) - 1)  # the hinges at inner knots
+    steep = 1 / np.maximum(np.minimum(lengths[1:], lengths[:-1]), UNIT)
+    wanted[:, inner] = steep * _failing(bending(column, coef, bend), len(coef))
+    if sign:
+        straight = 0 if sign * bend > 0 else -1  # the hinge at an end
+        wanted[:, straight] = (_failing(rising(column, coef, sign), len(coef)) / np.maximum(lengths, UNIT)).max(axis=1)
+    return wanted
+
+
+def _failing(statements: Statements, pencils: int) -> Float64Array:
+    """1 where a statement is not proven, (pencils, statements)."""
+    return np.asarray(~statements.proven().reshape(pencils, -1), np.float64)

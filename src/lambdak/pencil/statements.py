@@ -1,0 +1,102 @@
+r"""Lists of statements "this symmetric matrix is positive semidefinite", about combinations of stored matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.eigen.packing import packed_dim
+from lambdak.eigen.rounding import eigenvalue_error
+from lambdak.pencil.definite import UNIT, frobenius, proven_psd
+from lambdak.pencil.exact import combination_is_psd
+from lambdak.pencil.spectrum import Float64Array, extremes
+
+Combination = Mapping[int, Fraction]  # position of a row → its factor
+
+_SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """Σ_j q_j C_m[j] ⪰ 0 for every combination q and every member m.
+
+    Attributes
+    ----------
+    rows : array of shape (members, p, D)
+        Packed matrices, as they are stored.
+    combinations : sequence
+        Factors of each statement, rational numbers.
+    """
+
+    rows: Float64Array
+    combinations: Sequence[Combination]
+
+    def __len__(self) -> int:
+        return len(self.rows) * len(self.combinations)
+
+    def all_true(self, exact: bool = False) -> bool:
+        """Whether all are true: in float64 where that is a proof, and otherwise, or if asked, in integers."""
+        if exact:
+            return all(map(self._is_true, range(len(self))))
+        unproven = np.flatnonzero(~self.proven())
+        return not self._refuted(unproven).any() and all(map(self._is_true, unproven.tolist()))
+
+    def proven(self) -> NDArray[np.bool_]:
+        """Which are proven in float64, (members * combinations,)."""
+        return proven_psd(*self._rounded)
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest eigenvalue of all matrices, about; infinite if there are none."""
+        return float(extremes(self._rounded[0])[0].min()) if len(self) else np.inf
+
+    @cached_property
+    def _rounded(self) -> tuple[Float64Array, Float64Array]:
+        """The matrices (members * combinations, D) in float64, and how far each may be off, in Frobenius norm."""
+        width = self.rows.shape[-1]
+        factors = np.zeros((len(self.combinations), self.rows.shape[1]))
+        for own, combination in zip(factors, self.combinations, strict=True):
+            own[list(combination)] = [float(q) for q in combination.values()]
+        packed = (factors @ self.rows).reshape(-1, width)
+        # A row, or a difference of two rows, is rounded once; other combinations have rounded factors and products.
+        used, units = (factors != 0).sum(axis=1), (np.abs(factors) == 1).sum(axis=1)
+        once = np.tile((used == units) & (used <= 2), len(self.rows))
+        parts = np.abs(factors) @ frobenius(self.rows)[..., None]
+        error = np.where(once, UNIT * frobenius(packed), 6 * UNIT * parts.reshape(-1))
+        return packed, np.asarray(_SAFE * error)
+
+    def _refuted(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which of these have an eigenvalue that is certainly negative."""
+        packed, error = self._rounded[0][which], self._rounded[1][which]
+        if not len(which):
+            return np.zeros(0, np.bool_)
+        slack = error + _SAFE * eigenvalue_error(packed_dim(packed.shape[-1])) * frobenius(packed)
+        return np.asarray(extremes(packed)[0] < -slack)
+
+    def _is_true(self, which: int) -> bool:
+        member, own = divmod(which, len(self.combinations))
+        return combination_is_psd([(q, self.rows[member, j]) for j, q in self.combinations[own].items()])
+
+
+def rises(increments: Float64Array, sign: int) -> list[Combination]:
+    """Every increment (steps, p), a combination with factors 1 and −1, is semidefinite of this sign."""
+    return [{int(j): Fraction(sign * step[j]) for j in np.flatnonzero(step)} for step in increments]
+
+
+def bends(increments: Float64Array, lengths: Sequence[Fraction], sign: int) -> list[Combination]:
+    """The slope changes from each increment to the next by a semidefinite matrix of this sign, times both lengths."""
+    found: list[Combination] = []
+    for j in range(len(increments) - 1):
+        factors: dict[int, Fraction] = {}
+        for step, length in ((increments[j + 1], lengths[j]), (-increments[j], lengths[j + 1])):
+            for i in np.flatnonzero(step).tolist():
+                factors[i] = factors.get(i, Fraction(0)) + sign * Fraction(step[i]) * length
+        found.append(factors)
+    return found

@@ -1,0 +1,137 @@
+"""Models made to look honest: falls that hide in rounding, in shifts, in caps and in the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from claim_cases import claim
+from fitted_models import KINDS, changed, fitted, own_coef
+from hostile_cases import MONOTONE, refuse, sealed
+
+import lambdak
+from lambdak.pencil.statements import rises
+from lambdak.store import ModelFileError
+
+DIAGONAL = [0, 2, 5, 9, 14]
+
+
+def shifted(kind, c, fall=0.0):
+    """c·I added to all knots of the first column and taken from the constant, and a fall at its last knot."""
+    model, coef = own_coef(kind)
+    column = model.model_.encoder.columns[0]
+    knots = slice(column.start, column.start + len(column.knots))
+    coef[:, knots, DIAGONAL] += c
+    coef[:, 0, DIAGONAL] -= c
+    coef[:, knots.stop - 1, DIAGONAL] -= fall
+    return changed(model, coef=coef)
+
+
+@pytest.mark.parametrize(("c", "fall"), [(1e14, 37.0), (1e18, 386_432.0), (1e6, 1.0), (0.0, 1.0)])
+def test_a_fall_hidden_in_a_shift_is_refuted(c, fall):
+    model = shifted("regressor", c, fall)
+    falls = model.model_.raw(fitted_rows(model, 1)) - model.model_.raw(fitted_rows(model, 0))
+    assert falls.min() < -fall / 3  # it is real
+    for exact in (False, True):
+        certificate = model.certify(exact=exact)
+        assert not claim(certificate, "monotone", "income").proven
+        assert not certificate.holds
+
+
+def fitted_rows(model, end):
+    column = model.model_.encoder.columns[0]
+    return [[column.knots[-2 + end], 40.0, "north", "a"]]
+
+
+@pytest.mark.parametrize("c", [1e12, 1e14, 1e18])
+def test_a_shift_that_makes_computing_inexact_proves_nothing(c):
+    model = shifted("regressor", c)
+    certificate = model.certify()
+    assert not any(each.proven for each in certificate.claims)
+    assert "computing a raw score can err by" in claim(certificate, "influence", "age").how
+    assert claim(certificate, "monotone", "income").margin > 1e-2
+
+
+def test_a_small_shift_changes_nothing():
+    honest, moved = fitted("regressor"), shifted("regressor", 2.0**10)
+    assert [each.proven for each in moved.certify().claims] == [each.proven for each in honest.certify().claims]
+
+
+@pytest.mark.parametrize("c", [1e14, 1e18])
+def test_such_a_file_is_not_loaded(tmp_path, c):
+    header, tensors = MONOTONE
+    coef = tensors["coef"].copy()
+    dim, knots = header["dim"], len(header["columns"][0]["knots"])
+    diagonal = [i * (i + 3) // 2 for i in range(dim)]
+    coef[:, 1 : 1 + knots, diagonal] += c
+    coef[:, 0, diagonal] -= c
+    for fall in (0.0, 1e-13 * c):
+        coef[:, knots, diagonal] -= fall
+        refuse(tmp_path, sealed(header, {**tensors, "coef": coef}), "requested of 'x0'")
+
+
+@pytest.mark.parametrize("format_", [1, 2])
+@pytest.mark.parametrize("steps", [1, 40, 4000])
+def test_a_file_whose_steps_fall_in_the_last_places_is_mended_or_refused(tmp_path, format_, steps):
+    """Of the first format a few units in the last place are widened away, of the second not one is allowed."""
+    header, tensors = MONOTONE
+    coef = tensors["coef"].copy()
+    coef[:, 2] = coef[:, 1]
+    coef[:, 2, 0] -= steps * np.spacing(np.abs(coef[:, 1, 0]))
+    data = sealed({**header, "format": format_}, {**tensors, "coef": coef})
+    if format_ == 2:
+        refuse(tmp_path, data, "the prediction never falls as x0 rises")
+        return
+    (tmp_path / "m").write_bytes(data)
+    model = lambdak.load(tmp_path / "m")
+    assert model.certify(exact=True).holds
+    assert np.abs(model.model_.matrices - coef).max() < 1e-9
+
+
+def test_a_file_of_the_first_format_is_not_mended_beyond_rounding(tmp_path):
+    header, tensors = MONOTONE
+    coef = tensors["coef"].copy()
+    coef[:, 2] = coef[:, 1]
+    coef[:, 2, 0] -= 1e-6
+    refuse(tmp_path, sealed({**header, "format": 1}, {**tensors, "coef": coef}), "the prediction never falls")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_ways_to_prove_agree_on_every_claim(kind):
+    fast, exact = fitted(kind).certify(), fitted(kind).certify(exact=True)
+    assert [(each.subject, each.proven, each.value) for each in fast.claims] == [
+        (each.subject, each.proven, each.value) for each in exact.claims
+    ]
+    assert "in integers, about the numbers as they are stored" in " ".join(str(exact).split())
+    assert (exact.to_dict()["exact"], fast.to_dict()["exact"]) == (True, False)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "binary", "quantiles", "ordinal", "convex"])
+def test_one_unit_in_the_last_place_below_a_step_of_zero_is_refuted(kind):
+    model, coef = own_coef(kind)
+    column, sign = model.model_.encoder.columns[0], model.model_.loss.sign
+    coef[0, column.start] = coef[0, column.start + 1]
+    coef[0, column.start, 0] = np.nextafter(coef[0, column.start, 0], sign * np.inf)
+    found = changed(model, coef=coef)
+    for exact in (False, True):
+        assert not claim(found.certify(exact=exact), "monotone", "income").proven
+
+
+def test_a_cap_that_is_broken_by_one_unit_is_not_loaded_nor_proven(tmp_path):
+    model = fitted("capped")
+    strength = model.feature_strengths_[0]
+    for cap, proven in ((strength, True), (np.nextafter(strength, 0), False)):
+        promises = model.model_.promises
+        caps = (float(cap), *promises.caps[1:])
+        other = changed(model, promises=type(promises)(promises.signs, caps, promises.shape))
+        for exact in (False, True):
+            assert claim(other.certify(exact=exact), "influence", "income").proven == proven
+        other._parameters = {**model._parameters, "max_influence": {"income": float(cap), "region": 1.5}}
+        if proven:
+            other.save(tmp_path / "m")
+        else:
+            with pytest.raises(ModelFileError, match="requested of 'income'"):
+                other.save(tmp_path / "m")
+
+
+def test_increments_are_exact_differences():
+    assert rises(np.array([[0.0, -1.0, 1.0]]), -1) == [{1: 1, 2: -1}]
