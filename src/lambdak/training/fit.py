@@ -109,16 +109,9 @@ def _finished(
     coef = np.asarray(matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
-<<<<<<< HEAD
     model = sketch.model(coef, trainer.members)
     check_fit(model, rows.design, trainer.best)
     model = settled(model)
-=======
-    check_fit(sketch.model(coef.copy(), trainer.members), rows.design, trainer.best)
-    matrices = coef[..., : packed_size(sketch.dim)]
-    widen_(matrices, sketch.encoder, sketch.promises, sketch.loss, sketch.outputs)
-    model = settled(sketch.model(coef, trainer.members))
->>>>>>> scale
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
