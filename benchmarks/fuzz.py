@@ -91,7 +91,9 @@ def run_round(name: str, seed: int, tally: Tally) -> None:
 def key_of(error: BaseException) -> str:
     """What makes two findings the same: the kind of error, and the place in the library, or the first words."""
     cause = error.__cause__ or error
-    frames = [frame for frame in traceback.extract_tb(cause.__traceback__) if f"{os.sep}lambdak{os.sep}" in frame.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(cause.__traceback__) if f"{os.sep}lambdak{os.sep}" in frame.filename
+    ]
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"{type(cause).__name__}{where}" if where else f"{type(error).__name__}: {str(error)[:60]}"
 

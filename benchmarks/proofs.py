@@ -134,7 +134,9 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
         row.disagreements.append(f"{name}: {subject.kind}, dim {subject.model.dim}: {words}")
 
     if [*map(said, fast.claims)] != [*map(said, exact.claims)]:
-        disagree(f"certify and exact: {[pair for pair in zip(fast.claims, exact.claims, strict=True) if said(pair[0]) != said(pair[1])]}")
+        disagree(
+            f"certify and exact: {[pair for pair in zip(fast.claims, exact.claims, strict=True) if said(pair[0]) != said(pair[1])]}"
+        )
     caps = {subject.model.encoder.columns[i].name: cap for i, cap in subject.model.promises.capped.items()}
     claims = {key_of(claim.kind, claim.subject): claim for claim in fast.claims if claim.requested}
     if set(claims) != set(true):
@@ -150,7 +152,11 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
     broken = False in true.values()
     row.counts += Counter(broken=broken, proven=fast.holds, refuted=not fast.holds)
     row.counts["true, within rounding"] += not broken and not fast.holds and excused
-    accepted = [who for who, ok in (("certify", fast.holds), ("exact", exact.holds), ("load", loaded), ("checker", code == 0)) if ok]
+    accepted = [
+        who
+        for who, ok in (("certify", fast.holds), ("exact", exact.holds), ("load", loaded), ("checker", code == 0))
+        if ok
+    ]
     row.counts["caught"] += broken and not accepted
     if broken and accepted:
         disagree(f"it breaks {[key for key, ok in true.items() if ok is False]}, but {', '.join(accepted)} accept it")
@@ -248,7 +254,9 @@ def show(total: dict[tuple[str, str], Row]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=2000)
-    parser.add_argument("--tampered", type=int, default=10_000, help="in all; each model is tampered with equally often")
+    parser.add_argument(
+        "--tampered", type=int, default=10_000, help="in all; each model is tampered with equally often"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--checker", type=Path, default=CHECKER, help="the independent checker")

@@ -84,7 +84,7 @@ def flipped(rng: Rng, subject: Subject) -> Subject:
 
 
 def hidden_fall(rng: Rng, subject: Subject) -> Subject:
-    """c I added to all design columns of a column and taken from the constant, and a fall that is small next to c."""
+    """C I added to all design columns of a column and taken from the constant, and a fall that is small next to c."""
     coef, diagonal = subject.model.coef.copy(), diagonal_indices(subject.model.dim)
     column, rows = own_rows(rng, subject)
     c = 10.0 ** rng.uniform(3, 18)

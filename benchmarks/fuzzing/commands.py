@@ -104,7 +104,11 @@ def rectangle(trial: Trial) -> bytes:
     quote = (lambda cell: '"' + cell.replace('"', '""') + '"') if trial.chance(3) else str
     lines = [cut.join(map(quote, names))]
     lines += [cut.join(quote(trial.pick(pool)) for pool in usual_cells) for _ in range(rows)]
-    return trial.pick(["\n", "\r\n", "\n\n"]).join(lines).encode(trial.pick(["utf-8", "utf-8-sig", "utf-16"]), "surrogatepass")
+    return (
+        trial.pick(["\n", "\r\n", "\n\n"])
+        .join(lines)
+        .encode(trial.pick(["utf-8", "utf-8-sig", "utf-16"]), "surrogatepass")
+    )
 
 
 def mutated(trial: Trial) -> bytes:
@@ -112,10 +116,14 @@ def mutated(trial: Trial) -> bytes:
     data = bytearray(usual())
     for _ in range(1 + trial.below(5)):
         place = trial.below(len(data))
-        new = trial.draw(st.one_of(st.binary(min_size=1, max_size=4), st.sampled_from([b'"', b",", b"\n", b"\r", b"\xff", b"\x00"])))
+        new = trial.draw(
+            st.one_of(st.binary(min_size=1, max_size=4), st.sampled_from([b'"', b",", b"\n", b"\r", b"\xff", b"\x00"]))
+        )
         data[place : place + trial.below(4)] = new
     return bytes(data)
 
 
 def anything(trial: Trial) -> bytes:
-    return trial.draw(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace"))))
+    return trial.draw(
+        st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace")))
+    )

@@ -66,6 +66,8 @@ def sealed(document: Any) -> Any:
 def characters(trial: Trial, text: str) -> str:
     """Some characters replaced, removed, repeated or added."""
     first, last = sorted((trial.below(len(text) + 1), trial.below(len(text) + 1)))
-    new = trial.draw(st.one_of(st.text(max_size=30), st.sampled_from(["[" * 5000, "9" * 5000, "1e999", "-", "NaN", "\ufeff"])))
+    new = trial.draw(
+        st.one_of(st.text(max_size=30), st.sampled_from(["[" * 5000, "9" * 5000, "1e999", "-", "NaN", "\ufeff"]))
+    )
     middle = trial.pick(["", text[first:last], text[first:last] * 2])
     return trial.pick([text[:first] + new + text[first:], text[:first] + middle + new + text[last:], text[:first], new])
