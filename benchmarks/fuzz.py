@@ -4,20 +4,15 @@
     python benchmarks/fuzz.py --only files tables --seconds 60
     python benchmarks/fuzz.py --only files --seed 17 --rounds 1    # a finding again
 
-Targets take turns. A round is a few examples of one target, drawn by Hypothesis from a seed that is printed; what fails is
-made as small as possible, and its input is written to build/fuzz/. The exit code is 1 if anything was found.
+Targets take turns. A round is a few examples of one target, drawn by Hypothesis from a seed that is printed; what
+fails is made as small as possible, and its input is written to build/fuzz/. The exit code is 1 if anything was found.
 """
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OPENBLAS_NUM_THREADS", "LAMBDAK_NUM_THREADS"):  # so that a limit on time is one on work
-    os.environ.setdefault(_name, "1")
-os.environ["RUST_BACKTRACE"] = "0"  # polars panics at some columns, which are then not tried
-
 import argparse
 import json
+import os
 import sys
 import time
 import traceback
@@ -30,7 +25,9 @@ from pathlib import Path
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
+import lambdak
 from fuzzing import certificates, commands, files, parameters, tables, texts
 from fuzzing.trial import Trial
 
@@ -135,8 +132,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(TARGETS), default=list(TARGETS))
     arguments = parser.parse_args()
     seed = int(time.time()) if arguments.seed is None else arguments.seed
+    os.environ["RUST_BACKTRACE"] = "0"  # polars panics at some columns, which are then not tried
+    lambdak.set_num_threads(1)  # so that a limit on time is one on work
     print(f"fuzzing {', '.join(arguments.only)} from seed {seed}", flush=True)
-    tallies = fuzz(arguments.only, seed, arguments.seconds, arguments.rounds)
+    with threadpool_limits(1):
+        tallies = fuzz(arguments.only, seed, arguments.seconds, arguments.rounds)
     print("\n| target | examples | seconds | findings | outcomes |\n|---|---|---|---|---|")
     for name, tally in tallies.items():
         outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common())

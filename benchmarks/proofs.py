@@ -1,4 +1,4 @@
-"""Do ``certify()``, ``certify(exact=True)``, ``load`` and the independent checker agree with one another, and with truth?
+"""Both ways to certify, load and the independent checker: do they agree with one another, and with what is true.
 
     python benchmarks/proofs.py --models 2000 --tampered 10000
 
@@ -7,22 +7,18 @@ Random models of all kinds, honest and tampered with; what is true of them is de
 
 - what is false must be accepted by nobody;
 - what is true must be proven by both ways of ``certify`` and refuted by nobody. Two things may be true and still not
-  certified: promises of models whose computed raw scores err by too much, and caps that are met by less than the rounding
-  that a certificate adds to them. Those are counted as "true, within rounding".
+  certified: promises of models whose computed raw scores err by too much, and caps that are met by less than the
+  rounding that a certificate adds to them. Those are counted as "true, within rounding".
 """
 
 from __future__ import annotations
-
-import os
-
-for _name in ("OPENBLAS_NUM_THREADS", "LAMBDAK_NUM_THREADS"):  # processes are the parallelism here
-    os.environ.setdefault(_name, "1")
 
 import argparse
 import contextlib
 import importlib.util
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -37,6 +33,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import lambdak
 from lambdak.certify import certify
@@ -134,9 +131,8 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
         row.disagreements.append(f"{name}: {subject.kind}, dim {subject.model.dim}: {words}")
 
     if [*map(said, fast.claims)] != [*map(said, exact.claims)]:
-        disagree(
-            f"certify and exact: {[pair for pair in zip(fast.claims, exact.claims, strict=True) if said(pair[0]) != said(pair[1])]}"
-        )
+        pairs = zip(map(said, fast.claims), map(said, exact.claims), strict=True)
+        disagree(f"certify and exact: {[pair for pair in pairs if pair[0] != pair[1]]}")
     caps = {subject.model.encoder.columns[i].name: cap for i, cap in subject.model.promises.capped.items()}
     claims = {key_of(claim.kind, claim.subject): claim for claim in fast.claims if claim.requested}
     if set(claims) != set(true):
@@ -209,6 +205,12 @@ def work(seed: int, number: int, per_model: int, checker: str | None) -> dict[tu
     return rows
 
 
+def _alone() -> None:
+    """Processes are the parallelism here."""
+    lambdak.set_num_threads(1)
+    threadpool_limits(1)
+
+
 def _added(row: Row | None, other: Row) -> Row:
     if row is None:
         return other
@@ -225,7 +227,7 @@ def run(arguments: argparse.Namespace) -> dict[tuple[str, str], Row]:
     each = partial(work, arguments.seed, per_model=per_model, checker=checker)
     total: dict[tuple[str, str], Row] = {}
     began = time.monotonic()
-    with ProcessPoolExecutor(arguments.jobs) as pool:
+    with ProcessPoolExecutor(arguments.jobs, initializer=_alone) as pool:
         for done, rows in enumerate(pool.map(each, range(arguments.models), chunksize=2), 1):
             for key, row in rows.items():
                 for words in row.disagreements:

@@ -1,7 +1,7 @@
 """What is true of a model, decided slowly: its matrices as fractions, and LDLᵀ without rounding.
 
-It shares no code with the library. Of promises, those are decided that a model was requested to keep. Only norms that are
-far from a cap, by more than 1e-9 of it, are left to LAPACK; others are bracketed by LDLᵀ, too.
+It shares no code with the library. Of promises, those are decided that a model was requested to keep. Only norms that
+are far from a cap, by more than 1e-9 of it, are left to LAPACK; others are bracketed by LDLᵀ, too.
 """
 
 from __future__ import annotations

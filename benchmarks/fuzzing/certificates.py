@@ -6,7 +6,7 @@ import numpy as np
 
 import lambdak
 from fuzzing.models import FOLDER
-from fuzzing.trial import Trial, Wrong, answered, at_most
+from fuzzing.trial import Trial, WrongError, answered, at_most
 from lambdak.certify import certify
 from lambdak.store import ModelFileError
 from random_models import FITTED, Subject, random_subject
@@ -41,10 +41,10 @@ def compared(subject: Subject, data: bytes) -> str:
     fast, exact = certify(subject.model), certify(subject.model, exact=True)
     verdicts = [[(claim.kind, claim.subject, claim.proven) for claim in own.claims] for own in (fast, exact)]
     if verdicts[0] != verdicts[1]:
-        raise Wrong(f"the proofs disagree: {[pair for pair in zip(*verdicts, strict=True) if pair[0] != pair[1]]}")
+        raise WrongError(f"the proofs disagree: {[pair for pair in zip(*verdicts, strict=True) if pair[0] != pair[1]]}")
     path = FOLDER / "certified.safetensors"
     path.write_bytes(data)
     loaded = answered(lambda: lambdak.load(path), (ModelFileError,))
     if isinstance(loaded, Exception) == fast.holds:
-        raise Wrong(f"certified: {fast.holds}, but load says {loaded!r:.300}")
+        raise WrongError(f"certified: {fast.holds}, but load says {loaded!r:.300}")
     return "proven" if fast.holds else "refuted"

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fuzzing.models import FOLDER
-from fuzzing.trial import Trial, Wrong, at_most
+from fuzzing.trial import Trial, WrongError, at_most
 from lambdak import cli
 
 SECONDS = 30.0
 FAST = ["--effort", "fast", "--max-iter", "1", "--dim", "2", "--members", "1"]
 CELLS = [
     "", "1", "2.5", "-3", "1e308", "1e309", "-1e-320", "nan", "NaN", "inf", "-Infinity", "NA", "null", "true", "False",
-    "red", "blue", "=1+1", "2020-01-01", "12:30", "0x10", "1,5", '"', '""', "'", "\t", " 1", "\x00", "\x1b[2J", "é", "😀",
-    "a" * 500, "1_000", "٣", "9" * 400, "1e", "-", "+1",
+    "red", "blue", "=1+1", "2020-01-01", "12:30", "0x10", "1,5", '"', '""', "'", "\t", " 1", "\x00", "\x1b[2J", "é",
+    "😀", "a" * 500, "1_000", "٣", "9" * 400, "1e", "-", "+1",
 ]  # fmt: skip
 HEADERS = ["a", "b", "y", "id", "", " ", "y ", "Y", "a,b", '"', "é", "\x1b[31mred", "=cmd", "x" * 300, "1", "a\nb"]
 
@@ -57,7 +57,7 @@ def target(trial: Trial) -> str:
     usual_model = ["-m", model_file()]
     arguments = trial.pick([
         ["fit", table, "-t", aim, "-m", FOLDER / "new.safetensors", *options(trial), *FAST],
-        ["predict", table, *usual_model, "--out", trial.pick(["-", out]), *(["--keep", aim] if trial.chance(3) else [])],
+        ["predict", table, *usual_model, "--out", trial.pick(["-", out]), *trial.pick([[], [], ["--keep", aim]])],
         ["explain", table, *usual_model, *trial.pick([[], ["--row", "0"], ["--local"], ["--row", "99"], ["--json"]])],
         ["certify", *usual_model, "--verify", table, "--pairs", "50", *trial.pick([[], ["--within", f"{aim}=1"]])],
         ["report", table, *usual_model, "--out", FOLDER / "report.html"],
@@ -84,13 +84,13 @@ def check(result: Any) -> None:
     """An exit code that is documented, and nothing that looks like a crash."""
     error = result.exception
     if error is not None and not isinstance(error, SystemExit):
-        raise Wrong(f"a traceback: {''.join(traceback.format_exception(error))[-1500:]}") from error
+        raise WrongError(f"a traceback: {''.join(traceback.format_exception(error))[-1500:]}") from error
     if result.exit_code not in (0, 1, 2) or "Traceback" in result.output:
-        raise Wrong(f"exit code {result.exit_code}: {result.output[-500:]}")
+        raise WrongError(f"exit code {result.exit_code}: {result.output[-500:]}")
     if result.exit_code and not result.stderr.strip():
-        raise Wrong(f"exit code {result.exit_code} without a word")
+        raise WrongError(f"exit code {result.exit_code} without a word")
     if "\x1b[2J" in result.output or "\x1b[31mred" in result.output:
-        raise Wrong("an escape sequence of the table was printed")
+        raise WrongError("an escape sequence of the table was printed")
 
 
 def rectangle(trial: Trial) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -57,10 +58,8 @@ def sealed(header: Any, tensors: dict[str, np.ndarray], as_it_was: bool = False)
     """A file whose checksum fits, whatever it holds, unless it is as it was."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     if isinstance(header, dict) and not as_it_was:
-        try:
+        with suppress(ValueError, TypeError, RecursionError):
             header = {**header, "sha256": digest(header, arrays)}
-        except (ValueError, TypeError, RecursionError):
-            pass
     return bytes(as_safetensors(arrays, {"lambdak": plain(header)}))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import lambdak
-from fuzzing.trial import Wrong
+from fuzzing.trial import WrongError
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.store._header import describe
 from lambdak.table.column_types import OTHER, Category
@@ -83,14 +83,14 @@ def check_behaves(model: Any) -> None:
     first = outputs(model, rows)
     for name, values in first.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise Wrong(f"{name} is not finite")
+            raise WrongError(f"{name} is not finite")
     certificate = model.certify()
     if not certificate.holds:
-        raise Wrong("it was read, but its certificate does not hold")
+        raise WrongError("it was read, but its certificate does not hold")
     str(certificate), certificate.to_json()
     path = FOLDER / "again.safetensors"
     model.save(path)
     for other in (lambdak.load(path), lambdak.from_json(model.to_json())):
         for name, values in outputs(other, rows).items():
             if values.tolist() != first[name].tolist():
-                raise Wrong(f"{name} differs after another round trip")
+                raise WrongError(f"{name} differs after another round trip")

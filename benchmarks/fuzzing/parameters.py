@@ -9,14 +9,15 @@ import numpy as np
 
 from fuzzing.models import outputs, table
 from fuzzing.tables import ESTIMATORS
-from fuzzing.trial import Trial, Wrong, answered, at_most
+from fuzzing.trial import Trial, WrongError, answered, at_most
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier
 
 SECONDS = 60.0
 ANY: list[Any] = [
     None, True, False, 0, 1, -1, 2, 3, 10**30, 0.0, 0.5, 1.0, -0.5, float("nan"), float("inf"), 1e-320, 1e300, "", "x",
-    "auto", [], {}, (), [1], {"x0": 1}, {"a": 1}, {0: 1}, {-1: 1}, {None: 1}, object(), np.array([1, 0, 0]), np.float32(2),
-    np.int64(3), np.array(0.5), b"x", 1j, lambda: 1, [[1]], [None] * 3, ["x0"], "increasing", "\ud800", range(3), {1, 2},
+    "auto", [], {}, (), [1], {"x0": 1}, {"a": 1}, {0: 1}, {-1: 1}, {None: 1}, object(), np.array([1, 0, 0]),
+    np.float32(2), np.int64(3), np.array(0.5), b"x", 1j, lambda: 1, [[1]], [None] * 3, ["x0"],
+    "increasing", "\ud800", range(3), {1, 2},
 ]  # fmt: skip
 USUAL: dict[str, list[Any]] = {
     "loss": ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"],
@@ -69,7 +70,7 @@ def target(trial: Trial) -> str:
         found = answered(lambda: fitted(kind, {**BASE, **given}), (ValueError, TypeError))
         if isinstance(found, Exception):
             if not any(name in str(found) for name in (*given, *SAID)):
-                raise Wrong(f"the message names no parameter: {type(found).__name__}: {str(found)[:300]}") from found
+                raise WrongError(f"no parameter is named: {type(found).__name__}: {str(found)[:300]}") from found
             return "refused"
         check(found)
     return "fitted"
@@ -88,10 +89,10 @@ def check(model: Any) -> None:
     X, _ = table()
     for name, values in outputs(model, X).items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise Wrong(f"{name} is not finite")
+            raise WrongError(f"{name} is not finite")
     certificate = model.certify()
     if not certificate.holds:
         words = [claim.statement for claim in certificate.claims if claim.requested and not claim.proven]
-        raise Wrong(f"the certificate of a new model does not hold: {words[0]}")
+        raise WrongError(f"the certificate of a new model does not hold: {words[0]}")
     model.explain_local(X[:2]).why(0)
     repr(model)

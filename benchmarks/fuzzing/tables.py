@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fuzzing.models import outputs
-from fuzzing.trial import Trial, Wrong, answered, at_most
+from fuzzing.trial import Trial, WrongError, answered, at_most
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 
 SECONDS = 30.0
@@ -184,28 +184,28 @@ def check_words(error: Exception) -> None:
     words = str(error)
     settings = ("shape must", "dim must", "categorical_features", "monotonic_cst", "n_knots", "Unknown label type")
     if not any(part in words for part in ("column ", "column names", *WHOLE, *settings)):
-        raise Wrong(f"the message names no column: {type(error).__name__}: {words[:300]}") from error
+        raise WrongError(f"the message names no column: {type(error).__name__}: {words[:300]}") from error
 
 
 def check_fitted(model: Any, X: Any) -> None:
     """What a model says about its own training table."""
     for name, values in outputs(model, X).items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise Wrong(f"{name} is not finite")
+            raise WrongError(f"{name} is not finite")
     certificate = model.certify()
     if not certificate.holds:
-        raise Wrong("the certificate of a new model does not hold")
+        raise WrongError("the certificate of a new model does not hold")
     str(certificate)
     model.explain_global()
     few = X[:3] if not isinstance(X, sparse.sparray | sparse.spmatrix) else X.tocsr()[:3]
     local = model.explain_local(few)
     for name in ("score", "prediction", "attribution"):
         if not np.isfinite(getattr(local, name)).all():
-            raise Wrong(f"{name} of an explanation is not finite")
+            raise WrongError(f"{name} of an explanation is not finite")
     if np.isnan(local.influence_bound).any():  # infinite per unit is true of a column in units of 5e-324
-        raise Wrong("influence_bound of an explanation is NaN")
+        raise WrongError("influence_bound of an explanation is NaN")
     local.why(0)
     for column in local.columns:
         interval = local.what_if(column)
         if not (interval.lower <= interval.upper).all():
-            raise Wrong(f"what_if of {column!r} is empty")
+            raise WrongError(f"what_if of {column!r} is empty")

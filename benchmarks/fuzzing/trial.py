@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """The library answered in a way that it must not."""
 
 
-class TooMuch(Wrong):
+class TooMuchError(WrongError):
     """A call took more time or memory than it may."""
 
 
@@ -30,12 +30,15 @@ class Trial:
         self.notes: dict[str, Any] = {}
 
     def draw(self, strategy: st.SearchStrategy[T]) -> T:
+        """Anything of a strategy."""
         return self._data.draw(strategy)
 
     def pick(self, choices: Sequence[T]) -> T:
+        """One of these; the first is the simplest."""
         return choices[self.below(len(choices))]
 
     def below(self, count: int) -> int:
+        """A number from 0 on."""
         return self.draw(st.integers(0, count - 1))
 
     def chance(self, one_in: int) -> bool:
@@ -43,6 +46,7 @@ class Trial:
         return self.below(one_in) == one_in - 1
 
     def seed(self) -> int:
+        """A seed for NumPy."""
         return self.draw(st.integers(0, 2**31 - 1))
 
 
@@ -51,7 +55,7 @@ def at_most(seconds: float, memory: float | None = None) -> Iterator[None]:
     """Fail if the process computes for longer, or if Python and NumPy allocate more bytes at once."""
 
     def stop(*_: object) -> None:
-        raise TooMuch(f"more than {seconds:g} s")
+        raise TooMuchError(f"more than {seconds:g} s")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -60,7 +64,7 @@ def at_most(seconds: float, memory: float | None = None) -> Iterator[None]:
     try:
         yield
         if memory is not None and (peak := tracemalloc.get_traced_memory()[1]) > memory:
-            raise TooMuch(f"{peak:,} bytes, of which {memory:,.0f} are allowed")
+            raise TooMuchError(f"{peak:,} bytes, of which {memory:,.0f} are allowed")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
@@ -74,5 +78,5 @@ def answered(call: Callable[[], T], allowed: tuple[type[Exception], ...]) -> T |
         return call()
     except allowed as error:
         if not 5 < len(str(error)) < 3000:
-            raise Wrong(f"a message of {len(str(error))} characters: {str(error)[:200]!r}") from error
+            raise WrongError(f"a message of {len(str(error))} characters: {str(error)[:200]!r}") from error
         return error

@@ -87,6 +87,8 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"loss": []}, r"loss must be one of .*; got \[\]"),
         ({"shape": np.array([1, 0])}, "shape must be None, 'convex' or 'concave'"),
         ({"random_state": 10**30}, "random_state must be None, an int"),
+        ({"early_stopping": np.array([1, 0])}, "early_stopping must be True or False"),
+        ({"warm_start": "auto"}, "warm_start must be True or False; got 'auto'"),
         ({"quantile": None}, "quantile must be a number; got None"),
         ({"power": "2"}, "power must be a number; got '2'"),
         ({"random_state": "x"}, "random_state must be None, an int"),

@@ -35,6 +35,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     patience = check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
     tol = check_tol(estimator.tol)
+    early, _ = (_flag(getattr(estimator, name), name) for name in ("early_stopping", "warm_start"))
     return FitSettings(
         recipe=_recipe(estimator),
         eig_idx=estimator.eig_idx,
@@ -45,8 +46,8 @@ def fit_settings(estimator: Any) -> FitSettings:
         n_knots=estimator.n_knots,
         alpha=float(alpha),
         max_iter=estimator.max_iter,
-        patience=patience if estimator.early_stopping else None,
-        tol=tol if estimator.early_stopping else 0.0,
+        patience=patience if early else None,
+        tol=tol if early else 0.0,
         validation_fraction=fraction,
         threads=thread_count(estimator.n_jobs),
         verbose=bool(estimator.verbose),
@@ -56,6 +57,12 @@ def fit_settings(estimator: Any) -> FitSettings:
 
 def _is_real(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | int | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def _recipe(estimator: Any) -> Recipe:
