@@ -43,14 +43,23 @@ docs: $(VENV)/.stamp-kernel $(VENV)/.stamp-docs ## the documentation, in site/
 	$(BIN)/mkdocs build --strict
 
 # -S keeps the editable install out of the way, so that the sanitized copy is the one imported.
-sanitize: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the kernel's tests under AddressSanitizer and UBSan
-	$(say) "building the kernel with sanitizers"
-	$(INSTALL) -v --no-build-isolation --no-deps --target build/sanitized \
-	    --upgrade -Cbuild-dir=build/sanitize -Ccmake.define.LAMBDAK_SANITIZE=ON .
-	$(say) "running the kernel's tests under the sanitizers"
-	PYTHONPATH=build/sanitized:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
-	    LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	    $(BIN)/python -S -m pytest -s -p no:cacheprovider tests/eigen
+MEMORY := address,undefined
+sanitized = $(INSTALL) -v --no-build-isolation --no-deps --target build/sanitized/$(1) --upgrade \
+    -Cbuild-dir=build/sanitize/$(1) -Ccmake.define.LAMBDAK_SANITIZE=$(2) .
+under = PYTHONPATH=build/sanitized/$(1):$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
+    LD_PRELOAD="$(foreach library,$(2),$$(g++ -print-file-name=$(library).so))"
+tests = $(BIN)/python -S -m pytest -s -p no:cacheprovider
+
+sanitize: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the kernel under AddressSanitizer, UBSan and ThreadSanitizer
+	$(say) "building the kernel with AddressSanitizer and UBSan"
+	$(call sanitized,memory,$(MEMORY))
+	$(say) "running the kernel's tests under them"
+	$(call under,memory,libasan libubsan) ASAN_OPTIONS=detect_leaks=0 $(tests) tests/eigen
+	$(say) "building the kernel with ThreadSanitizer"
+	$(call sanitized,thread,thread)
+	$(say) "running the tests of the thread pool under it"
+	$(call under,thread,libtsan) OPENBLAS_NUM_THREADS=1 \
+	    TSAN_OPTIONS="die_after_fork=0 suppressions=.ci/thread-suppressions.txt" $(tests) tests/eigen/test_pool.py
 
 fuzz: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## hostile files, tables and parameters, for SECONDS=60 or MINUTES=
 	$(say) "fuzzing; make fuzz SECONDS=600 or MINUTES=10 says for how long"

@@ -113,7 +113,7 @@ def facts(model: Any, path: Path) -> Iterator[tuple[str, np.ndarray]]:
     dense = rows[:20].toarray() if sparse.issparse(rows) else rows[:20]
     yield "attributions", model.explain_local(dense).attribution
     yield "effects", np.concatenate([effect.effect for effect in model.explain_global(dense).effects])
-    yield "violations", np.array([check.margin for check in model.verify(dense, n=200).checks])
+    yield "violations", np.array([check.margin for check in model.verify(dense, n=200).checks], float)
     model.save(path)
     yield "saved", np.frombuffer(path.read_bytes(), np.uint8)
     yield "text", np.frombuffer(model.to_json().encode(), np.uint8)

@@ -51,6 +51,7 @@ OWNERS = {
     "typer": ["cli/"],
     "threadpoolctl": ["training/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py"],
+    "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["paper/parts.py"],
     "distributed": ["paper/parts.py"],
 }
@@ -118,8 +119,8 @@ def test_the_root_holds_packages_and_next_to_nothing_else():
 
 
 @pytest.mark.slow
-def test_importing_the_package_loads_neither_matplotlib_nor_torch():
-    code = "import sys, lambdak; print({'matplotlib', 'torch'} & set(sys.modules))"
+def test_importing_the_package_loads_no_optional_library():
+    code = "import sys, lambdak; print({'matplotlib', 'torch', 'cryptography'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
 
 

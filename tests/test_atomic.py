@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from lambdak.atomic import write_bytes, write_text
+from lambdak import atomic
+from lambdak.atomic import create_bytes, write_bytes, write_text
+
+ON_LINUX = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name of Linux")
+ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and locks of POSIX")
+WAYS = [pytest.param("", marks=ON_LINUX, id="nameless"), pytest.param("atomic._nameless = lambda _: None", id="named")]
 
 
 def test_text_and_bytes_arrive_as_they_are(tmp_path):
@@ -91,3 +100,94 @@ def test_a_new_file_has_the_usual_rights(tmp_path):
 def test_a_device_is_written_to_and_stays():
     write_bytes("/dev/null", b"data")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def stopped(path, where, way, number):
+    """A process that is stopped by a signal after it wrote half of a file, or before the file is in its place."""
+    code = f"""
+import os
+from lambdak import atomic
+{way}
+write = atomic._write_through
+def stop(*_):
+    os.kill(os.getpid(), {int(number)})
+def half(file, data):
+    write(file, data[: len(data) // 2])
+    stop()
+{where} = half if {where!r} == "atomic._write_through" else stop
+atomic.write_bytes({str(path)!r}, b"new" * 1000)
+"""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+
+
+@ON_POSIX
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("where", ["atomic._write_through", "os.replace"])
+def test_a_writer_that_is_killed_leaves_nothing_once_the_next_one_is_done(tmp_path, where, way, number):
+    path = tmp_path / "model"
+    path.write_bytes(b"old")
+    assert stopped(path, where, way, number).returncode == -number
+    assert path.read_bytes() == b"old"
+    assert (os.listdir(tmp_path) == ["model"]) == (not way and where == "atomic._write_through")
+    write_bytes(tmp_path / "other", b"")
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["model", "other"]
+
+
+@ON_POSIX
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_living_writer_writes_is_not_removed(tmp_path, monkeypatch, way):
+    path, replace, seen = tmp_path / "model", os.replace, []
+    if way:
+        monkeypatch.setattr(atomic, "_nameless", lambda _: None)
+
+    def pause(source, target):  # another thread writes the same file from beginning to end
+        monkeypatch.setattr(os, "replace", replace)
+        other = threading.Thread(target=write_bytes, args=(path, b"other"))
+        other.start()
+        other.join()
+        seen.append(path.read_bytes())
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", pause)
+    write_bytes(path, b"ours")
+    assert seen == [b"other"]
+    assert path.read_bytes() == b"ours"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@ON_LINUX
+def test_a_system_that_gives_no_names_to_nameless_files_writes_named_ones(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    write_bytes(tmp_path / "model", b"new")
+    assert (tmp_path / "model").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@ON_POSIX
+def test_the_longest_name_can_be_written(tmp_path):
+    write_bytes(tmp_path / ("m" * 255), b"new")
+    assert os.listdir(tmp_path) == ["m" * 255]
+
+
+def test_a_new_file_has_the_given_rights_and_never_replaces_another(tmp_path, monkeypatch):
+    path = tmp_path / "key"
+    create_bytes(path, b"ours\n", 0o600)
+    assert path.read_bytes() == b"ours\n"
+    assert os.name != "posix" or stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        create_bytes(path, b"theirs", 0o600)
+    assert path.read_bytes() == b"ours\n"
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(KeyboardInterrupt):
+        create_bytes(tmp_path / "other", b"", 0o600)
+    assert os.listdir(tmp_path) == ["key"]

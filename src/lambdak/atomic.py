@@ -1,12 +1,27 @@
-"""Files that are there as a whole or not at all: written beside the old one, then put in its place in one step."""
+"""Files that are there as a whole or not at all: written beside the old one, then put in its place in one step.
+
+Where the system has files without a name (Linux), data are written to one, so that a writer that is killed leaves
+nothing. Elsewhere a half-written file has a name of its own, and its writer holds a lock on it: the lock ends with the
+writer, so the next one for the same path can tell what a dead writer left and remove it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed: that is lock enough
+    fcntl = None  # type: ignore[assignment]
+
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows, which would change the ends of lines
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -23,24 +38,114 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced, and a folder says so itself
         target.write_bytes(data)
         return
+    with _in_folder_of(target, path):
+        _remove_left_over(target)
+        with _written(target, data) as beside:
+            if target.exists():
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.replace(beside, target)
+
+
+def create_bytes(path: str | os.PathLike[str], data: bytes, mode: int) -> None:
+    """Write ``data`` to a new file with these rights; one that is there already is never touched."""
+    target = Path(path)
+    with _in_folder_of(target, path):
+        file = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb")
+    try:
+        with file:
+            _write_through(file, data)
+    except BaseException:
+        target.unlink()
+        raise
+
+
+@contextmanager
+def _in_folder_of(target: Path, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the folder if it does not exist or cannot be written to."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder of {os.fspath(path)!r} does not exist: create {target.parent} first")
-    beside = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        _write_through(beside, data)
-        if target.exists():
-            beside.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(beside, target)
+        yield
     except PermissionError as error:
         raise PermissionError(f"{os.fspath(path)!r} cannot be written: {target.parent} is not writable") from error
+
+
+@contextmanager
+def _written(target: Path, data: bytes) -> Iterator[Path]:
+    """A file beside the target that holds the data; it is gone afterwards, unless it was put in its place."""
+    beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.part")
+    try:
+        with ExitStack() as stack:
+            file = stack.enter_context(_nameless(target.parent) or _locked(beside))
+            _write_through(file, data)
+            if not _named(file, beside):
+                file = stack.enter_context(_locked(beside))
+                _write_through(file, data)
+            if fcntl is None:
+                file.close()  # Windows moves only files that are closed
+            yield beside
     finally:
         with suppress(OSError):  # gone if it was put in its place
             beside.unlink()
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    """Write a new file down to the disk, so that it cannot turn out empty after a crash."""
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _nameless(folder: Path) -> BinaryIO | None:
+    """A new file without a name, which a killed process cannot leave behind; None where there is no such thing."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    except OSError:  # not every file system has it; if something else is wrong, it shows where the file has a name
+        return None
+    _lock(file)
+    return file
+
+
+def _named(file: BinaryIO, beside: Path) -> bool:
+    """Give a file its name, if it has none; says whether it has one now."""
+    if not beside.exists():
+        with suppress(OSError):  # not every system allows it
+            os.link(f"/proc/self/fd/{file.fileno()}", beside, follow_symlinks=True)
+    return beside.exists()
+
+
+def _locked(beside: Path) -> BinaryIO:
+    """A new file of this name, with a lock that lasts as long as its writer."""
+    while True:
+        file = beside.open("xb")
+        _lock(file)
+        if beside.exists():  # otherwise another writer took it for left over before the lock was there
+            return file
+        file.close()
+
+
+def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
+    """Lock a file, and say whether that succeeded; not every file system has locks."""
+    with suppress(OSError, AttributeError):  # of fcntl, which Windows does not have
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return True
+    return False
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove what writers of this file left when they were killed, never what a living one is writing."""
+    for each in target.parent.glob(f"{_prefix(target)}*.part"):
+        with suppress(OSError):  # another writer may have removed it, and Windows keeps what is open
+            if fcntl is None:
+                each.unlink()
+                continue
+            with each.open("rb") as file:
+                if _lock(file, wait=False):
+                    each.unlink()
+
+
+def _prefix(target: Path) -> str:
+    """How the names of half-written files for this one begin: always as short, however long its own name is."""
+    return f".{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
+
+
+def _write_through(file: BinaryIO, data: bytes) -> None:
+    """Write down to the disk, so that a file cannot turn out empty after a crash."""
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())

@@ -14,3 +14,8 @@ def claim(certificate, kind, subject=None):
 
 def strict(text):
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))
+
+
+def check(verification, kind, subject=None):
+    (found,) = [each for each in verification.checks if each.kind == kind and subject in (None, each.subject)]
+    return found

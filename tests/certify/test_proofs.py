@@ -62,7 +62,10 @@ def test_higher_classes_are_what_an_ordinal_claim_is_about():
     assert found.proven
     assert found.requested
     assert found.value == pytest.approx(steps_of(fitted("ordinal"), 0, -1), abs=1e-12)
-    assert "a higher class never becomes less likely" in found.statement
+    assert found.statement == ("P(y > j) never falls as income rises, for every class j, nor does the predicted class")
+    falling = claim(fitted("ordinal").certify(), "monotone", "age")
+    assert falling.details["sign"] == -1
+    assert falling.statement.startswith("P(y > j) never rises as age rises, for every class j")
 
 
 def test_a_claim_about_two_classes_names_the_one_whose_probability_it_is():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +12,10 @@ from fitted_models import CAP, KINDS, changed, fitted, own_coef
 from hand_made_models import by_hand
 from score_cases import matrices, n_outputs, random_cells, score_by_hand
 
+from lambdak.model import influence
 from lambdak.model.influence import any_change
 from lambdak.model.readout import readouts
-from lambdak.model.rounding import score_error
+from lambdak.pencil.diameter import diameter
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,10 +75,10 @@ def test_bounds_include_what_computing_can_do_to_two_scores(kind):
     outputs = readouts(model.model_)
     for i, column in enumerate(model.model_.encoder.columns):
         found = claim(model.certify(), "influence", column.name)
-        assert found.margin == max(float(score_error(output)) for output in outputs)
+        assert found.margin == max(output.error for output in outputs)
         assert 0 < found.margin < 1e-10
         real = max(any_change(output, i).bound for output in outputs)
-        assert found.value >= real + 2 * min(float(score_error(output)) for output in outputs)
+        assert found.value >= real + 2 * min(output.error for output in outputs)
         assert found.value == model.feature_strengths_[i]
 
 
@@ -92,9 +94,16 @@ def test_a_bound_that_missing_cells_make_is_distinguished_from_that_of_numbers()
     assert "across the range" not in claim(model.certify(), "influence", "income").statement
 
 
-def test_many_levels_are_a_relaxation_that_says_so():
+def test_many_levels_are_compared_all_with_all():
     found = claim(fitted("wide").certify(), "influence", "code")
-    assert "a relaxation, as its levels are many" in found.how
+    assert "over its 140 levels" in found.how
+    assert found.details["largest between"] == "c87 and c96"
+
+
+def test_a_relaxation_says_so(monkeypatch):
+    monkeypatch.setattr(influence, "diameter", partial(diameter, most=0))
+    found = claim(fitted("wide").certify(), "influence", "code")
+    assert "a relaxation, as too many pairs of its cells come close to it" in found.how
     assert "largest between" not in found.details
 
 

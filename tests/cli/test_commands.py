@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_cases import COMMANDS, done
+from cli_cases import COMMANDS, SIGNING, done
 from typer.testing import CliRunner
 
 import lambdak
 from lambdak import cli
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *SIGNING])
 def test_every_help_page_has_examples(command):
     text = done([command, "--help"]).stdout
     assert "Example" in text
@@ -24,7 +24,7 @@ def test_every_help_page_has_examples(command):
 
 def test_help_lists_the_commands():
     text = done(["--help"]).stdout
-    assert all(command in text for command in COMMANDS)
+    assert all(command in text for command in [*COMMANDS, *SIGNING])
 
 
 def test_version_and_config():

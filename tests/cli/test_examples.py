@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli_cases import COMMANDS, done
+from cli_cases import COMMANDS, SIGNING, done
 from typer.testing import CliRunner
 
 from lambdak import cli
@@ -18,6 +18,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
 
 HELP = [
     *cli.fit.EXAMPLES, *cli.predict.EXAMPLES, *cli.explain.EXAMPLES, *cli.certify.EXAMPLES, *cli.report.EXAMPLES,
+    *cli.sign.EXAMPLES, *cli.verify_signature.EXAMPLES,
 ]  # fmt: skip
 
 
@@ -55,6 +56,6 @@ def test_examples_of_help_and_guide_run(clinic, monkeypatch, line):
 
 
 def test_every_option_in_the_guide_exists():
-    helps = {command: done([command, "--help"]).stdout for command in COMMANDS}
+    helps = {command: done([command, "--help"]).stdout for command in [*COMMANDS, *SIGNING]}
     for option in re.findall(r"--[a-z][a-z-]+", GUIDE.read_text()):
         assert option in ("--help", "--install-completion", "--debug") or any(option in text for text in helps.values())

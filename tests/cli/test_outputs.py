@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,8 +11,9 @@ from cli_cases import FAST, only, process
 
 KILLED = """
 from lambdak import atomic
-def half(path, data):
-    path.write_bytes(data[: len(data) // 2])
+write = atomic._write_through
+def half(file, data):
+    write(file, data[: len(data) // 2])
     os.kill(os.getpid(), signal.SIGKILL)
 atomic._write_through = half
 """
@@ -39,6 +41,20 @@ def test_a_command_that_is_killed_while_it_writes_leaves_the_old_file(shelf, tmp
     killed = process(KILLED, *OUTPUTS[name], cwd=tmp_path)
     assert killed.returncode == -9, killed.stderr
     assert (tmp_path / name).read_text() == "good"
+    assert not hasattr(os, "O_TMPFILE") or not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_command_that_is_terminated_while_it_writes_leaves_nothing(shelf, tmp_path):
+    code = (
+        KILLED.replace("SIGKILL", "SIGTERM") + "atomic._nameless = lambda _: None"
+    )  # as on systems without such files
+    args = ["predict", shelf / "rows.csv", "--model", shelf / "y.safetensors", "--out", "out.csv"]
+    ended = process(code, *args, cwd=tmp_path)
+    assert ended.returncode == 128 + 15, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -56,6 +56,14 @@ def test_continuing_refuses_what_it_cannot_change(table, change):
         model.set_params(**change).fit(X, y)
 
 
+def test_continuing_refuses_signs_by_position_where_they_were_by_name(table):
+    X, y = table
+    name = X.columns[0]
+    model = SpectralRegressor(effort="fast", max_iter=2, monotonic_cst={name: 1}, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=f"monotonic_cst must stay {{'{name}': 1}} where training continues"):
+        model.set_params(monotonic_cst=np.array([1] + [0] * (X.shape[1] - 1))).partial_fit(X, y)
+
+
 def test_partial_fit_on_a_row_does_not_shift_the_quantiles_of_others(table):
     X, y = table
     model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)

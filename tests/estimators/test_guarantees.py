@@ -77,6 +77,30 @@ def test_an_unseen_level_is_the_average_level_and_stays_within_the_bound(table):
     assert np.abs(unseen - seen).max() <= model.feature_strengths_[3] * (1 + 1e-5)
 
 
+@pytest.mark.parametrize(("classes", "sign"), [(6, 1), (6, -1), (2, 1)])
+def test_the_predicted_class_of_an_ordinal_classifier_is_monotone(classes, sign):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (600, 3))
+    level = X[:, 0] + np.sin(3 * X[:, 1]) * X[:, 2] + 0.5 * rng.standard_normal(600)
+    y = np.digitize(sign * level, np.linspace(-1.5, 1.5, classes + 1)[1:-1])
+    settings = {"effort": "fast", "max_iter": 5, "dim": 9, "n_estimators": 2, "random_state": 0}
+    model = SpectralOrdinalClassifier(monotonic_cst=[sign, 0, 0], **settings).fit(X, y)
+    low = rng.uniform(-2, 2, (200_000, 3))
+    high = low.copy()
+    low[:, 0], high[:, 0] = np.sort(rng.uniform(-2.5, 2.5, (200_000, 2)), axis=1).T
+    assert not np.any(sign * (model.predict(high) - model.predict(low)) < 0)
+    probable = [model.predict_proba(rows).argmax(axis=1) for rows in (low, high)]
+    assert np.any(sign * (probable[1] - probable[0]) < 0) == (classes > 2)  # which is why it is not what is predicted
+
+
+def test_monotone_quantiles_never_fall_on_random_pairs(table):
+    X, y = table
+    settings = {"monotonic_cst": {"income": 1}, "effort": "fast", "max_iter": 5, "random_state": 0}
+    model = SpectralQuantileRegressor((0.1, 0.5, 0.9), **settings).fit(X, y)
+    low, high = random_pairs(X, "income", np.random.default_rng(1))
+    assert (model.predict_quantiles(high) - model.predict_quantiles(low) >= -1e-5).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cap", [0.5, {"income": 0.3}])
 def test_max_influence_is_never_exceeded(table, cap):

@@ -61,6 +61,18 @@ class TestClasses:
         assert (prob >= 0).all()
         assert prob.sum() == pytest.approx(1.0, abs=1e-15)
 
+    def test_ordinal_prediction_is_the_first_class_with_half_of_the_probability(self):
+        raw = np.array([[-3.0, -1.0, 2.0], [0.0, 1.0, 1.0], [-2.0, -1.0, -1e-300], [-1.0, 0.0, -1e-9]])
+        np.testing.assert_array_equal(Ordinal(4).classify(raw), [2, 0, 3, 1])
+        np.testing.assert_array_equal(Ordinal(2).classify(np.array([-0.5, 0.0, 0.5])), [1, 0, 0])
+        below = Ordinal(4).predict(raw).cumsum(axis=1)
+        np.testing.assert_array_equal(Ordinal(4).classify(raw[:2]), (below[:2] >= 0.5).argmax(axis=1))
+
+    def test_other_predictions_are_the_most_probable_class(self):
+        raw = np.random.default_rng(0).normal(size=(50, 4))
+        np.testing.assert_array_equal(SoftmaxLog(4).classify(raw), raw.argmax(axis=1))
+        np.testing.assert_array_equal(BinaryLog().classify(raw[:, 0]), raw[:, 0] > 0)
+
     def test_ordinal_class_far_from_the_centre_keeps_its_digits(self):
         upper, lower = np.exp(-40.0), np.exp(-41.0)
         assert Ordinal(3).predict(np.array([40.0, 41.0]))[1] == pytest.approx(upper - lower, rel=1e-12)

@@ -68,6 +68,14 @@ def test_measures_of_classes_are_those_of_scikit_learn(weight):
     )
 
 
+def test_the_accuracy_of_ordered_classes_is_that_of_the_median_class():
+    model, y = fitted("ordinal"), TARGETS["ordinal"]
+    found = {own.name: own.value for own in model_metrics(model.model_, X, y, WEIGHT)}
+    assert found["accuracy"] == metrics.accuracy_score(y, model.predict(X), sample_weight=WEIGHT)
+    assert found["accuracy"] == model.score(X, y, WEIGHT)
+    assert (model.predict(X) != model.predict_proba(X).argmax(axis=1)).any()
+
+
 def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_by_the_command_line():
     model, y = fitted("binary"), np.array([None, "never seen", *LABELS[2:]], object)
     found = {own.name: own.value for own in model_metrics(model.model_, X, y)}

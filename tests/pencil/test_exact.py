@@ -88,3 +88,11 @@ def test_norms_are_bounded_as_numpy_says(seed, dim):
     for limit, below in ((1.001, True), (0.999, False)):
         assert norm_is_below([(ONE, packed)], Fraction(limit * norm)) == below
         assert frobenius_is_below([(Fraction(1, 3), packed)], Fraction(limit * size) / 3) == below
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nothing_is_proven_of_what_is_no_number(bad):
+    terms = [(Fraction(1), np.array([1.0, 0.0, 1.0])), (Fraction(1), np.array([bad, 0.0, 1.0]))]
+    assert not combination_is_psd(terms)
+    assert not norm_is_below(terms, Fraction(10**9))
+    assert not frobenius_is_below(terms, Fraction(10**9))

@@ -10,7 +10,7 @@ import pytest
 from report_cases import IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, python, some_rows
 from scipy import sparse
 
-from lambdak import SpectralRegressor
+from lambdak import SpectralOrdinalClassifier, SpectralRegressor
 from lambdak.table.column_types import OTHER
 
 
@@ -23,6 +23,26 @@ def test_the_page_predicts_what_python_predicts(visit, kind):
     scores, seen = python(fitted(kind), rows)
     np.testing.assert_allclose([own["scores"] for own in found], scores, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose([own["predictions"] for own in found], seen, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "ordinal"])
+def test_the_page_names_the_class_that_python_predicts(visit, kind):
+    opened = visit(kind)
+    rows, cells = some_rows(fitted(kind))
+    show = "row => { lambdak.set(row); return document.getElementById('prediction').textContent; }"
+    shown = [opened.page.evaluate(show, row).rsplit(" (", 1)[0] for row in cells]
+    assert shown == [str(label) for label in fitted(kind).predict(rows)]
+    title = {"ordinal": "Median class"}.get(kind, "Most probable class")
+    assert opened.page.inner_text("#prediction-title").lower() == title.lower()
+
+
+def test_the_log_odds_of_two_ordered_classes_are_those_of_the_lower_one(visit):
+    model = SpectralOrdinalClassifier(**SMALL).fit(X, np.where(Y > 4, "high", "a low one"))
+    opened = visit("two ordered classes", model, X)
+    chance = 1 / (1 + np.exp(-opened.predict()[0][0]))
+    assert "log-odds of class a low one" in opened.page.inner_text("#score")
+    shown = opened.page.inner_text("#prediction")
+    assert shown.startswith("a low one" if chance >= 0.5 else "high")
 
 
 def test_moving_the_controls_moves_the_prediction_as_python_says(visit):

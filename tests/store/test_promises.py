@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import copy, deepcopy
+
+import numpy as np
 import pytest
 from saved_cases import LAW, NUMBERS, QUICK
 
@@ -35,3 +39,35 @@ def test_a_promise_that_the_matrices_break_is_not_saved(tmp_path):
     model._parameters["monotonic_cst"] = [1, 0]
     with pytest.raises(ModelFileError, match=r"cannot be saved.* requested of 'x0': the prediction never falls"):
         model.save(tmp_path / "m")
+
+
+CHANGES = [
+    {"monotonic_cst": None},
+    {"monotonic_cst": [1, 1]},
+    {"max_influence": None},
+    {"max_influence": 1e-9},
+    {"shape": "convex"},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_loaded_certificate_calls_requested_what_the_fit_was_given(tmp_path, change):
+    model = SpectralRegressor(**QUICK, monotonic_cst=[0, 1], max_influence=[1.5, np.inf]).fit(NUMBERS, -LAW)
+    wanted = model.certify()
+    assert [claim.kind for claim in wanted.claims if claim.requested] == ["monotone", "influence"]
+    model.set_params(**change)
+    model.save(tmp_path / "m")
+    loaded = lambdak.load(tmp_path / "m").set_params(**change)
+    loaded.save(tmp_path / "m")  # what is set in a loaded model counts no more than in a fitted one
+    copies = [model, loaded, lambdak.load(tmp_path / "m"), lambdak.from_json(model.to_json())]
+    copies += [pickle.loads(pickle.dumps(model)), deepcopy(model), copy(model)]
+    assert all(each.certify() == wanted for each in copies)
+
+
+def test_parameters_that_promise_less_or_more_than_the_fit_are_not_saved(tmp_path):
+    model = SpectralRegressor(**QUICK, monotonic_cst=[0, 1]).fit(NUMBERS, -LAW)
+    for name, value in {"monotonic_cst": None, "max_influence": 9.0}.items():
+        changed = deepcopy(model)
+        changed._parameters[name] = value
+        with pytest.raises(ModelFileError, match="its parameters promise something else than it was fitted with"):
+            changed.save(tmp_path / "m")

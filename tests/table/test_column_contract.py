@@ -118,6 +118,13 @@ def test_no_cell_leaves_all_cells_if_the_column_is_bounded_and_otherwise_some_do
 
 
 @contract
+def test_matrices_at_all_cells_are_those_of_their_combinations(case):
+    own, (cells, names) = np.random.default_rng(0).standard_normal((2, case.column.width, 3)), case.column.all_cells()
+    np.testing.assert_array_equal(case.column.at_cells(own), cells @ own)
+    assert case.column.all_names() == names
+
+
+@contract
 def test_swaps_are_the_differences_between_any_two_extreme_cells(case):
     cells = case.column.extreme_cells()
     expected = [b - a for i, a in enumerate(cells) for b in cells[i + 1 :]]

@@ -32,7 +32,7 @@ def influence_claims(
 
 def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach]) -> bool:
     """Whether the bounds of column i are proven in integers; True where its cells are too many for that."""
-    if len(outputs[0].columns[i].exact_cells()) > MOST_CELLS:
+    if len(outputs[0].columns[i].all_names()) > MOST_CELLS:
         return True
     return all(any_change_is_below(output, i, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
 
@@ -62,10 +62,10 @@ def _influence_words(column: Column, bound: float, details: Mapping[str, float |
 
 def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
     if whole.cells is None and whole.bound:
-        return "sum of the two largest Σ w ‖A(b) − mean‖₂: a relaxation, as its levels are many"
+        return "upper bound of Σ w ‖A(b) − A(a)‖₂: a relaxation, as too many pairs of its cells come close to it"
     cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
     words = f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
-    many = exact and len(column.exact_cells()) > MOST_CELLS
+    many = exact and len(column.all_names()) > MOST_CELLS
     return f"{words}, in float64 with error bounds: they are too many for integers" if many else words
 
 

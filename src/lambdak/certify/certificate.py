@@ -11,6 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from lambdak.table.visible import visible
+
 IN_RANGE = "within the training range"  # how far a bound goes if its column is not constant beyond
 _WIDTH = 110  # of a printed certificate
 _SUBJECT_WIDTH = 22
@@ -136,14 +138,14 @@ def _row(claim: Claim) -> tuple[str, ...]:
 
 def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     """A table as text, its last columns to the right, with notes below."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=visible(title), title_justify="left")
     for name in names:
         words = name in ("", "about", "claim")
         most = _SUBJECT_WIDTH if name == "about" else None
         table.add_column(name, justify="left" if words else "right", overflow="fold", max_width=most)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     text = StringIO()
     plain = {"markup": False, "highlight": False, "emoji": False, "color_system": None, "force_jupyter": False}
-    Console(file=text, width=_WIDTH, **plain).print(table, *notes, sep="\n")  # type: ignore[arg-type]
+    Console(file=text, width=_WIDTH, **plain).print(table, *map(visible, notes), sep="\n")  # type: ignore[arg-type]
     return text.getvalue()

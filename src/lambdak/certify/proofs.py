@@ -15,14 +15,11 @@ from lambdak.certify.bound_claims import influence_claims, response_claim
 from lambdak.certify.certificate import Certificate, Claim
 from lambdak.losses import Arrangement
 from lambdak.model import Model
-from lambdak.model.influence import norms
+from lambdak.model.influence import rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
-from lambdak.model.rounding import score_error
 from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.spectrum import Float64Array, extremes
 from lambdak.table.column_contract import Column
-
-_MOST_ROUNDING = 1e-6  # of the range of a raw score: if computing errs by more, no claim is worth its words
 
 
 def certify(model: Model, within: Mapping[str, float | str] | None = None, exact: bool = False) -> Certificate:
@@ -58,19 +55,13 @@ def promised(model: Model) -> Iterator[Claim]:
 
 def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Claim]:
     """The claims with what computing can do to a raw score; none is proven if that matters next to its range."""
-    margin = max(float(score_error(output)) for output in outputs)
-    reach = max(_range(output) for output in outputs)
-    matters = reach > 0 and not margin <= _MOST_ROUNDING * reach
+    margin = max(output.error for output in outputs)
+    matters = rounding_matters(outputs)
+    reach = max(map(score_range, outputs)) if matters else 0.0
     words = f"; but computing a raw score can err by {margin:.1e}, which matters next to its range of {reach:.1e}"
     for claim in claims:
         weighed = replace(claim, margin=margin)
         yield replace(weighed, proven=False, how=claim.how + words) if matters else weighed
-
-
-def _range(readout: Readout) -> float:
-    """How far all columns together can move a raw score, at least half of it."""
-    cells = ((i, column.all_cells()[0]) for i, column in enumerate(readout.columns))
-    return float(sum(norms(readout, own - own[:1], i).max(initial=0.0) for i, own in cells))
 
 
 # ---- monotone columns ----------------------------------------------------------------------------------------------
@@ -114,7 +105,8 @@ def _decisive(least: float, proven: bool) -> float:
 
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
     if flip < 0:
-        return f"a higher class never becomes {'less' if sign > 0 else 'more'} likely as {column.name} rises"
+        never = "falls" if sign > 0 else "rises"
+        return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"
     label = readout.name.removeprefix("class ")
     what = "the prediction" if label == readout.name else f"the probability of {label}"
     return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"

@@ -1,4 +1,4 @@
-"""The command line: ``lambdak demo | fit | predict | explain | certify | report | reproduce | config``."""
+"""The command line: ``lambdak demo | fit | predict | explain | certify | sign | report | …``, one file each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from lambdak.cli import certify, config, demo, explain, fit, predict, report, reproduce
+from lambdak.cli import (
+    certify,
+    config,
+    demo,
+    explain,
+    fit,
+    predict,
+    report,
+    reproduce,
+    sign,
+    verify_signature,
+)
 from lambdak.cli.errors import Commands
 from lambdak.cli.options import examples
 
@@ -40,7 +51,9 @@ def _settings(
 
 # A command is a file with a function of its name, and EXAMPLES; a new one is one more file and one more name here.
 _ANYWHERE = (config, demo)
-_IN_DEMO_FOLDER = (fit, predict, explain, certify, report)  # their examples use the files that lambdak demo writes
+_IN_DEMO_FOLDER = (  # their examples use the files that lambdak demo writes
+    fit, predict, explain, certify, report, sign, verify_signature,
+)  # fmt: skip
 for _module in (*_ANYWHERE, *_IN_DEMO_FOLDER):
     _command = getattr(_module, _module.__name__.rpartition(".")[2])
     app.command(epilog=examples(_module.EXAMPLES, in_demo_folder=_module in _IN_DEMO_FOLDER))(_command)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lambdak.atomic import write_text
+from lambdak.certify import Certificate, Verification
 from lambdak.cli import options
-from lambdak.cli.errors import complain
+from lambdak.cli.errors import complain, naming
+from lambdak.cli.independent import Checked, checked
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
-from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.outputs import check_output, json_text, print_json, say
+from lambdak.cli.signatures import described_signature, signature_line
 
 EXAMPLES = (
     "lambdak certify",
     "lambdak certify --within bmi=1 --within pressure=5",
     "lambdak certify --verify patients.csv --out certificate.json",
+    "lambdak certify --independent",
 )
 
 
@@ -36,7 +39,18 @@ def certify(
         str | None, typer.Option(metavar="TABLE", help="Also search for counterexamples, from the rows of this table.")
     ] = None,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of rows to try with --verify.")] = 10_000,
+    public_key: Annotated[
+        Path | None,
+        typer.Option(help="Public key (PEM) of somebody you trust: refuse a file that is not signed with it."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the certificate as JSON.", show_default=False)] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Decide every statement in integers: slower.")] = False,
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent", help="Also run the checker that shares no code with lambdak, in its own process."
+        ),
+    ] = False,
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,19 +58,34 @@ def certify(
     tolerances = options.sizes(within or (), "--within", ("any",)) or None
     if out is not None:
         check_output(out, "--out")
-    fitted = read_model(model)
-    certificate = fitted.certify(tolerances)
+    fitted = read_model(model, public_key)
+    signature = described_signature(model, public_key)
+    certificate = fitted.certify(tolerances, exact=exact)
     search = None
     if verify is not None:
-        search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs)
-    answer = certificate.to_dict() | ({} if search is None else {"verification": search.to_dict()})
+        with naming(verify):
+            search = fitted.verify(columns_of(fitted, read_columns(fitted, verify, form)), n=pairs, within=tolerances)
+    checker = checked(model) if independent else None
+    answer = certificate.to_dict() | {"signature": signature}
+    answer |= {} if search is None else {"verification": search.to_dict()}
+    answer |= {} if checker is None else {"independent": checker.data}
     if out is not None:
-        write_text(out, json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        write_text(out, json_text(answer) + "\n")
     if as_json:
         print_json(answer)
     else:
-        typer.echo("\n".join(str(each).rstrip() for each in (certificate, search) if each is not None))
-    if not certificate.holds or (search is not None and search.violations):
-        reason = "the search found a counterexample" if certificate.holds else "a requested guarantee is not proven"
+        texts = [certificate, search, None if checker is None else f"\nThe independent checker:\n{checker.words}"]
+        say("\n".join(str(each).rstrip() for each in texts if each is not None))
+        say(signature_line(signature))
+    if reason := _failure(certificate, search, checker):
         complain(f"{model}: {reason}")
         raise typer.Exit(1)
+
+
+def _failure(certificate: Certificate, search: Verification | None, checker: Checked | None) -> str:
+    """The first reason for which the model does not pass."""
+    if not certificate.holds:
+        return "a requested guarantee is not proven"
+    if search is not None and search.violations:
+        return "the search found a counterexample"
+    return "the independent checker does not prove what was requested" if checker is not None and checker.fails else ""

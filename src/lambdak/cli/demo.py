@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.atomic import write_text
@@ -19,6 +20,7 @@ from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.tables import csv_text
 from lambdak.explain.quantile_fan import Fan
+from lambdak.table.visible import visible
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
 EFFORT = "balanced"
@@ -178,7 +180,7 @@ def _print_patient(local: Any) -> None:
 
 
 def _print_files(files: dict[str, str], out: Path) -> None:
-    console.print(f"[bold]Files in {out}/[/]", soft_wrap=True)
+    console.print(Text(visible(f"Files in {out}/"), "bold"), soft_wrap=True)
     for name, words in files.items():
         console.print(f"  {name:<18} {words}", markup=False, soft_wrap=True)
 

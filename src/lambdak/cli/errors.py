@@ -1,12 +1,15 @@
-"""What a command answers with: 0 done, 1 something is wrong with data, model or files, 2 wrong usage, 130 Ctrl-C."""
+"""What a command answers with: 0 done, 1 bad data, model or files, 2 wrong usage, 130 Ctrl-C, 143 terminated."""
 
 from __future__ import annotations
 
 import re
+import signal
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from threading import current_thread, main_thread
 from typing import Any
 
 import rich
@@ -15,7 +18,11 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+from lambdak.table.visible import visible
+
 MOST_NAMES = 12  # listed in a message
+_LONGEST = 60  # characters of a name in a list
+_MOST_COMPARED = 2_000  # names that may be meant
 _OPTIONS = {
     "monotonic_cst": "--monotone",
     "max_influence": "--max-influence",
@@ -28,6 +35,10 @@ _OPTIONS = {
 _SETTING = re.compile("|".join(rf"\b{name}\b" for name in _OPTIONS))
 
 
+_USAGE: type[Any] = typer.BadParameter.__mro__[1]  # UsageError of click, which newer versions of typer contain
+_OF_TYPER: tuple[type[BaseException], ...] = (typer.Exit, typer.Abort, _USAGE.__mro__[1])
+
+
 class InputError(ValueError):
     """Something is wrong with data, model or files; the message says what, where, and the way out."""
 
@@ -35,9 +46,14 @@ class InputError(ValueError):
 class Commands(TyperGroup):
     """The group of all commands: it turns failures into one message on stderr and an exit code."""
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Read what stands before the command."""
+        with _safe_usage():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
-        with _notes_on_stderr():
+        with _notes_on_stderr(), _safe_usage(), _ending_on_request():
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
@@ -49,6 +65,13 @@ class Commands(TyperGroup):
                 if ctx.params.get("debug"):
                     raise
                 complain(explained(error))
+                raise typer.Exit(1) from None
+            except _OF_TYPER:
+                raise
+            except Exception as error:
+                if ctx.params.get("debug"):
+                    raise
+                complain(f"{explained(error)} ({type(error).__name__}): lambdak --debug shows where; please report it")
                 raise typer.Exit(1) from None
 
 
@@ -66,13 +89,13 @@ def explained(error: BaseException) -> str:
 
 
 def complain(message: str) -> None:
-    """Print an error to stderr, without markup, so that brackets in names stay what they are."""
-    _stderr().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+    """Print an error to stderr, without markup, so that brackets in names stay what they are, and on one line."""
+    _stderr().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Print a remark to stderr."""
-    _stderr().print(Text.assemble(("note: ", "yellow"), message), soft_wrap=True)
+    _stderr().print(Text.assemble(("note: ", "yellow"), visible(message)), soft_wrap=True)
 
 
 def _stderr() -> Console:
@@ -87,7 +110,11 @@ def listed(names: Iterable[str]) -> str:
     """
     names = list(names)
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(map(repr, names[:MOST_NAMES])) + more
+    return ", ".join(map(repr, map(_short, names[:MOST_NAMES]))) + more
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
 
 
 def meant(name: str, known: Sequence[str]) -> str:
@@ -96,9 +123,43 @@ def meant(name: str, known: Sequence[str]) -> str:
     >>> meant("incom", ["age", "income"])
     "Did you mean 'income'? "
     """
-    folded = {other.casefold(): other for other in known}
+    folded = {other.casefold(): other for other in known[:_MOST_COMPARED]}
     close = get_close_matches(name.casefold(), folded, n=1)
     return f"Did you mean {folded[close[0]]!r}? " if close else ""
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """What the library refuses in a table is said with the name of its file."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if path in str(error):
+            raise
+        raise InputError(f"{path}: {explained(error)}") from error
+
+
+@contextmanager
+def _safe_usage() -> Iterator[None]:
+    """Wrong usage is printed by typer, and may hold names of files as they came from the shell."""
+    try:
+        yield
+    except _USAGE as error:
+        error.message = visible(error.message)
+        raise
+
+
+@contextmanager
+def _ending_on_request() -> Iterator[None]:
+    """A request to terminate unwinds as an error does, so that no half-written file is left anywhere."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL or current_thread() is not main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

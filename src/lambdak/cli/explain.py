@@ -9,10 +9,10 @@ import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.cli import tables
-from lambdak.cli.errors import InputError
+from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
-from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
-from lambdak.cli.outputs import check_output, plotting, print_columns, print_json, save_picture
+from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, RawText, TableFormat
+from lambdak.cli.outputs import check_output, plotting, print_columns, print_json, save_picture, say
 
 EXAMPLES = (
     "lambdak explain",
@@ -42,6 +42,7 @@ def explain(
     out: Annotated[str | None, typer.Option(help="Write the explanation as a table.", show_default=False)] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it to this PNG file.", show_default=False)] = None,
     form: TableFormat = None,
+    raw_text: RawText = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain a model, or single predictions of it.
@@ -57,15 +58,16 @@ def explain(
     if one and table is None:
         raise typer.BadParameter("needs a TABLE with rows to explain", param_hint="--local" if local else "--row")
     fitted = read_model(model)
-    X = None if table is None else columns_of(fitted, read_columns(fitted, table, form))
-    if row is not None:
-        X = _only(X, row, str(table))
-    explanation = fitted.explain_local(X, output=output) if one else fitted.explain_global(X, output=output)
+    with naming(table or ""):
+        X = None if table is None else columns_of(fitted, read_columns(fitted, table, form))
+        if row is not None:
+            X = _only(X, row, str(table))
+        explanation = fitted.explain_local(X, output=output) if one else fitted.explain_global(X, output=output)
     if plot is not None:
         ax = explanation.plot()
         ax.set_title(ax.get_title() if row is None else ax.get_title().replace("Row 0", f"Row {row}"))
         save_picture(ax, plot)
-    _show(explanation, row, out, as_json)
+    _show(explanation, row, out, raw_text, as_json)
 
 
 def _only(X: Any, row: int, path: str) -> Any:
@@ -75,20 +77,20 @@ def _only(X: Any, row: int, path: str) -> Any:
     return X.slice(row, 1)
 
 
-def _show(explanation: Any, row: int | None, out: str | None, as_json: bool) -> None:
+def _show(explanation: Any, row: int | None, out: str | None, raw_text: bool, as_json: bool) -> None:
     """Print or write an explanation: words for one row, CSV for many, a table for the model."""
     frame = nw.from_native(explanation.to_frame(), eager_only=True)
     if row is not None:
         frame = frame.with_columns(row=nw.lit(row))
     if out is not None:
-        tables.write(frame.to_native(), out)
+        tables.write(frame.to_native(), out, raw_text=raw_text)
     if as_json:
         words = {} if row is None else {"row": row, "why": explanation.why(0)}
         print_json(words | {"explanation": list(tables.rows(frame.to_native()))})
     elif row is not None:
-        typer.echo(explanation.why(0))
+        say(explanation.why(0))
     elif out is None and "row" in frame.columns:
-        tables.write(frame.to_native(), tables.STREAM)
+        tables.write(frame.to_native(), tables.STREAM, raw_text=raw_text)
     elif out is None:
         print_columns(_short(frame.drop("kind").to_dict(as_series=False)), _LEGEND)
 

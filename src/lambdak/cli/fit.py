@@ -14,7 +14,7 @@ import typer
 
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import ColumnRoles, Dataset, split
-from lambdak.cli.errors import note
+from lambdak.cli.errors import naming, note
 from lambdak.cli.fit_summary import described, print_summary
 from lambdak.cli.metrics import metrics
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
@@ -169,7 +169,8 @@ def fit(
     data = roles.read(table, form)
     tables.check_names(signs, data.X, table, "--monotone")
     tables.check_names(caps if isinstance(caps, dict) else (), data.X, table, "--max-influence")
-    task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
+    with naming(table):
+        task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
     _check_usage(task, loss, levels, offset)
     classes = task in (Task.CLASSIFICATION, Task.ORDINAL)
     train, unseen = (data, roles.like(data, test, form)) if test else split(data, test_fraction, classes, seed)
@@ -178,9 +179,11 @@ def fit(
         alpha=alpha, effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, random_state=seed,
         verbose=1,
     )  # fmt: skip
-    timing = _fit_(estimator, train)
+    with naming(table):
+        timing = _fit_(estimator, train)
     estimator.save(model)
-    quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
+    with naming(test or table):
+        quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
     parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "test_rows": len(unseen or ())}
     answer = parts | described(estimator, model) | timing | quality
     print_json(answer) if as_json else print_summary(answer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from lambdak.cli.outputs import say
 from lambdak.cli.task import REQUESTED
+from lambdak.table.visible import visible
 
 
 def described(model: Any, path: Path) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def print_summary(answer: dict[str, Any]) -> None:
         lines.append(("test", ", ".join(f"{name} {value:.4g}" for name, value in answer["metrics"].items())))
     lines.append(("model", f"{answer['model']} ({answer['bytes'] / 1000:.0f} kB, fitted in {answer['seconds']:.1f} s)"))
     for label, words in lines:
-        typer.echo(f"{label:<12}{words}")
+        say(f"{label:<12}{visible(words)}")
 
 
 def _why(answer: dict[str, Any]) -> str:

@@ -10,13 +10,13 @@ from lambdak.cli.errors import InputError, listed, meant
 from lambdak.estimators import load
 
 
-def read_model(path: Path) -> Any:
-    """The model in a file."""
+def read_model(path: Path, public_key: Path | None = None) -> Any:
+    """The model in a file, which must be signed with this key if one is given."""
     if not path.exists():
         raise InputError(
             f"there is no model file {path}: make one with lambdak fit TABLE --target COLUMN --model {path}"
         )
-    return load(path)
+    return load(path, public_key=public_key)
 
 
 def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:

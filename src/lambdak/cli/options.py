@@ -21,6 +21,14 @@ TableFormat = Annotated[
     Format | None,
     typer.Option("--format", help="Format of the table, if its name does not show it.", show_default=False),
 ]
+RawText = Annotated[
+    bool,
+    typer.Option(
+        "--raw-text",
+        help="Write text to CSV as it is; otherwise text that a spreadsheet would run as a formula, because it begins "
+        "with =, +, - or @, begins with an apostrophe.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else.")]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

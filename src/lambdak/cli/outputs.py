@@ -17,6 +17,7 @@ from rich.table import Table
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError
+from lambdak.table.visible import visible, visible_lines
 
 _LONGEST = 30  # characters of a name
 _ROOM = 1_000  # characters of a line in a file
@@ -35,7 +36,32 @@ def check_output(path: str | os.PathLike[str], option: str) -> None:
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object; a number that JSON does not have is null."""
-    typer.echo(json.dumps(_plain(answer), indent=2, ensure_ascii=False, default=str))
+    say(json_text(_plain(answer)))
+
+
+def json_text(answer: Any) -> str:
+    r"""A value as JSON, in which what a terminal might obey is an escape; it reads as the same value.
+
+    >>> print(json_text(["é", "\x9b2J"]))
+    [
+      "é",
+      "\u009b2J"
+    ]
+    """
+    lines = json.dumps(answer, indent=2, ensure_ascii=False, default=str).split("\n")
+    return "\n".join(line if visible(line) == line else "".join(map(_json_escape, line)) for line in lines)
+
+
+def _json_escape(char: str) -> str:
+    if visible(char) == char:
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def say(text: str) -> None:
+    """Print results to stdout."""
+    typer.echo(visible_lines(text))
 
 
 def _plain(value: Any) -> Any:
@@ -67,10 +93,10 @@ def print_columns(columns: dict[str, list[Any]], legend: str) -> None:
         if any(cells):
             text = any(isinstance(cell, str) for cell in columns[name])
             layout: dict[str, Any] = {"no_wrap": True, "max_width": _LONGEST} if text else {"justify": "right"}
-            table.add_column(name.replace("_", " "), **layout)
+            table.add_column(visible(name.replace("_", " ")), **layout)
     for row in zip(*(each for each in shown.values() if any(each)), strict=True):
-        table.add_row(*row)
-    console = Console(markup=False, highlight=False)
+        table.add_row(*map(visible, row))
+    console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:  # a file has room
         console.width = max(console.width, console.measure(table, options=console.options.update(width=_ROOM)).maximum)
     console.print(table)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import numbers
-from lambdak.cli.errors import InputError
+from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
-from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFile, TableFormat
-from lambdak.cli.outputs import print_json
+from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
+from lambdak.cli.outputs import print_json, say
 from lambdak.estimators import SpectralRegressor
 
 EXAMPLES = (
@@ -37,20 +37,22 @@ def predict(
         str | None, typer.Option(metavar="COLUMN", help="The offset, if the model was fitted with one.")
     ] = None,
     form: TableFormat = None,
+    raw_text: RawText = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the rows of a table."""
     tables.check_out(out)
     fitted = read_model(model)
-    data = read_columns(fitted, table, form)
-    answer = _answer(fitted, data, table, options.names(keep or ()), proba, quantiles, offset)
+    with naming(table):
+        data = read_columns(fitted, table, form)
+        answer = _answer(fitted, data, table, options.names(keep or ()), proba, quantiles, offset)
     if out != tables.STREAM or not as_json:
-        tables.write(answer, out)
+        tables.write(answer, out, raw_text=raw_text)
     if as_json:
         where = {"out": out} if out != tables.STREAM else {"predictions": list(tables.rows(answer))}
         print_json({"model": str(model), "rows": answer.num_rows, "columns": answer.column_names} | where)
     elif out != tables.STREAM:
-        typer.echo(f"{answer.num_rows} rows with {', '.join(answer.column_names)}: {out}")
+        say(f"{answer.num_rows} rows with {', '.join(answer.column_names)}: {out}")
 
 
 def _answer(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lambdak.cli.dataset import ColumnRoles
+from lambdak.cli import tables
+from lambdak.cli.dataset import ColumnRoles, numbers
+from lambdak.cli.errors import naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
-from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.outputs import check_output, print_json, say
 
 EXAMPLES = ("lambdak report", "lambdak report patients.csv --target progression --out patients.html")
 
@@ -33,14 +35,23 @@ def report(
     if target is not None and table is None:
         raise typer.BadParameter("needs a TABLE that has this column", param_hint="--target")
     fitted = read_model(model)
-    X, y = None, None
-    if table is not None:
-        data = read_columns(fitted, table, form)
-        X = columns_of(fitted, data)
-        y = None if target is None else ColumnRoles(target).dataset(data, table).y
-    fitted.report(out, X, y)
+    with naming(table or ""):
+        X, y = (None, None) if table is None else _rows(fitted, table, target, form)
+        fitted.report(out, X, y)
     size = out.stat().st_size
     if as_json:
         print_json({"model": str(model), "out": str(out), "bytes": size})
     else:
-        typer.echo(f"{out} ({size / 1e6:.1f} MB): open it in a browser")
+        say(f"{out} ({size / 1e6:.1f} MB): open it in a browser")
+
+
+def _rows(fitted: Any, table: str, target: str | None, form: tables.Format | None) -> tuple[Any, Any]:
+    """The model's columns of a table, and the true values if they were named."""
+    data = read_columns(fitted, table, form)
+    if target is None:
+        return columns_of(fitted, data), None
+    tables.check_names([target], data, table, "--target")
+    classes = hasattr(fitted, "classes_")
+    return columns_of(fitted, data), ColumnRoles(target).dataset(data, table).y if classes else numbers(
+        data, target, table
+    )

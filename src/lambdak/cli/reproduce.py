@@ -15,6 +15,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lambdak.cli.errors import InputError, note
+from lambdak.cli.outputs import say
 from lambdak.paper.profiles import Profile
 
 EXAMPLES = (
@@ -136,7 +137,7 @@ def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: in
     module = _module("real.runs")
     steps = module.run_real(name, profile.value, out, data, workers, dask)
     begun = next(steps)
-    typer.echo(module.about_data(out / f"{name}-{profile.value}"))
+    say(module.about_data(out / f"{name}-{profile.value}"))
     _watch(name, profile, out, chain([begun], steps))
 
 
@@ -154,7 +155,7 @@ def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, in
         for done, total in steps:
             progress.update(bar, completed=done, total=total)
     folder = out / f"{'higgs' if name == 'influence' else name}-{profile.value}"
-    typer.echo(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
+    say(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
 
 
 def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Progress:
@@ -167,8 +168,8 @@ def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Pro
 def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
     """Print published numbers next to ours, cell by cell."""
     found, module = _some_studies(out, profile), _module("output.compare")
-    typer.echo(module.print_comparison(module.compare(out, profile and profile.value)))
-    typer.echo(f"Ours: {', '.join(found)}.")
+    say(module.print_comparison(module.compare(out, profile and profile.value)))
+    say(f"Ours: {', '.join(found)}.")
 
 
 def _some_studies(out: Path, profile: Profile | None) -> list[str]:
@@ -195,7 +196,7 @@ def summary(
     written = module.write_tables(out, to, profile and profile.value)
     for folder in written.unfinished:
         note(f"{folder} has no table: it is not finished")
-    typer.echo(f"{len(written.paths)} files in {to}/; studies: {', '.join(found)}")
+    say(f"{len(written.paths)} files in {to}/; studies: {', '.join(found)}")
 
 
 @app.command()
@@ -213,4 +214,4 @@ def figures(
     written = module.write_figures(module.Results(out, profile and profile.value, released), to, only)
     for name, reason in written.missing.items():
         note(f"{name} is not drawn: {reason}")
-    typer.echo(f"{len(written.paths)} files in {to}/; studies: {', '.join(_studies(out, profile)) or 'none'}")
+    say(f"{len(written.paths)} files in {to}/; studies: {', '.join(_studies(out, profile)) or 'none'}")

@@ -11,11 +11,13 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,11 @@ import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.atomic import write_bytes
+from lambdak.cli.broken_tables import csv_reason, jsonl_reason, not_text, parquet_reason
 from lambdak.cli.errors import InputError, listed, meant
+from lambdak.cli.formulas import inert
 from lambdak.cli.outputs import check_output
+from lambdak.table.visible import visible_lines
 
 STREAM = "-"
 _SEPARATORS = (",", ";", "\t", "|")
@@ -60,16 +65,26 @@ def format_of(path: str, given: Format | None = None, way_out: str = ", or --for
 
 def read(path: str, given: Format | None = None, text: Collection[str] = ()) -> Any:
     """The pyarrow table in a file, or in standard input for "-"; the columns in ``text`` are read as text."""
-    arrow, data = _pyarrow(), _bytes(path)
+    _pyarrow()
     form = format_of(path, given)
+    data = _bytes(path)
     if not data.strip():
         raise InputError(f"{path} is empty: a table needs a header and rows")
+    reason = None if form is Format.PARQUET else not_text(data)
+    if reason is not None:
+        raise InputError(f"{path} cannot be read as {form.value}: {reason}")
     try:
-        table = {Format.CSV: _csv, Format.PARQUET: _parquet, Format.JSONL: _jsonl}[form](data, text)
-    except (arrow.ArrowException, UnicodeDecodeError) as error:
+        table = _with_text({Format.CSV: _csv, Format.PARQUET: _parquet, Format.JSONL: _jsonl}[form](data, text), text)
+    except Exception as error:  # whatever a library may say of bytes that are no table
         raise InputError(f"{path} cannot be read as {form.value}: {_reason(error, data, form)}") from error
     _check(table, path)
-    return _with_text(table, text)
+    return table
+
+
+def _reason(error: Exception, data: bytes, form: Format) -> str:
+    if form is Format.CSV:
+        return csv_reason(data, _separator(data), error)
+    return (jsonl_reason if form is Format.JSONL else parquet_reason)(data, error)
 
 
 def made(columns: dict[str, Any]) -> Any:
@@ -84,17 +99,28 @@ def check_out(path: str) -> None:
         check_output(path, "--out")
 
 
-def write(table: Any, path: str) -> None:
-    """Write a table of any library to a file, as a whole or not at all, or to standard output for "-"."""
+def write(table: Any, path: str, *, raw_text: bool = False) -> None:
+    """Write a table of any library to a file, as a whole or not at all, or to standard output for "-".
+
+    In CSV, text that a spreadsheet would run as a formula begins with an apostrophe, unless ``raw_text`` is set.
+    """
     form = format_of(path)
     arrow = nw.from_native(table, eager_only=True).to_arrow()
-    data = {Format.CSV: _to_csv, Format.PARQUET: _to_parquet, Format.JSONL: _to_jsonl}[form](arrow)
+    if form is Format.CSV:
+        data = _to_csv(arrow, raw_text)
+    else:
+        data = {Format.PARQUET: _to_parquet, Format.JSONL: _to_jsonl}[form](arrow)
     if path == STREAM:
-        stream = typer.get_binary_stream("stdout")
-        stream.write(data)
-        stream.flush()
+        _print(data)
     else:
         write_bytes(path, gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
+
+
+def _print(data: bytes) -> None:
+    """Text to standard output: as it is for a program, and without what it would obey for a terminal."""
+    stream = typer.get_binary_stream("stdout")
+    stream.write(visible_lines(data.decode()).encode() if stream.isatty() else data)
+    stream.flush()
 
 
 def check_names(names: Iterable[str], table: Any, path: str, option: str) -> None:
@@ -121,14 +147,20 @@ def _pyarrow(module: str = "pyarrow") -> Any:
 
 
 def _bytes(path: str) -> bytes:
-    if path == STREAM:
-        data = typer.get_binary_stream("stdin").read()
-    else:
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError as error:
-            raise InputError(f"there is no file {path}{_neighbour(path)}") from error
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    try:
+        data = typer.get_binary_stream("stdin").read() if path == STREAM else Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}{_neighbour(path)}") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a folder: give the path of a table in it") from error
+    try:
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be decompressed ({error}): compress it again") from error
+    try:
+        return data.decode("utf-16").encode() if data[:2] in _UTF16 else data
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read: it begins as UTF-16, but is not: save it in UTF-8") from error
 
 
 def _neighbour(path: str) -> str:
@@ -141,8 +173,6 @@ def _neighbour(path: str) -> str:
 
 def _csv(data: bytes, text: Collection[str]) -> Any:
     arrow, reader = _pyarrow(), _pyarrow("pyarrow.csv")
-    if data[:2] in _UTF16:
-        data = data.decode("utf-16").encode()
     convert = reader.ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(text, arrow.string()))
     parse = reader.ParseOptions(delimiter=_separator(data), newlines_in_values=True)
     alone = reader.ReadOptions(use_threads=False)
@@ -184,51 +214,22 @@ def _check(table: Any, path: str) -> None:
             raise InputError(f"column {field.name!r} of {path} is not text in UTF-8: save the file as UTF-8")
 
 
-def _reason(error: Exception, data: bytes, form: Format) -> str:
-    """What is wrong, with the line if it can be found."""
-    if form is Format.CSV:
-        return _broken_row(data) or str(error)
-    if form is Format.JSONL:
-        return _broken_object(data) or str(error).removeprefix("JSON parse error: ")
-    return str(error).replace(" '<Buffer>'", "")
+def csv_text(names: Iterable[str], rows: Iterable[Iterable[Any]], *, raw_text: bool = False) -> str:
+    """Rows below the names of their columns; a missing cell is empty, and no text is a formula unless ``raw_text``.
 
-
-def _broken_row(data: bytes) -> str | None:
-    reader = csv.reader(io.StringIO(data.decode("utf-8", "replace")), delimiter=_separator(data))
-    header = next(reader)
-    for cells in reader:
-        if cells and len(cells) != len(header):
-            counted = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-            return f"line {reader.line_num} has {counted}, but the header has {len(header)}"
-    return None
-
-
-def _broken_object(data: bytes) -> str | None:
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        try:
-            if line.strip() and not isinstance(json.loads(line), dict):
-                return f"line {number} is not an object such as " + '{"age": 31, "income": 52000}'
-        except json.JSONDecodeError as error:
-            return f"line {number} is not JSON: {error.msg} at column {error.colno}"
-    return None
-
-
-def csv_text(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Rows below the names of their columns; a missing cell is empty.
-
-    >>> csv_text(["x", "y"], [[1, "a,b"], [None, 2.5]]).splitlines()
-    ['x,y', '1,"a,b"', ',2.5']
+    >>> csv_text(["x", "=y"], [[1, "a,b"], [None, 2.5]]).splitlines()
+    ["x,'=y", '1,"a,b"', ',2.5']
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    for row in chain([names], rows):
+        writer.writerow(row if raw_text else map(inert, row))
     return text.getvalue()
 
 
-def _to_csv(table: Any) -> bytes:
+def _to_csv(table: Any, raw_text: bool) -> bytes:
     cells = (each.to_pylist() for each in table.columns)
-    return csv_text(table.column_names, zip(*cells, strict=True)).encode()
+    return csv_text(table.column_names, zip(*cells, strict=True), raw_text=raw_text).encode()
 
 
 def _to_parquet(table: Any) -> bytes:

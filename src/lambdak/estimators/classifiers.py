@@ -18,7 +18,7 @@ from lambdak.table.rows import given_together, target_rows
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
-    """What the classifiers share: classes and their weights, partial_fit, and the most probable class."""
+    """What the classifiers share: classes and their weights, partial_fit, and the class that is predicted."""
 
     def __init__(
         self,
@@ -105,8 +105,8 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        codes = self._fitted.loss.classify(self._raw(X))
+        return np.asarray(self.classes_[codes])
 
 
 class SpectralClassifier(_Classifier):
@@ -131,9 +131,17 @@ class SpectralClassifier(_Classifier):
 class SpectralOrdinalClassifier(_Classifier):
     """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
 
-    The order is that of the sorted labels. A column with a monotone constraint +1 never makes a higher class less
-    likely. Settings as in :class:`SpectralClassifier`; ``shape`` needs two classes.
+    The order is that of the sorted labels. As a column with a monotone constraint +1 rises, P(y > j) never falls for
+    any class j, nor does the predicted class, the median. Settings as in :class:`SpectralClassifier`; ``shape`` needs
+    two classes.
     """
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The median class of each row: the first class j with P(y ≤ j) ≥ 1/2, which may not be the most probable one.
+
+        It is as monotone as the probabilities P(y ≤ j) are, which the most probable class is not.
+        """
+        return super().predict(X)
 
     def _class_loss(self, classes: int) -> Loss:
         if classes > 2 and self.shape is not None:

@@ -47,9 +47,11 @@ class ModelMethods:
         """
         return certify(self._fitted, within, exact)
 
-    def verify(self, X: Any, n: int = 10_000, random_state: int = 0) -> Verification:
+    def verify(
+        self, X: Any, n: int = 10_000, random_state: int = 0, within: Mapping[str, float | str] | None = None
+    ) -> Verification:
         """Search for a counterexample to the certificate, around the rows of X: see :func:`lambdak.certify.verify`."""
-        return verify(self._fitted, X, n, random_state)
+        return verify(self._fitted, X, n, random_state, within)
 
     def explain_global(self, X: Any = None, *, output: int | None = None) -> GlobalExplanation:
         """What each column does to the model: see :func:`lambdak.explain.explain_global`."""

@@ -105,7 +105,7 @@ def check_unchanged(model: Model, then: dict[str, Any], now: dict[str, Any], set
 def _same(first: Any, second: Any) -> bool:
     """Whether two settings are equal: NaN is NaN, and an array of any library is its entries."""
     if isinstance(first, Mapping) or isinstance(second, Mapping):
-        return bool(first == second)
+        return isinstance(first, Mapping) and isinstance(second, Mapping) and bool(first == second)
     a, b = np.asarray(first), np.asarray(second)
     pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=False)
     return a.shape == b.shape and all(x == y or (x != x and y != y) for x, y in pairs)

@@ -15,7 +15,6 @@ from lambdak.explain.rows import local_slopes, typical_row
 from lambdak.model import Model
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
 from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
-from lambdak.model.rounding import score_error
 from lambdak.model.statements import rising
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
@@ -188,7 +187,7 @@ def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None
     change = _changes(readout, design, i, np.vstack([reference, cells]))
     moves = (cells - reference)[: len(x)]
     (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i)
-    rounding = 2 * score_error(readout)  # bands are about what is computed
+    rounding = 2 * readout.error  # bands are about what is computed
     return ColumnEffect(
         column=column.name,
         kind="number" if number else "category",

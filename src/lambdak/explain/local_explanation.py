@@ -19,6 +19,7 @@ from lambdak.pencil.variational import Game
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
 from lambdak.table.read import Table, read_table
+from lambdak.table.visible import visible
 
 _SHOWN = 4  # columns that are named in words
 
@@ -166,7 +167,7 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
         lines.append(
             f"Slopes have a sign at this row (gap {local.gap[row]:.3g}), each up to the next knot of its column."
         )
-    return lines
+    return [*map(visible, lines)]
 
 
 def _slope(local: LocalExplanation, row: int, i: int) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from lambdak.eigen import eigenvalue
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
-from lambdak.model.rounding import reach_of, score_error
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 
@@ -53,9 +52,9 @@ def score_interval(
     own = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
     still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
-    others, reach = readout.packed(still), reach_of(still, readout.columns)
+    others, reach = readout.packed(still), readout.reach(still)
     reach[:, i] = np.abs(own).sum(axis=1).max(initial=1.0)
-    rounding = 2 * score_error(readout, reach)  # of what is computed here, and of what is predicted
+    rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
     matrices = own @ readout.column(i)  # (members, nodes, D)
     down, up = weyl(readout, np.diff(own, axis=0), i)
     lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])

@@ -168,6 +168,16 @@ class Ordinal(_Classes):
         lower, upper = edges[..., :-1], edges[..., 1:]
         return np.asarray(expit(upper) * expit(-lower) * -np.expm1(lower - upper))
 
+    def classify(self, raw: FloatArray) -> NDArray[np.intp]:
+        """Codes (...) of the median classes: the first j with P(y ≤ j) ≥ 1/2, which is c_j ≥ 0.
+
+        Where no cut-point rises, no class falls: the most probable class may, as it depends on differences.
+
+        >>> Ordinal(3).classify(np.array([[-1.0, 1.0], [-2.0, -0.1]]))
+        array([1, 2])
+        """
+        return np.asarray((self._edges(raw)[..., 1:] >= 0.0).argmax(axis=-1))
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         edges = self._edges(raw)
         at = _positions(y, edges.shape)

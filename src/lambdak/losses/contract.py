@@ -96,6 +96,10 @@ class Loss(ABC):
         """Inverse link: the mean or quantile (...), quantiles (..., Q), or class probabilities (..., K)."""
         return raw.copy()
 
+    def classify(self, raw: FloatArray) -> NDArray[np.intp]:
+        """Codes (...) of the classes that are predicted: the most probable ones."""
+        return np.asarray(self.predict(raw).argmax(axis=-1))
+
     def start(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Vector:
         """Return the constants c (n_outputs,) with the least Σ w ℓ(c + offset, y); an offset is (rows,).
 

@@ -10,8 +10,8 @@ returns errs on top of that; :func:`of_outputs` adds it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +20,17 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.model.rounding import score_error
 from lambdak.pencil.definite import UNIT, frobenius, norm_bound
+from lambdak.pencil.diameter import diameter
 from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.table.column_contract import Column
 
-_MOST_CELLS = 128  # beyond, pairs of cells are bounded by way of their mean
+_FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
+_MOST_ROUNDING = 1e-6  # of the range of a raw score
 _OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
+_MOST_FLOATS = 1 << 24  # of the moves of a column, as combinations of its design columns
 
 
 class Reach(NamedTuple):
@@ -60,25 +63,41 @@ def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
 
 def of_outputs(readout: Readout, bound: float) -> float:
     """A bound on the change of computed raw scores, from one on that of the real function."""
-    return float(bound + 2 * _OUTWARDS * score_error(readout)) if bound else 0.0
+    return float(bound + 2 * _OUTWARDS * readout.error) if bound else 0.0
 
 
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     """The bound on any change of column i; ``present_only`` ignores changes from and to "missing"."""
     column = readout.columns[i]
+    if len(column.all_names()) > _FEW_CELLS:
+        return _searched(readout, i, present_only)
     cells, names = column.all_cells()
     if present_only and column.missing >= 0:
         kept = np.arange(len(cells)) != cells[:, column.missing - column.start].argmax()
         cells, names = cells[kept], [name for name, keep in zip(names, kept, strict=True) if keep]
-    if len(cells) > _MOST_CELLS:
-        radius = np.sort(norms(readout, cells - cells.mean(axis=0), i))
-        return Reach(float(radius[-1] + radius[-2]), None)
     first, second = np.triu_indices(len(cells), 1)
     if not len(first):
         return Reach(0.0, None)
     bounds = norms(readout, cells[second] - cells[first], i)
     worst = int(bounds.argmax())
     return Reach(float(bounds[worst]), (names[first[worst]], names[second[worst]]))
+
+
+def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
+    """The same for many cells: a column that has them has one matrix for each, in the order of its design columns."""
+    column, weights = readout.columns[i], readout.scale * readout.weights
+    matrices, names = np.asarray(column.at_cells(readout.column(i)), np.float64), column.all_names()
+    if present_only and column.missing >= 0:
+        missing = column.missing - column.start
+        matrices, names = np.delete(matrices, missing, axis=1), names[:missing] + names[missing + 1 :]
+    bound, pair = diameter(matrices, weights)
+    if pair is None:  # what training may have had to be content with, member by member
+        alone = (diameter(own[None], weight[None]).bound for own, weight in zip(matrices, weights, strict=True))
+        bound = min(bound, sum(alone))
+    # Distances of pairs, and those to a centre that exclude pairs, are eigenvalues too.
+    relative = 8 * (eigenvalue_error(readout.dim) + (64 + matrices.shape[1]) * UNIT)
+    bound += relative * float(weights @ frobenius(matrices).max(axis=1))
+    return Reach(_OUTWARDS * bound, None if pair is None else (names[pair[0]], names[pair[1]]))
 
 
 def strengths(model: Model) -> Float64Array:
@@ -105,11 +124,12 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
 
     A tolerance of None allows any change of a category.
     """
+    if any(_many_moves(readout.columns[i], tolerance) for i, tolerance in tolerances.items()):
+        return _added_up(readout, tolerances)
     moves = [readout.columns[i].nearby(tolerance) for i, tolerance in tolerances.items()]
     corners = float(np.prod([len(some) for some in moves])) * 2.0 ** max(len(moves) - 1, 0)
     if corners > _MOST_CORNERS:
-        parts = [norms(readout, some, i).max(initial=0.0) for i, some in zip(tolerances, moves, strict=True)]
-        return float(np.sum(parts)), "sum of the columns' own bounds, a relaxation: the box has too many corners"
+        return _added_up(readout, tolerances)
     packed = [some @ readout.column(i) for i, some in zip(tolerances, moves, strict=True)]
     worst = 0.0
     for signs in product((1.0, -1.0), repeat=len(packed) - 1):
@@ -121,3 +141,51 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
                    for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
     worst = _OUTWARDS * (worst + len(moves) * rounding) if worst else 0.0
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
+
+
+def _many_moves(column: Column, tolerance: float | None) -> bool:
+    """Whether the moves of a column are too many to be listed."""
+    cells = len(column.all_names())
+    pairs = cells * (cells + 3) // 2  # of a curve also from each knot in both directions
+    return pairs > _MOST_CORNERS if tolerance is None else pairs * column.width > _MOST_FLOATS
+
+
+def _added_up(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float, str]:
+    parts = [_alone(readout, i, tolerance) for i, tolerance in tolerances.items()]
+    if len(parts) == 1 and parts[0].cells:
+        return parts[0].bound, f"largest Σ w ‖A(b) − A(a)‖₂, between {' and '.join(parts[0].cells)}"
+    bound = float(np.sum([part.bound for part in parts]))
+    return bound, "sum of the columns' own bounds, a relaxation: the box has too many corners"
+
+
+def _alone(readout: Readout, i: int, tolerance: float | None) -> Reach:
+    """The bound on the change of column i within its tolerance."""
+    column = readout.columns[i]
+    if tolerance is None:
+        return any_change(readout, i)
+    if not _many_moves(column, tolerance):
+        return Reach(float(norms(readout, column.nearby(tolerance), i).max(initial=0.0)), None)
+    steepest = tolerance * per_unit(readout, i).bound
+    return Reach(min(steepest, any_change(readout, i, True).bound) if column.bounded else steepest, None)
+
+
+def score_range(readout: Readout) -> float:
+    """How far all columns together can move a raw score: at least half of it, at most all of it."""
+    return float(sum(_column_ranges(readout)))
+
+
+def rounding_matters(outputs: Sequence[Readout]) -> bool:
+    """Whether computing raw scores errs by so much, next to their range, that no claim is worth its words."""
+    enough = max(output.error for output in outputs) / _MOST_ROUNDING
+    return all(_falls_short(output, enough) for output in outputs) and any(map(score_range, outputs))
+
+
+def _falls_short(readout: Readout, enough: float) -> bool:
+    """Whether all columns together move a raw score, but by less than this; most often the first column does enough."""
+    return not any(total >= enough for total in accumulate(_column_ranges(readout)))
+
+
+def _column_ranges(readout: Readout) -> Iterator[float]:
+    for i, column in enumerate(readout.columns):
+        cells = np.asarray(column.at_cells(readout.column(i)), np.float64)
+        yield float(readout.over_members(norm_bound(cells - cells[:, :1])).max(initial=0.0))

@@ -35,7 +35,7 @@ def model_metrics(
     if len(target) != len(raw):
         raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
     if model.classes is not None:
-        return _of_classes(class_codes(model.classes, target), model.loss.predict(raw), weight)
+        return _of_classes(model.loss, class_codes(model.classes, target), raw, weight)
     numbers = target.astype(np.float64)
     if model.loss.predicts is Predicts.QUANTILES:
         return _of_quantiles(numbers, raw, model.loss.quantile_levels, weight)
@@ -70,8 +70,9 @@ def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None)
     return found
 
 
-def _of_classes(codes: NDArray[np.intp], chance: NDArray[Any], weight: Floats | None) -> list[Metric]:
-    right = np.average(chance.argmax(axis=1) == codes, weights=weight)
+def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
+    chance = loss.predict(raw)
+    right = np.average(loss.classify(raw) == codes, weights=weight)
     largest = max(np.average(codes == code, weights=weight) for code in range(chance.shape[1]))
     found = [
         Metric("accuracy", float(right), "share of rows whose class is predicted"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -19,6 +20,7 @@ from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model
+from lambdak.model.rounding import in_range, score_error
 from lambdak.pencil.definite import frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
@@ -67,6 +69,23 @@ class Readout:
     def dim(self) -> int:
         """The matrices' number of rows."""
         return packed_dim(self.coef.shape[-1])
+
+    @cached_property
+    def error(self) -> float:
+        """How far a computed raw score can be from the real function: of any row, if no column continues straight.
+
+        Otherwise of any row within the training range; :meth:`errors` tells it of others.
+        """
+        return float(score_error(self, in_range(self.columns)))
+
+    def errors(self, reach: Float64Array) -> Float64Array:
+        """The same for rows whose absolute weights sum up to ``reach`` (rows, columns), (rows,)."""
+        return score_error(self, reach)
+
+    def reach(self, design: Design) -> Float64Array:
+        """The sum of absolute weights of each row and column, (rows, columns), but at least 1."""
+        sums = [np.abs(design.weights[:, list(slots)]).sum(axis=1) for slots in slots_of(self.columns)]
+        return np.asarray(np.maximum(np.stack(sums, axis=1), 1.0))
 
     def packed(self, design: Design) -> Float64Array:
         """A_m(row), (members, rows, D)."""

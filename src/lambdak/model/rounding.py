@@ -14,27 +14,25 @@ An offset adds one rounding of the sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lambdak.eigen.rounding import eigenvalue_error
-from lambdak.model.readout import Readout, slots_of
 from lambdak.pencil.definite import UNIT, frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
-from lambdak.table.design import Design
+
+if TYPE_CHECKING:
+    from lambdak.model.readout import Readout
 
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bound itself
 _TINY = 1e-290  # covers underflow
 
 
-def score_error(readout: Readout, reach: Float64Array | None = None) -> Float64Array:
-    """Bound on |computed − real raw score|, (...,), of rows with this reach (..., columns).
-
-    None stands for any row, if columns are clamped; otherwise for any row within the training range.
-    """
-    known = in_range(readout.columns) if reach is None else reach
-    size = readout.constant_size + known @ column_sizes(readout).T  # (..., members)
+def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
+    """Bound on |computed − real raw score|, (...,), of rows whose weights have these absolute sums (..., columns)."""
+    size = readout.constant_size + reach @ column_sizes(readout).T  # (..., members)
     slots = 2 + sum(column.n_slots for column in readout.columns)
     relative = eigenvalue_error(readout.dim) + (slots + 12) * UNIT
     mean = readout.scale * (size @ readout.weights)
@@ -44,16 +42,10 @@ def score_error(readout: Readout, reach: Float64Array | None = None) -> Float64A
 
 def column_sizes(readout: Readout) -> Float64Array:
     """max_j ‖C_j‖_F of each column, (members, columns)."""
-    sizes = frobenius(readout.coef)
-    return np.stack([sizes[:, column.start : column.stop].max(axis=1, initial=0.0) for column in readout.columns], 1)
+    starts = [column.start for column in readout.columns]
+    return np.asarray(np.maximum.reduceat(frobenius(readout.coef), starts, axis=1))
 
 
 def in_range(columns: Sequence[Column]) -> Float64Array:
     """The largest sum of absolute weights of each column, (columns,), over its training range."""
     return np.array([np.abs(column.extreme_cells()).sum(axis=1).max(initial=1.0) for column in columns])
-
-
-def reach_of(design: Design, columns: Sequence[Column]) -> Float64Array:
-    """The sum of absolute weights of each row and column, (rows, columns), but at least 1."""
-    sums = [np.abs(design.weights[:, list(slots)]).sum(axis=1) for slots in slots_of(columns)]
-    return np.asarray(np.maximum(np.stack(sums, axis=1), 1.0))

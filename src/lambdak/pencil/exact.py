@@ -30,6 +30,8 @@ def combination_is_psd(terms: Sequence[Term], identity: Fraction = Fraction(0)) 
     >>> combination_is_psd([(Fraction(1, 3), one)], Fraction(-1, 3)), combination_is_psd([(Fraction(-1), one)])
     (True, False)
     """
+    if not _finite(terms):
+        return False
     dim = packed_dim(len(terms[0][1]))
     unit_matrix = np.zeros(len(terms[0][1]))
     unit_matrix[diagonal_indices(dim)] = 1.0
@@ -48,6 +50,8 @@ def frobenius_is_below(terms: Sequence[Term], limit: Fraction) -> bool:
     >>> [frobenius_is_below([(Fraction(1), np.array([3.0, 0.0, 4.0]))], Fraction(limit)) for limit in (5, 4)]
     [True, False]
     """
+    if not _finite(terms):
+        return False
     packed, unit = _integers(terms)
     on_diagonal = sum(packed[i] ** 2 for i in diagonal_indices(packed_dim(len(packed))).tolist())
     rest = sum(entry * entry for entry in packed) - on_diagonal  # every off-diagonal entry counts twice
@@ -75,6 +79,11 @@ def is_psd(lower: list[list[int]]) -> bool:
                 below[k + 1 + j] = (pivot * below[k + 1 + j] - factor * column[j]) // previous
         previous = pivot
     return True
+
+
+def _finite(terms: Sequence[Term]) -> bool:
+    """Whether all entries are numbers: nothing is true of others, and as integers they would be arbitrary."""
+    return all(bool(np.isfinite(matrix).all()) for _, matrix in terms)
 
 
 def _integers(terms: Sequence[Term]) -> tuple[list[int], Fraction]:

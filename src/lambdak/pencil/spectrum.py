@@ -16,7 +16,7 @@ from lambdak.pencil.tolerances import rounding_tol
 Float64Array = NDArray[np.float64]
 
 
-def extremes(packed: FloatArray) -> tuple[Float64Array, Float64Array]:
+def extremes(packed: FloatArray, n_jobs: int | None = None) -> tuple[Float64Array, Float64Array]:
     """(λ_1, λ_d) of packed matrices (..., D), each of shape (...,).
 
     >>> np.round(extremes(np.array([1.0, 0.0, -3.0])), 12)
@@ -24,17 +24,17 @@ def extremes(packed: FloatArray) -> tuple[Float64Array, Float64Array]:
     """
     dim = packed_dim(packed.shape[-1])
     ends = [0, dim - 1] if dim > 1 else [0]
-    values = np.asarray(eigenvalue(packed.astype(np.float64), dim, ends), np.float64)  # (..., 1 or 2)
+    values = np.asarray(eigenvalue(packed.astype(np.float64), dim, ends, n_jobs=n_jobs), np.float64)  # (..., 1 or 2)
     return values[..., 0], values[..., -1]
 
 
-def spectral_norm(packed: FloatArray) -> Float64Array:
+def spectral_norm(packed: FloatArray, n_jobs: int | None = None) -> Float64Array:
     """‖A‖₂ = max(−λ_1, λ_d) of packed matrices (..., D), of shape (...,).
 
     >>> np.round(spectral_norm(np.array([[1.0, 0.0, -3.0]])), 12)
     array([3.])
     """
-    low, high = extremes(packed)
+    low, high = extremes(packed, n_jobs)
     return np.asarray(np.maximum(-low, high))
 
 

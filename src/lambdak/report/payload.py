@@ -18,7 +18,6 @@ from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.metrics import model_metrics
 from lambdak.model.readout import Readout, readouts
-from lambdak.model.rounding import score_error
 from lambdak.report.constants import constants
 from lambdak.report.table_summary import describe
 from lambdak.table.category_levels import OTHER, shown
@@ -48,7 +47,7 @@ def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None)
     bounds = strengths(model).tolist()
     return {
         "about": _about(model, y),
-        "constants": constants(model.dim, model.loss.link, max(float(score_error(output)) for output in outputs)),
+        "constants": constants(model.dim, model.loss.link, max(output.error for output in outputs)),
         "columns": [_column(own, bound) for own, bound in zip(model.encoder.columns, bounds, strict=True)],
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": {

@@ -4,6 +4,8 @@ The file is a safetensors file. Its tensors are ``coef`` (models, design columns
 of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under the key ``lambdak``: format, library
 version, estimator and parameters, columns with their names, knots and levels, loss, classes, and a SHA-256 checksum.
 The checksum reveals damage; it is no signature, because whoever changes a file can compute it again.
+:func:`sign_file` adds a signature, with which :func:`verify_file` and ``load(path, public_key=...)`` tell who answers
+for a file; it needs the library cryptography.
 
 A file holds what predicts, explains and certifies, not what training needs to continue: the parameters behind the
 matrices and the moments of the training rows would make it several times as large. A loaded model can be fitted again;
@@ -18,17 +20,47 @@ rounding, is widened by a few units in the last place first.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lambdak import atomic
 from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
 from lambdak.store._header import FORMAT, Blueprint, Known, SavedModel, describe
+from lambdak.store._keys import create_keys, is_encrypted, public_path, read_public_key
+from lambdak.store._signature import (
+    ClaimedSignature,
+    Signature,
+    SignatureError,
+    check_signature,
+    claimed_signature,
+    sign_file,
+    verify_file,
+)
 from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes
 from lambdak.store._text import layout, parse
 
-__all__ = ["FORMAT", "ModelFileError", "SavedModel", "load_model", "model_from_json", "model_to_json", "save_model"]
+if TYPE_CHECKING:
+    from lambdak.store._keys import PublicKey
+
+__all__ = [
+    "FORMAT",
+    "ClaimedSignature",
+    "ModelFileError",
+    "SavedModel",
+    "Signature",
+    "SignatureError",
+    "claimed_signature",
+    "create_keys",
+    "is_encrypted",
+    "load_model",
+    "model_from_json",
+    "model_to_json",
+    "public_path",
+    "save_model",
+    "sign_file",
+    "verify_file",
+]
 
 
 def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
@@ -36,8 +68,12 @@ def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
     atomic.write_bytes(path, to_bytes(*describe(saved)))
 
 
-def load_model(path: str | os.PathLike[str], known: Known) -> SavedModel:
-    """The model in a file; ``known`` are the estimators it may hold, with the names of their parameters."""
+def load_model(path: str | os.PathLike[str], known: Known, public_key: PublicKey | None = None) -> SavedModel:
+    """The model in a file; ``known`` are the estimators it may hold, with the names of their parameters.
+
+    With a ``public_key``, a file that is not signed with it is refused.
+    """
+    key = None if public_key is None else read_public_key(public_key)
     try:
         with opened(path) as (file, length):
             head = read_head(file, length)
@@ -45,9 +81,11 @@ def load_model(path: str | os.PathLike[str], known: Known) -> SavedModel:
             check_forms(head.forms, blueprint.forms)
             tensors = read_tensors(file, head)
         check_digest(head.header, tensors)
+        if key is not None:
+            check_signature(head, tensors, key)
         return blueprint.build(tensors)
     except ModelFileError as error:
-        raise ModelFileError(f"cannot load {os.fspath(path)!r}: {error}") from None
+        raise type(error)(f"cannot load {os.fspath(path)!r}: {error}") from None
 
 
 def model_to_json(saved: SavedModel) -> str:

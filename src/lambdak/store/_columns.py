@@ -108,4 +108,7 @@ def decode_encoder(header: dict[str, Any], categorical_features: Any) -> TableEn
     linear = all(isinstance(column, Linear) for column in encoder.columns)
     if encoder.from_sparse and (encoder.from_names or not linear):
         raise damaged("columns of a sparse table must be linear and without names")
+    for column in encoder.columns if encoder.from_sparse else ():
+        if isinstance(column, Linear) and (column.center or not column.low <= 0 <= column.high):
+            raise damaged(f"column {shown(column.name)} of a sparse table must have the center 0, within its range")
     return encoder

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any, TypeGuard
 
 MOST_SHOWN = 60  # characters of a strange value
+_MOST_SAID = 300  # characters of a reason
 
 
 class ModelFileError(ValueError):
@@ -17,6 +18,12 @@ class ModelFileError(ValueError):
 def damaged(what: str) -> ModelFileError:
     """The error of a file that was cut or changed, or is invalid."""
     return ModelFileError(f"{what}: get it again from where it was saved, or save the model again")
+
+
+def invalid(error: Exception) -> ModelFileError:
+    """The error of a file whose settings no estimator would accept, for the reason that the estimator gives."""
+    reason = str(error)
+    return damaged(reason if len(reason) <= _MOST_SAID else reason[:_MOST_SAID] + "…")
 
 
 def shown(value: object) -> str:

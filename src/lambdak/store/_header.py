@@ -21,7 +21,7 @@ from lambdak.model.outputs import outputs_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.tolerances import WEIGHTS_TOL
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
-from lambdak.store._fields import ModelFileError, damaged, fields, items, number, shown, text, whole
+from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
 from lambdak.store._promises import check_promises, widened
 from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
@@ -60,7 +60,9 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     }
     header[CHECKSUM] = digest(header, tensors)
     try:
-        Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors)
+        again = Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors).model
+        if again.promises != model.promises:  # a loaded certificate would call requested what was not
+            raise damaged("its parameters promise something else than it was fitted with")
     except ModelFileError as error:
         raise ModelFileError(f"this model cannot be saved, because no one could load it: {error}") from None
     return header, tensors
@@ -231,7 +233,7 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
     try:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:
-        raise damaged(str(error)) from None
+        raise invalid(error) from None
 
 
 def _padded(coef: FloatArray) -> Float64Array:

@@ -26,6 +26,7 @@ from lambdak.store._text import canonical, measure, parse
 MOST_HEADER_BYTES = 1 << 24
 MOST_HEADER_VALUES = 1 << 20  # more of them, all tiny, would take gigabytes as Python objects
 MOST_BYTES = 1 << 32
+METADATA = "__metadata__"  # of what safetensors files hold beside tensors
 KEY = "lambdak"  # of the model's own header in the header of the file
 CHECKSUM = "sha256"
 DTYPES: dict[str, np.dtype[np.floating]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8")}
@@ -53,8 +54,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Head:
-    """What a file says before its tensors: the model's header, and form and offset of each tensor."""
+    """What a file says before its tensors: the model's header, and form and offset of each tensor.
 
+    ``outer`` is the header of the file, which contains that of the model, and ``raw`` its bytes, with their length.
+    """
+
+    outer: dict[str, Any]
+    raw: bytes
     header: dict[str, Any]
     forms: dict[str, Form]
     starts: dict[str, int]
@@ -73,7 +79,12 @@ def digest(header: Mapping[str, Any], tensors: Tensors) -> str:
 
 def check_digest(header: Mapping[str, Any], tensors: Tensors) -> None:
     """Refuse a model that is not what was saved."""
-    if header[CHECKSUM] != digest(header, tensors):
+    written = text(header.get(CHECKSUM), CHECKSUM)
+    try:
+        found = digest(header, tensors)
+    except ValueError:  # of a number such as 1e999, which no model has
+        raise damaged("its header holds a number that is not finite") from None
+    if written != found:
         raise damaged("its checksum does not fit its contents, so something has changed since it was saved")
 
 
@@ -107,20 +118,22 @@ def read_head(file: BinaryIO, length: int) -> Head:
     """Everything before the tensors, with sizes that fit the length of the file."""
     declared = _header_length(file, length)
     try:
-        outer = parse(file.read(declared).decode("utf-8"), "its header", MOST_HEADER_VALUES)
+        raw = file.read(declared)
+        outer = parse(raw.decode("utf-8"), "its header", MOST_HEADER_VALUES)
     except UnicodeDecodeError:
         raise damaged("its header is not text") from None
-    if not isinstance(outer, dict) or not isinstance(outer.get("__metadata__"), dict):
+    if not isinstance(outer, dict) or not isinstance(outer.get(METADATA), dict):
         raise damaged("it is not a safetensors file with a header of lambdak")
-    inner = text(outer["__metadata__"].get(KEY), f"the header {KEY!r}")
+    inner = text(outer[METADATA].get(KEY), f"the header {KEY!r}")
     header = parse(inner, f"the header {KEY!r}", MOST_HEADER_VALUES)
     if not isinstance(header, dict):
         raise damaged(f"the header {KEY!r} must be an object; got {shown(header)}")
-    entries = {name: _entry(entry, name) for name, entry in outer.items() if name != "__metadata__"}
+    entries = {name: _entry(entry, name) for name, entry in outer.items() if name != METADATA}
     _check_gapless(entries, length - _LENGTH_BYTES - declared)
     offset = _LENGTH_BYTES + declared
     starts = {name: offset + start for name, (_, start) in entries.items()}
-    return Head(header, {name: form for name, (form, _) in entries.items()}, starts)
+    raw = declared.to_bytes(_LENGTH_BYTES, "little") + raw
+    return Head(outer, raw, header, {name: form for name, (form, _) in entries.items()}, starts)
 
 
 def _header_length(file: BinaryIO, length: int) -> int:

@@ -124,7 +124,8 @@ def _as_array(values: list[Any], kind: str, name: str) -> NDArray[Any]:
             array: NDArray[Any] = np.array(values, np.dtype(kind))
     except OverflowError:
         array = np.empty(0)
-    if array.shape != (len(values),) or (kind[0] != "f" and array.tolist() != values):
+    wide = kind[0] == "f" and np.isinf(array).tolist() != [value in (math.inf, -math.inf) for value in values]
+    if array.shape != (len(values),) or wide or (kind[0] != "f" and array.tolist() != values):
         raise damaged(f"{name} holds values that do not fit into its dtype {kind!r}")
     return array
 

@@ -103,11 +103,19 @@ class Category(Column):
         """Its levels."""
         return [shown(level) for level in self.levels]
 
+    def all_names(self) -> list[str]:
+        """Its levels, and an unseen one, if no levels were pooled."""
+        return [*self.cell_names(), *([] if OTHER in self.levels else ["an unseen level"])]
+
     def all_cells(self) -> tuple[Floats, list[str]]:
         """(cells, p) and their names: the levels, and an unseen one, if no levels were pooled."""
-        if OTHER in self.levels:
-            return super().all_cells()
-        return np.vstack([np.eye(self.width), np.zeros(self.width)]), [*self.cell_names(), "an unseen level"]
+        names = self.all_names()
+        return np.eye(len(names), self.width), names
+
+    def at_cells(self, own: FloatArray) -> FloatArray:
+        """(…, cells, D): its matrices, and zero for an unseen level, if no levels were pooled."""
+        unseen = np.zeros((*own.shape[:-2], len(self.all_names()) - self.width, own.shape[-1]), own.dtype)
+        return np.concatenate([own, unseen], axis=-2)
 
     def typical(self) -> Floats:
         """(p,): no level, which is the average of its levels, as they are centred."""

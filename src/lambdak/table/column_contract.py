@@ -121,9 +121,17 @@ class Column(ABC):
     def cell_names(self) -> list[str]:
         """Names of the extreme cells."""
 
+    def all_names(self) -> list[str]:
+        """Names of the extreme cells, and of an unseen one, if that differs from all of them."""
+        return self.cell_names()
+
     def all_cells(self) -> tuple[Floats, list[str]]:
         """(cells, p) and their names: the extreme cells, and an unseen one, if that differs from all of them."""
-        return self.extreme_cells(), self.cell_names()
+        return self.extreme_cells(), self.all_names()
+
+    def at_cells(self, own: FloatArray) -> FloatArray:
+        """(…, cells, D): its matrices at all cells, from those of its design columns (…, p, D)."""
+        return np.asarray(self.all_cells()[0] @ own)
 
     def exact_cells(self) -> list[dict[int, Fraction]]:
         """The same without rounding: position of a design column → its weight."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
         monotonic_cst = [sign if column.is_number else 0 for column in columns]
     signs = _by_position(monotonic_cst, names, "monotonic_cst", 0)
     for column, sign in zip(columns, signs, strict=True):
-        if sign not in (-1, 0, 1):
+        if np.ndim(sign) or sign not in (-1, 0, 1):
             raise ValueError(f"monotonic_cst of column {column.name!r} must be -1, 0 or 1; got {sign!r}")
         if sign and not column.is_number:
             raise ValueError(
@@ -35,16 +36,23 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
 def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, float]:
     """Column position → cap on its proven influence, from one number for all, a dict or an array."""
     names = [column.name for column in columns]
-    if max_influence is not None and np.ndim(max_influence) == 0 and not isinstance(max_influence, Mapping):
+    if max_influence is not None and _axes(max_influence) == 0 and not isinstance(max_influence, Mapping):
         max_influence = [max_influence] * len(names)
     caps = _by_position(max_influence, names, "max_influence", np.inf)
     for name, cap in zip(names, caps, strict=True):
-        if isinstance(cap, bool) or not (isinstance(cap, int | float | np.number) and cap > 0):
+        if not _is_cap(cap):
             raise ValueError(
                 f"max_influence of column {name!r} must be a positive number; got {cap!r}: drop the column if it must "
                 "have no influence"
             )
-    return {i: float(cap) for i, cap in enumerate(caps) if np.isfinite(cap)}
+    return {i: float(cap) for i, cap in enumerate(caps) if cap < np.inf}
+
+
+def _is_cap(cap: Any) -> bool:
+    """Whether it is a positive number that a float can hold, or infinity."""
+    if isinstance(cap, int):
+        return not isinstance(cap, bool) and 0 < cap <= sys.float_info.max
+    return isinstance(cap, float | np.integer | np.floating) and bool(cap > 0)
 
 
 def _by_position(requested: Any, names: Sequence[str], what: str, default: float) -> Sequence[Any]:
@@ -60,11 +68,19 @@ def _by_position(requested: Any, names: Sequence[str], what: str, default: float
         if len(entries) < len(requested):
             raise ValueError(f"{what} must name a column once, by name or by position; got {list(requested)}")
         return [entries.get(i, default) for i in range(len(names))]
-    if np.ndim(requested) != 1:
+    if _axes(requested) != 1:
         raise ValueError(f"{what} must be a dict or an array with one entry per column; got {requested!r}")
     if len(requested) != len(names):
         raise ValueError(f"{what} must have {len(names)} entries, one per column; got {len(requested)}")
     return list(requested)
+
+
+def _axes(requested: Any) -> int:
+    """How deep a setting is nested; -1 if that differs from entry to entry."""
+    try:
+        return np.ndim(requested)
+    except ValueError:
+        return -1
 
 
 def _position(key: Any, positions: Mapping[str, int]) -> int | None:

@@ -127,6 +127,10 @@ class Curve(Numeric):
         """The knots."""
         return self.knots
 
+    def at_cells(self, own: FloatArray) -> FloatArray:
+        """(…, cells, D): its matrices, those of the knots and of "missing"."""
+        return own
+
     def increments(self) -> Floats:
         """(K − 1, p): from knot to knot."""
         return np.asarray(np.diff(np.eye(self.width)[: self.n_entries], axis=0))

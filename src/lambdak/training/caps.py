@@ -2,6 +2,7 @@ r"""How far a column can move a model, B = max ‖A(a) − A(b)‖₂ over its c
 
 A capped column is C = C̃ min(1, cap / B(C̃)): whatever C̃ is, no change of the column moves an eigenvalue by more than
 the cap. Scaling a column as a whole keeps semidefinite steps semidefinite, so caps and monotone columns go together.
+Of many cells, each step of training tries the pairs that are likely to be the farthest; the last word is a proof.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ import numpy as np
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, packed_size
+from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
+from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
 _SMALLEST = 1e-30
+_SMALLEST_LIMIT = 1e-300  # below, float64 itself rounds over the cap, and the column is zero
+_FEW_CELLS = 128  # all pairs of which are tried
 
 
 class Cap:
@@ -22,18 +27,30 @@ class Cap:
 
     def __init__(self, column: Column, limit: float, dim: int) -> None:
         self._span, self._width = slice(column.start, column.stop), packed_size(dim)
-        self._limit = limit * _MARGIN
-        self._swaps = column.swaps()
+        self._limit = limit * _MARGIN if limit > _SMALLEST_LIMIT else 0.0
+        # A column of many cells has one matrix for each of them.
+        self._many = column.width == len(column.cell_names()) > _FEW_CELLS
+        self._swaps = np.empty((0, column.width)) if self._many else column.swaps()
         self._factor, self._slope = np.ones(0), np.zeros(0)
 
-    def apply_(self, coef: FloatArray, threads: int = 0) -> None:
-        """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap."""
+    def apply_(self, coef: FloatArray, threads: int = 0, proven: bool = False) -> None:
+        """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap.
+
+        Of many cells the bound is nearly always the largest one, and never above it; ``proven`` is never below it.
+        """
         rows = coef[:, self._span, : self._width]
-        bound, slope = steepest(self._swaps.astype(coef.dtype), rows, threads or None)
-        bound = np.maximum(bound, _SMALLEST)
-        self._factor = np.minimum(1.0, self._limit / bound)[:, None, None].astype(coef.dtype)
+        bound, slope = self._steepest(rows, threads or None)
+        if proven and self._many:
+            bound = np.array([_proven(own, threads or None) for own in rows.astype(np.float64)])
+        bound, limit = np.maximum(bound, _SMALLEST), min(self._limit, float(np.finfo(coef.dtype).max))
+        self._factor = (limit / np.maximum(bound, limit))[:, None, None].astype(coef.dtype)
         self._slope = np.asarray(slope / bound[:, None, None])
         rows *= self._factor
+
+    def _steepest(self, rows: FloatArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+        if self._many:
+            return steepest_of_many(rows, n_jobs)
+        return steepest(self._swaps.astype(rows.dtype), rows, n_jobs)
 
     def pull_back_(self, coef: FloatArray, grad_coef: FloatArray) -> None:
         """Turn the gradient with respect to the capped rows into that with respect to the rows before."""
@@ -57,3 +74,19 @@ def steepest(swaps: FloatArray, rows: FloatArray, n_jobs: int | None = None) -> 
     _, vector = eigenpair(sign[:, None] * moves[models, worst], dim, dim - 1, n_jobs=n_jobs)
     outer = eigenvalue_vjp(vector, sign, n_jobs=n_jobs)
     return norms.max(axis=1), np.asarray(swaps[worst][:, :, None] * outer[:, None, :])
+
+
+def steepest_of_many(rows: FloatArray, n_jobs: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Max ‖C_j − C_i‖₂ over some pairs of rows (models, p, D) that are far apart, (models,); and its derivative."""
+    models = np.arange(len(rows))
+    first, second = np.moveaxis(far_pairs(rows[:, None], n_jobs=n_jobs), -1, 0)  # (models, starts)
+    norms, slopes = norms_and_slopes(rows[models[:, None], second] - rows[models[:, None], first], n_jobs)
+    worst, slope = norms.argmax(axis=1), np.zeros_like(rows)
+    slope[models, second[models, worst]] += slopes[models, worst]
+    slope[models, first[models, worst]] -= slopes[models, worst]
+    return norms.max(axis=1), slope
+
+
+def _proven(own: Float64Array, n_jobs: int | None) -> float:
+    """A bound on ‖C_j − C_i‖₂ for all pairs of rows (p, D), nearly always the least."""
+    return diameter(own[None], np.ones(1), n_jobs=n_jobs).bound

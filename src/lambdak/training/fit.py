@@ -27,6 +27,7 @@ from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
+from lambdak.training.settle import settled
 from lambdak.training.trainer import Event, Schedule, Trainer
 
 
@@ -111,7 +112,7 @@ def _finished(
         shift_quantiles_(coef, sketch, state.quantile_shift)
     matrices = coef[..., : packed_size(sketch.dim)]
     widen_(matrices, sketch.encoder, sketch.promises, sketch.loss, sketch.outputs)
-    model = sketch.model(coef, trainer.members)
+    model = settled(sketch.model(coef, trainer.members))
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 

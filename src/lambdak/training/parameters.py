@@ -72,17 +72,17 @@ class Parameters:
         self._free.write_(self.theta[0], self.coef, self.threads)
         self._finish_(self.theta, self.coef)
 
-    def _finish_(self, theta: Sequence[FloatArray], coef: FloatArray) -> None:
+    def _finish_(self, theta: Sequence[FloatArray], coef: FloatArray, proven: bool = False) -> None:
         for part, cone in zip(theta[1:], self._cones, strict=True):
             cone.add_(part[..., : packed_size(self.dim)], coef)
         for cap in self._caps:
-            cap.apply_(coef, self.threads)
+            cap.apply_(coef, self.threads, proven)
 
     def exact(self, theta: Sequence[FloatArray]) -> FloatArray:
-        """The coefficients of θ in float64: the steps of constrained columns are semidefinite to its rounding."""
+        """The coefficients of θ in float64: steps are semidefinite to its rounding, and caps hold for all cells."""
         parts = [part.astype(np.float64) for part in theta]
         coef = self._free.exact(parts[0])
-        self._finish_(parts, coef)
+        self._finish_(parts, coef, proven=True)
         self.write_()  # the caps remember their last call
         return coef
 

@@ -36,8 +36,8 @@ using DesignRows = std::tuple<In, In, In>;                // ids, weights, rows
 
 constexpr int max_dim = 512;
 
-extern const Kernel* active;         // the build for this CPU
-extern std::atomic<int> num_threads;  // of a call that does not say how many
+extern std::atomic<const Kernel*> active;  // the build for this CPU; a call reads it once, for `use_isa` may change it meanwhile
+extern std::atomic<int> num_threads;       // of a call that does not say how many
 
 void bind_steps(nb::module_& m);
 void bind_table(nb::module_& m);
@@ -85,6 +85,17 @@ class PlainArithmetic {
 
  private:
   unsigned saved_;
+#elif defined(__aarch64__)
+ public:
+  PlainArithmetic() {
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
+    set(0);
+  }
+  ~PlainArithmetic() { set(saved_); }
+
+ private:
+  static void set(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
+  uint64_t saved_;
 #endif
 };
 

@@ -14,7 +14,7 @@
 
 namespace lambdak {
 
-const Kernel* active = &kernel_baseline;
+std::atomic<const Kernel*> active{&kernel_baseline};
 std::atomic<int> num_threads{1};
 
 namespace {
@@ -124,23 +124,24 @@ void check_index(const Indices& index, int dim) {
 
 namespace {
 
-using Work = void (*)(const Job&, int64_t, int64_t, void*);
+using Work = void (*Kernel::*)(const Job&, int64_t, int64_t, void*);
 
 void run(Job& job, Work work, int threads) {
   if (job.rows == 0) return;
   std::vector<Guess> guess;
   complete(job, guess);
 
-  const int64_t block = active->block_rows(job), blocks = (job.rows + block - 1) / block;
+  const Kernel* const build = active;
+  const int64_t block = build->block_rows(job), blocks = (job.rows + block - 1) / block;
   const double block_ns = row_cost(job) * double(block);
   const int64_t per_chunk = std::max<int64_t>(1, int64_t(20000 / block_ns));
   const bool small = block_ns * double(blocks) < 40000;
   const int64_t chunks = small ? 1 : (blocks + per_chunk - 1) / per_chunk;
-  const size_t bytes = size_t(active->scratch_bytes(job));
+  const size_t bytes = size_t(build->scratch_bytes(job));
   in_parallel(chunks, small ? 1 : threads, bytes, [&](int64_t chunk, void* scratch) {
     const int64_t begin = small ? 0 : chunk * per_chunk * block;
     const int64_t end = small ? job.rows : std::min(job.rows, begin + per_chunk * block);
-    work(job, begin, end, scratch);
+    (build->*work)(job, begin, end, scratch);
   });
 }
 
@@ -183,7 +184,7 @@ void solve(const Matrices& matrices, Indices index, const Outputs& out, int thre
   job.index = index.data();
   job.value = describe(value, "value", Axes::row_index, {job.rows, n_index}, dtype);
   if (vector) job.vector = describe(*vector, "vector", Axes::row_index_entry, {job.rows, n_index, job.dim}, dtype);
-  run(job, active->solve, threads);
+  run(job, &Kernel::solve, threads);
 }
 
 void outer(In vector, In grad_value, const Outputs& out, int threads) {
@@ -192,7 +193,7 @@ void outer(In vector, In grad_value, const Outputs& out, int threads) {
   job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, vector.dtype());
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, vector.dtype());
   set_grad(job, out, vector.dtype());
-  run(job, active->outer, threads);
+  run(job, &Kernel::outer, threads);
 }
 
 void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, const Outputs& out, int threads) {
@@ -206,7 +207,7 @@ void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tu
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, dtype);
   job.grad_vector = describe(grad_vector, "grad_vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
   set_grad(job, out, dtype);
-  run(job, active->vjp, threads);
+  run(job, &Kernel::vjp, threads);
 }
 
 }  // namespace
@@ -223,7 +224,7 @@ NB_MODULE(_kernel, m) {
   m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
   bind_table(m);
-  m.def("isa", [] { return std::string(active->name); });
+  m.def("isa", [] { return std::string(active.load()->name); });
   m.def("use_isa", &use_isa, nb::arg("name"));
   m.def("available_isas", [] {
     std::vector<std::string> names;

@@ -120,15 +120,15 @@ class Pool {
 
 std::atomic<Pool*> shared{nullptr};
 
-// Never deleted: its threads may outlive every static destructor. After fork the child has none of those
-// threads, and perhaps a locked mutex; so the child abandons the old pool and creates its own.
+// After fork a child has none of the pool's threads, and perhaps a locked mutex: it abandons the pool and creates its own.
+#if !defined(_WIN32)
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { shared.store(nullptr); });
+#endif
+
+// Never deleted: its threads may outlive every static destructor.
 Pool& pool() {
   Pool* current = shared.load();
   if (current) return *current;
-#if !defined(_WIN32)
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { shared.store(nullptr); });
-  (void)registered;
-#endif
   Pool* fresh = new Pool;
   if (shared.compare_exchange_strong(current, fresh)) return *fresh;
   delete fresh;

@@ -52,8 +52,18 @@ template <class T> inline Vec<T> vmax(Vec<T> a, Vec<T> b) {  // b where a is NaN
   return a > b ? a : b;
 #endif
 }
-template <class T> inline Vec<T> vmin(Vec<T> a, Vec<T> b) { return -vmax<T>(-a, -b); }
+template <class T> inline Vec<T> vmin(Vec<T> a, Vec<T> b) {  // b where a is NaN
+#if LAMBDAK_VECTOR_BYTES == 64
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(_mm512_maskz_min_ps(__mmask16(-1), __m512(a), __m512(b)));
+  else
+    return Vec<T>(_mm512_maskz_min_pd(__mmask8(-1), __m512d(a), __m512d(b)));
+#else
+  return a < b ? a : b;
+#endif
+}
 template <class T> inline Int<T> vmax_int(Int<T> a, Int<T> b) { return a > b ? a : b; }
+template <class T> inline Int<T> vmin_int(Int<T> a, Int<T> b) { return a < b ? a : b; }
 // |magnitude| with the sign of `sign`
 template <class T> inline Vec<T> with_sign(Vec<T> magnitude, Vec<T> sign) {
   const Int<T> rest = splat_int<T>(sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff);

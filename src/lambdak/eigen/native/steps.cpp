@@ -78,10 +78,11 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
   shape.value = values, shape.vector = vectors;
   std::vector<Guess> guess;
   complete(shape, guess);
+  const Kernel* const build = active;
   std::atomic<bool> bad_id{false};
   const int64_t chunks = (step.batch + rows_at_once - 1) / rows_at_once;
   const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
-  in_parallel(step.models * chunks, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
+  in_parallel(step.models * chunks, threads, size_t(packed_bytes + build->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
     const int64_t model = task / chunks, begin = task % chunks * rows_at_once, end = std::min(step.batch, begin + rows_at_once);
     Design design = step.design;
     design.rows += model * step.batch;
@@ -89,14 +90,14 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
       bad_id = true;
       return;
     }
-    active->gather[design.double_precision](design, begin, end, static_cast<const char*>(coef.data()) + model * step.model_stride * element, scratch);
+    build->gather[design.double_precision](design, begin, end, static_cast<const char*>(coef.data()) + model * step.model_stride * element, scratch);
     Job job = shape;
     const int64_t first = model * step.batch + begin;
     job.rows = end - begin;
     job.matrix = rows_of(scratch, step.design.width);
     job.value.data = at(values, first * values.row, step);
     if (wants_vector) job.vector.data = at(vectors, first * vectors.row, step);
-    active->solve(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
+    build->solve(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
   });
   if (bad_id) throw nb::value_error("ids holds a coefficient that does not exist");
 }
@@ -117,10 +118,11 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
   const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
   const int64_t parts = std::max<int64_t>(1, 4 / std::max<int64_t>(1, step.models));
   const int64_t part_rows = (step.batch + parts - 1) / parts, size = step.n_coef * step.design.stride;
+  const Kernel* const build = active;
   std::atomic<bool> bad_id{false};
   std::vector<char> extra(size_t((parts - 1) * step.models * size * element));
   char* const out = static_cast<char*>(const_cast<void*>(static_cast<const void*>(grad.data())));
-  in_parallel(step.models * parts, threads, size_t(packed_bytes + active->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
+  in_parallel(step.models * parts, threads, size_t(packed_bytes + build->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
     const int64_t model = task / parts, part = task % parts;
     char* const sum = part ? extra.data() + ((part - 1) * step.models + model) * size * element : out + model * step.model_stride * element;
     std::memset(sum, 0, size_t(size * element));
@@ -138,8 +140,8 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
       job.vector.data = at(vectors, first * vectors.row, step);
       job.grad_value.data = at(factors, first * factors.row, step);
       job.grad.data = scratch;
-      active->outer(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
-      active->scatter[design.double_precision](design, begin, end, scratch, sum);
+      build->outer(job, 0, job.rows, static_cast<char*>(scratch) + packed_bytes);
+      build->scatter[design.double_precision](design, begin, end, scratch, sum);
     }
   });
   if (bad_id) throw nb::value_error("ids holds a coefficient that does not exist");
@@ -174,7 +176,7 @@ void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out, 
     if (limits[2 * i] < 0 || limits[2 * i + 1] > inner || limits[2 * i + 1] - limits[2 * i] > reach)
       throw nb::value_error("spans must lie within right, and be no longer than left");
   if (width % pad || !contiguous || !is_float(left.dtype())) throw nb::value_error("multiply needs contiguous arrays of padded width");
-  const auto work = active->multiply[left.dtype() == nb::dtype<double>()];
+  const auto work = active.load()->multiply[left.dtype() == nb::dtype<double>()];
   constexpr int64_t at_once = 48;
   const int64_t chunks = (rows + at_once - 1) / at_once;
   const bool small = models * rows * reach * width < 200000;
@@ -205,7 +207,7 @@ void adam(const AdamState& state, std::vector<double> rate, std::vector<double> 
   std::vector<Adam> steps;
   for (int64_t model = 0; model < models; ++model)
     steps.push_back({beta1, beta2, rate[size_t(model)], keep[size_t(model)], correct, tiny, spared});
-  const auto work = active->adam[dtype == nb::dtype<double>()];
+  const auto work = active.load()->adam[dtype == nb::dtype<double>()];
   const std::array<void*, 4> parts{theta.data(), const_cast<void*>(grad.data()), first.data(), second.data()};
   in_parallel(models, models * size < 20000 ? 1 : threads, 0, [&](int64_t model, void*) {
     const auto of = [&](int part) { return static_cast<char*>(parts[part]) + model * size * element; };

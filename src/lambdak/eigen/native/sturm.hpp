@@ -20,14 +20,22 @@ template <class T> struct Point {
   Int<T> count;       // eigenvalues below x
 };
 
-// With |off-diagonals| >= epsilon/8 a pair of neighbouring polynomials cannot vanish together, and shrinks by
-// no more than (epsilon/8)² in two steps; so this many steps stay in range when they start at 2^top.
+// The pair (p_{i-1}, p_i) starts at 2^top and shrinks by no more than (epsilon/8)²/4 in one step, for |off-diagonals| are kept
+// at epsilon/8 or more; so for `proven_steps` no rounding below the normal range matters. In float32 pairs are rescaled less
+// often, and a search in which one fell below 2^bottom by then, which is rare, is done again with every step proven.
+template <class T> inline constexpr int proven_steps = sizeof(T) == 4 ? 4 : 16;
 template <class T> inline constexpr int rescale_every = sizeof(T) == 4 ? 8 : 16;
 template <class T> inline constexpr int top = sizeof(T) == 4 ? 100 : 800;
+template <class T> inline constexpr int bottom = -50;
 
-template <class T> inline void rescale(Vec<T>& p0, Vec<T>& p1, Int<T>& exponent) {
+// The biased exponent of the larger one.
+template <class T> inline Int<T> pair_exponent(Vec<T> p0, Vec<T> p1) {
   using L = Lanes<T>;
-  const Int<T> field = (Int<T>(vmax<T>(vabs<T>(p0), vabs<T>(p1))) & splat_int<T>(L::exponent_mask)) >> L::mantissa_bits;
+  return (Int<T>(vmax<T>(vabs<T>(p0), vabs<T>(p1))) & splat_int<T>(L::exponent_mask)) >> L::mantissa_bits;
+}
+
+template <class T> inline void rescale(Vec<T>& p0, Vec<T>& p1, Int<T> field, Int<T>& exponent) {
+  using L = Lanes<T>;
   // Back to 2^top in two steps: from the bottom of the range one factor would overflow.
   const Int<T> lift = splat_int<T>(top<T> + L::exponent_bias) - field, half = lift >> 1;
   const Vec<T> first = power_of_two<T>(half + splat_int<T>(L::exponent_bias));
@@ -37,9 +45,10 @@ template <class T> inline void rescale(Vec<T>& p0, Vec<T>& p1, Int<T>& exponent)
   exponent -= lift;
 }
 
-// p_i = (d_i - x) p_{i-1} - e²_{i-1} p_{i-2}. The number of sign changes is the number of eigenvalues below x.
-template <class T, int U, bool Count>
-inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
+// p_i = (d_i - x) p_{i-1} - e²_{i-1} p_{i-2}. The number of sign changes is the number of eigenvalues below x;
+// `lowest` is the biased exponent of the smallest pair whose last steps are not proven.
+template <class T, int U, bool Count, int Every>
+[[gnu::always_inline]] inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at, Int<T>* lowest) {
   Vec<T> p0[U], p1[U];
   Int<T> exponent[U], count[U];
 #pragma GCC unroll 4
@@ -50,7 +59,7 @@ inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
     count[g] = negative<T>(p1[g]);
   }
   for (int i = 1; i < n;) {
-    const int stop = i + rescale_every<T> < n ? i + rescale_every<T> : n;
+    const int first = i, stop = i + Every < n ? i + Every : n;
     for (; i < stop; ++i) {
 #pragma GCC unroll 4
       for (int g = 0; g < U; ++g) {
@@ -60,9 +69,13 @@ inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
         if constexpr (Count) count[g] += negative<T>(Vec<T>(Int<T>(p0[g]) ^ Int<T>(p1[g])));
       }
     }
-    if (i < n) {
+    const bool proven = Every <= proven_steps<T> || stop - first <= proven_steps<T>;
+    if (proven && i == n) break;
 #pragma GCC unroll 4
-      for (int g = 0; g < U; ++g) rescale<T>(p0[g], p1[g], exponent[g]);
+    for (int g = 0; g < U; ++g) {
+      const Int<T> field = pair_exponent<T>(p0[g], p1[g]);
+      if (!proven) lowest[g] = vmin_int<T>(lowest[g], field);
+      if (i < n) rescale<T>(p0[g], p1[g], field, exponent[g]);
     }
   }
 #pragma GCC unroll 4
@@ -75,15 +88,16 @@ inline void evaluate(const Tridiagonal<T>* const* t, int n, Point<T>* at) {
 
 // Share of the bracket at which the chord from (a, fa) to (b, fb) crosses zero; the counts replace the
 // polynomial while other eigenvalues are in the bracket.
-template <class T> inline Vec<T> chord(const Point<T>& a, const Point<T>& b, Int<T> alone, Vec<T> middle) {
+template <class T, bool Count> inline Vec<T> chord(const Point<T>& a, const Point<T>& b, Int<T> alone, Vec<T> middle) {
   using L = Lanes<T>;
   Int<T> shift = b.exponent - a.exponent;
   const Int<T> most = splat_int<T>(L::exponent_bias - 1);
   shift = select_int<T>(shift > most, most, select_int<T>(shift < -most, -most, shift));
-  const Vec<T> fb = b.f * power_of_two<T>(shift + splat_int<T>(L::exponent_bias));
-  const Vec<T> na = __builtin_convertvector(a.count, Vec<T>) - middle;
-  const Vec<T> nb = __builtin_convertvector(b.count, Vec<T>) - middle;
-  const Vec<T> left = select<T>(alone, a.f, na), right = select<T>(alone, fb, nb);
+  Vec<T> left = a.f, right = b.f * power_of_two<T>(shift + splat_int<T>(L::exponent_bias));
+  if constexpr (Count) {
+    left = select<T>(alone, left, __builtin_convertvector(a.count, Vec<T>) - middle);
+    right = select<T>(alone, right, __builtin_convertvector(b.count, Vec<T>) - middle);
+  }
   return left / (left - right);
 }
 
@@ -92,15 +106,16 @@ template <class T> struct Search {
   Int<T> last_side;   // -1 where the last point replaced b
   Int<T> alone;       // λ_k is the only eigenvalue between a and b
   Int<T> open;        // still wider than the tolerance
+  Vec<T> from, to;    // the counted ends between which λ_k was found alone
+
+  Vec<T> middle() const { return a.x + T(0.5) * (b.x - a.x); }
 };
 
-template <class T> inline void narrow(Search<T>& s, const Point<T>& at, int k, bool counted) {
-  const Int<T> odd = splat_int<T>(-(k & 1));
-  // Alone, the sign of the polynomial decides, whether or not this pass also counted for other lanes.
-  const Int<T> below_by_sign = negative<T>(at.f) ^ odd;
-  const Int<T> below = select_int<T>(s.alone, below_by_sign, counted ? Int<T>(at.count > splat_int<T>(k)) : below_by_sign);
+// Alone, the sign of the polynomial decides, whether or not this pass also counted for other lanes.
+template <class T, bool Count> inline void narrow(Search<T>& s, const Point<T>& at, int k) {
+  Int<T> below = negative<T>(at.f) ^ splat_int<T>(-(k & 1));
+  if constexpr (Count) below = select_int<T>(s.alone, below, Int<T>(at.count > splat_int<T>(k)));
   const Int<T> to_b = s.open & below, to_a = s.open & ~below;
-  const Int<T> count = select_int<T>(s.alone, select_int<T>(below, s.b.count, s.a.count), counted ? at.count : s.a.count);
   // Illinois: an end that stays a second time counts half.
   const Vec<T> half = splat<T>(T(0.5)), one = splat<T>(T(1));
   s.a.f *= select<T>(to_b & (s.last_side == splat_int<T>(-1)), half, one);
@@ -108,63 +123,112 @@ template <class T> inline void narrow(Search<T>& s, const Point<T>& at, int k, b
   s.a.x = select<T>(to_a, at.x, s.a.x), s.b.x = select<T>(to_b, at.x, s.b.x);
   s.a.f = select<T>(to_a, at.f, s.a.f), s.b.f = select<T>(to_b, at.f, s.b.f);
   s.a.exponent = select_int<T>(to_a, at.exponent, s.a.exponent), s.b.exponent = select_int<T>(to_b, at.exponent, s.b.exponent);
-  s.a.count = select_int<T>(to_a, count, s.a.count), s.b.count = select_int<T>(to_b, count, s.b.count);
   s.last_side = select_int<T>(to_b, splat_int<T>(-1), splat_int<T>(1));
+  if constexpr (Count) {
+    s.a.count = select_int<T>(to_a & ~s.alone, at.count, s.a.count);
+    s.b.count = select_int<T>(to_b & ~s.alone, at.count, s.b.count);
+    s.from = select<T>(s.alone, s.from, s.a.x), s.to = select<T>(s.alone, s.to, s.b.x);
+  }
 }
 
-
-template <class T, int U>
-void find_eigenvalue(const Tridiagonal<T>* const* t, int n, int k, Guess guess, Vec<T>* lambda) {
-  constexpr T tolerance = 2 * Lanes<T>::epsilon;
-  const Vec<T> middle = splat<T>(T(k) + T(0.5));
+// The closing of U groups' brackets around λ_k. A careful one relies on counts only, and on no step that is not proven.
+template <class T, int U, bool Careful> struct Closing {
+  static constexpr T tolerance = 2 * Lanes<T>::epsilon;
+  static constexpr int every = Careful ? proven_steps<T> : rescale_every<T>, most_passes = 8 * int(sizeof(T)) * 4;
+  const Tridiagonal<T>* const* t;
+  int n, k;
   Search<T> s[U];
   Point<T> at[U];
   Vec<T> step[U];
-  for (int g = 0; g < U; ++g) {
-    s[g].a = {t[g]->low, Vec<T>{}, Int<T>{}, Int<T>{}};
-    s[g].b = {t[g]->high, Vec<T>{}, Int<T>{}, splat_int<T>(n)};
-    s[g].last_side = Int<T>{};
-    s[g].alone = splat_int<T>(n == 1 ? -1 : 0);
-    s[g].open = splat_int<T>(-1);
-    at[g].x = t[g]->mean + T(guess.position) * t[g]->spread;
-    step[g] = T(guess.spacing) * t[g]->spread;
-  }
-  bool counting = true, open = true;
-  for (int pass = 0; open && pass < 8 * int(sizeof(T)) * 4; ++pass) {
+  Int<T> lowest[U];
+
+  // One more point for every lane; true if some lane still needs such a pass.
+  template <bool Count> [[gnu::always_inline]] inline bool advance(int pass) {
+    const Vec<T> middle = splat<T>(T(k) + T(0.5));
     for (int g = 0; g < U; ++g) {
       const Vec<T> width = s[g].b.x - s[g].a.x, inner = vmin<T>(splat<T>(tolerance), T(0.5) * width);
       at[g].x = vmin<T>(vmax<T>(at[g].x, s[g].a.x + inner), s[g].b.x - inner);
     }
-    if (counting)
-      evaluate<T, U, true>(t, n, at);
-    else
-      evaluate<T, U, false>(t, n, at);
-    Int<T> lonely = splat_int<T>(-1), unfinished = Int<T>{};
+    evaluate<T, U, Count, every>(t, n, at, lowest);
+    Int<T> wanted = Int<T>{};
     for (int g = 0; g < U; ++g) {
       Search<T>& here = s[g];
-      narrow<T>(here, at[g], k, counting);
-      here.alone = (here.a.count == splat_int<T>(k)) & (here.b.count == splat_int<T>(k + 1));
+      narrow<T, Count>(here, at[g], k);
+      if constexpr (Count && !Careful) here.alone = (here.a.count == splat_int<T>(k)) & (here.b.count == splat_int<T>(k + 1));
       const Vec<T> width = here.b.x - here.a.x;
       here.open = here.open & Int<T>(width > splat<T>(tolerance));
-      Vec<T> share = chord<T>(here.a, here.b, here.alone, middle);
+      Vec<T> share = chord<T, Count>(here.a, here.b, here.alone, middle);
       const Int<T> sound = Int<T>(share > splat<T>(T(0))) & Int<T>(share < splat<T>(T(1)));
-      const Int<T> halve = splat_int<T>(pass >= 12 && pass % 2 ? -1 : 0) | (splat_int<T>(pass >= 5 ? -1 : 0) & ~here.alone) | ~sound;
+      Int<T> halve = splat_int<T>(pass >= 12 && pass % 2 ? -1 : 0) | ~sound;
+      if constexpr (Count) halve = halve | (splat_int<T>(pass >= 5 ? -1 : 0) & ~here.alone);
       share = select<T>(halve, splat<T>(T(0.5)), share);
       Vec<T> x = here.a.x + share * width;
-      if (pass < 2) {
+      if (Count && pass < 2) {
         const Vec<T> behind = middle - __builtin_convertvector(at[g].count, Vec<T>);
         const Vec<T> jump = at[g].x + step[g] * (behind + with_sign<T>(splat<T>(T(0.5)), behind));
         const Int<T> inside = Int<T>(jump > here.a.x + T(0.01) * width) & Int<T>(jump < here.b.x - T(0.01) * width);
         x = select<T>(inside & ~here.alone, jump, x);
       }
       at[g].x = x;
-      lonely = lonely & (here.alone | ~here.open);
-      unfinished = unfinished | here.open;
+      wanted = wanted | (Count ? here.open & ~here.alone : here.open);
     }
-    counting = any<T>(~lonely);
-    open = any<T>(unfinished);
+    return any<T>(wanted);
   }
-  for (int g = 0; g < U; ++g) lambda[g] = s[g].a.x + T(0.5) * (s[g].b.x - s[g].a.x);
+
+  // Lanes that are not open stay as they are.
+  [[gnu::always_inline]] inline void run() {
+    int pass = 0;
+    while (advance<true>(pass++) && pass < most_passes) {
+    }
+    if constexpr (!Careful)
+      while (pass < most_passes && advance<false>(pass++)) {
+      }
+  }
+};
+
+template <class T> inline Search<T> whole_bracket(const Tridiagonal<T>& t, int n, Int<T> open) {
+  const Point<T> a{t.low, Vec<T>{}, Int<T>{}, Int<T>{}}, b{t.high, Vec<T>{}, Int<T>{}, splat_int<T>(n)};
+  return {a, b, Int<T>{}, Int<T>{}, open, t.low, t.high};
+}
+
+// Searches for λ_k once more, carefully, in the lanes `again`.
+template <class T, int U>
+[[gnu::noinline]] void search_again(const Tridiagonal<T>* const* t, int n, int k, const Int<T>* again, Vec<T>* lambda) {
+  Closing<T, U, true> closing{t, n, k, {}, {}, {}, {}};
+  for (int g = 0; g < U; ++g) {
+    closing.s[g] = whole_bracket<T>(*t[g], n, again[g]);
+    closing.at[g].x = t[g]->mean;
+  }
+  closing.run();
+  for (int g = 0; g < U; ++g) lambda[g] = select<T>(again[g], closing.s[g].middle(), lambda[g]);
+}
+
+// A computed count is that of a matrix within `doubt` / 2 of T. So where λ_k is alone, a point's count is k or k + 1, and the
+// sign of the polynomial says which, unless the point is within `doubt` of a counted end: there it could be k - 1 or k + 2,
+// with the other one's sign, and the bracket would close beside λ_(k-1) or λ_(k+1). Such a bracket is not believed.
+template <class T> inline Int<T> doubtful(const Search<T>& s, Int<T> lowest) {
+  constexpr T doubt = 6 * Lanes<T>::epsilon;
+  const Int<T> beside = Int<T>(s.b.x < s.from + doubt) | Int<T>(s.a.x > s.to - doubt);
+  return (s.alone & beside) | (lowest < splat_int<T>(Lanes<T>::exponent_bias + bottom<T>));
+}
+
+template <class T, int U>
+void find_eigenvalue(const Tridiagonal<T>* const* t, int n, int k, Guess guess, Vec<T>* lambda) {
+  Closing<T, U, false> closing{t, n, k, {}, {}, {}, {}};
+  for (int g = 0; g < U; ++g) {
+    closing.s[g] = whole_bracket<T>(*t[g], n, splat_int<T>(-1));
+    closing.at[g].x = t[g]->mean + T(guess.position) * t[g]->spread;
+    closing.step[g] = T(guess.spacing) * t[g]->spread;
+    closing.lowest[g] = splat_int<T>(Lanes<T>::exponent_bias);
+  }
+  closing.run();
+  Int<T> again[U], some = Int<T>{};
+  for (int g = 0; g < U; ++g) {
+    again[g] = doubtful<T>(closing.s[g], closing.lowest[g]);
+    some = some | again[g];
+    lambda[g] = closing.s[g].middle();
+  }
+  if (any<T>(some)) search_again<T, U>(t, n, k, again, lambda);
 }
 
 }  // namespace lambdak::LAMBDAK_ISA

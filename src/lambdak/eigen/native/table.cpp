@@ -25,6 +25,8 @@ struct Descent {
   void* slots;                  // (rows · slots) of Slot<T>, bucket by bucket
   std::vector<int64_t> starts;  // (parts, buckets): where a part's slots of a bucket go
 
+  const Kernel* build = active;
+
   Descent(const Batch& batch, const In& vector, const In& grad_value, int dim, const Out& data);
   template <class T> void reserve();
   bool count(int64_t part);
@@ -99,12 +101,12 @@ template <class T> void Descent::update(const Adam& step, int threads) {
   const int64_t* const ends = starts.data() + (parts - 1) * buckets;
   int64_t most = 0;
   for (int64_t bucket = 0; bucket < buckets; ++bucket) most = std::max(most, ends[bucket] - (bucket ? ends[bucket - 1] : 0));
-  const size_t bytes = size_t(active->descend_bytes[design.double_precision](table, most));
+  const size_t bytes = size_t(build->descend_bytes[design.double_precision](table, most));
   in_parallel(buckets / at_once, threads, bytes, [&](int64_t task, void* scratch) {
     std::memset(scratch, 0, size_t((table.n_ids >> bucket_bits) + 1) * 4);
     for (int64_t bucket = task * at_once; bucket < (task + 1) * at_once; ++bucket) {
       const int64_t first = bucket ? ends[bucket - 1] : 0;
-      active->descend[design.double_precision](step, table, static_cast<Slot<T>*>(slots) + first, ends[bucket] - first, scratch);
+      build->descend[design.double_precision](step, table, static_cast<Slot<T>*>(slots) + first, ends[bucket] - first, scratch);
     }
   });
 }
@@ -114,11 +116,11 @@ template <class T> void Descent::run(const Adam& step, int threads) {
   if (rows * design.slots * table.width < 20000) threads = 1;
   std::atomic<bool> bad_id{false};
   reserve<T>();
-  in_parallel(parts, threads, size_t(active->scratch_bytes(outer)), [&](int64_t part, void* scratch) {
+  in_parallel(parts, threads, size_t(build->scratch_bytes(outer)), [&](int64_t part, void* scratch) {
     const int64_t first = std::min(rows, part * part_rows), last = std::min(rows, first + part_rows);
     if (!count(part)) bad_id = true;
     std::memset(static_cast<T*>(outer.grad.data) + first * table.width, 0, size_t((last - first) * table.width) * sizeof(T));
-    active->outer(outer, first, last, scratch);
+    build->outer(outer, first, last, scratch);
   });
   if (bad_id) throw nb::value_error("ids holds a row that does not exist");
   arrange();

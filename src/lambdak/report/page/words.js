@@ -30,18 +30,25 @@ class Words {
   // ---- the prediction -------------------------------------------------------------------------------------------
 
   title() {
-    if (this.about.classes.length) return "Most probable class";
+    if (this.about.classes.length) return this.about.ordered ? "Median class" : "Most probable class";
     const middle = this.about.quantile_levels.length > 1 ? ` (${this.model.outputs[this.model.outputs.length >> 1].name})` : "";
     return (this.about.target ? `Predicted ${this.about.target}` : "Prediction") + middle;
   }
 
-  headline(seen) {
+  headline(scores) {
+    const seen = this.model.predictions(scores);
     if (this.about.classes.length) {
       const chances = this.chances(seen);
-      const top = chances.indexOf(Math.max(...chances));
-      return `${this.about.classes[top]} (${Dom.percent(chances[top])})`;
+      const chosen = this.chosen(scores, chances);
+      return `${this.about.classes[chosen]} (${Dom.percent(chances[chosen])})`;
     }
     return Dom.number(seen[seen.length >> 1], 6);
+  }
+
+  // The predicted class: the most probable one, or of classes in order the first j with P(y ≤ j) ≥ 1/2.
+  chosen(scores, chances) {
+    if (this.about.ordered) return [...scores, Infinity].findIndex((score) => score >= 0);
+    return chances.indexOf(Math.max(...chances));
   }
 
   // Probabilities of the classes: two of them, several, or several in order.
@@ -57,7 +64,7 @@ class Words {
     const list = scores.map((score) => Dom.number(score)).join(", ");
     if (link === "log") return `The raw score is ${list}; the prediction is its exponential.`;
     if (link === "softmax") return `Raw scores of the classes: ${list}.`;
-    return scores.length > 1 ? `Raw scores (log-odds of being at or below each class): ${list}.` : `The raw score is ${list}: log-odds of class ${this.about.classes[1]}.`;
+    return scores.length > 1 ? `Raw scores (log-odds of being at or below each class): ${list}.` : `The raw score is ${list}: log-odds of class ${this.about.classes[this.about.ordered ? 0 : 1]}.`;
   }
 
   fanLine(scores) {

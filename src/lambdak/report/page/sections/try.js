@@ -115,9 +115,9 @@ class TrySection extends Section {
   }
 
   update() {
-    const { model, scores, words } = this.app;
+    const { scores, words } = this.app;
     Dom.byId("prediction-title").textContent = words.title();
-    Dom.byId("prediction").textContent = words.headline(model.predictions(scores));
+    Dom.byId("prediction").textContent = words.headline(scores);
     Dom.byId("score").textContent = words.scoreLine(scores);
   }
 

@@ -1,0 +1,49 @@
+"""Attacks on what must hold in every single row: outputs in order, and outputs that are numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lambdak.certify.attack import Attack, Margins
+from lambdak.certify.certificate import Claim
+from lambdak.certify.search import Points, Search
+from lambdak.pencil.spectrum import Float64Array
+
+
+class _EveryRow(Attack):
+    """Points are single rows."""
+
+    def begin(self, count: int) -> Points:
+        """Random rows."""
+        return (self.search.rows(count),)
+
+
+class Ordered(_EveryRow):
+    """Raw scores that must be in order, and so must be what users see: without any rounding, as it is put in order."""
+
+    def near(self, points: Points) -> Float64Array:
+        """The least step from a raw score to the next."""
+        return np.asarray(np.diff(self.search.raw(points[0]), axis=1).min(axis=1))
+
+    def judge(self, points: Points) -> Margins:
+        """From each raw score to the next, from each quantile to the next; or no probability below zero."""
+        steps, seen = np.diff(self.search.raw(points[0]), axis=1), self.search.predict(points[0])
+        final = seen if self.claim.kind == "cut-points" else np.diff(seen, axis=1)
+        rounding = np.column_stack([np.broadcast_to(self.rounding(points), steps.shape), np.zeros_like(final)])
+        return Margins(np.column_stack([steps, final]), rounding, steps)
+
+
+class Numbers(_EveryRow):
+    """Predictions that must be numbers, whatever else is claimed of a model."""
+
+    def __init__(self, search: Search) -> None:
+        words = "every prediction is a number"
+        super().__init__(search, Claim("numbers", "predictions", words, True, False, None, None, ""))
+
+    def judge(self, points: Points) -> Margins:
+        """No margin, but whether there is none."""
+        return Margins(np.where(np.isnan(self.search.predict(points[0])), np.nan, 0.0), 0.0, np.empty(0))
+
+    def near(self, points: Points) -> Float64Array:
+        """Towards the largest raw scores."""
+        return -np.asarray(np.abs(self.search.raw(points[0])).max(axis=1))
