@@ -2,9 +2,9 @@
 
 usage: python benchmarks/auction.py [--data DIR] [--seeds 5] [--members 8] [--pairs 1000000]
 
-A seed holds a fifth of the training rows out. They decide when to stop and, per seed, which settings win: LightGBM
-(monotone in the bid) chooses leaves, rate and whether rare categories are one; logistic regression its penalty,
-whether rare categories are one, and the logarithm of the bid as a second input. The networks have the settings of
+A seed keeps a fifth of the training rows as validation rows. They decide when to stop and, per seed, which settings
+win: LightGBM (monotone in the bid) chooses leaves, rate and whether rare categories are one; logistic regression its
+penalty, whether rare categories are one, and the logarithm of the bid as a second input. The networks have those of
 examples/auction.py. No model sees the test rows otherwise, or the market price. The test rows, which are later
 auctions, choose nothing. As the networks are averaged, so is LightGBM in a row of its own: on random parts of the
 rows and columns, with the settings that won.
@@ -42,8 +42,8 @@ from lambdak.torch import spectral_norm
 RARE = (1, 2, 10)  # a category with fewer rows than this is one of the rare ones
 ROUNDING = 8
 TOP = 300.0  # market prices end there
-Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]  # to train on, held out, test
-Row = tuple[str, float, float]  # name, log-loss on test rows, and on test rows
+Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]  # training, validation and test rows
+Row = tuple[str, float, float]  # name, log-loss on validation rows, and on test rows
 
 
 # ---- the peers -----------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def rows(auctions: Auctions) -> tuple[np.ndarray, np.ndarray]:
 
 
 def boosted(sets: list[Auctions], leaves: int, rate: float, **more: float) -> lightgbm.LGBMClassifier:
-    """LightGBM that stops on the test rows and cannot fall in the bid."""
+    """LightGBM that stops on the validation rows and cannot fall in the bid."""
     model = lightgbm.LGBMClassifier(
         n_estimators=3000, num_leaves=leaves, learning_rate=rate, verbose=-1, n_jobs=1,
         monotone_constraints=[0] * len(COLUMNS) + [1], monotone_constraints_method="advanced", **more,
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 def print_table(results: dict[str, list[tuple[float, float]]]) -> None:
-    print(f"\n| log-loss, mean ± sd over {len(next(iter(results.values())))} seeds | test rows | test rows |")
+    print(f"\n| log-loss, mean ± sd over {len(next(iter(results.values())))} seeds | validation rows | test rows |")
     print("|---|---|---|")
     for name, losses in results.items():
         held, test = np.array(losses).T

@@ -3,8 +3,9 @@
 usage: python benchmarks/kernel.py [--batch 8192] [--repeats 5] [--threads 2] [--crossover]
 
 Every figure is a median over two blocks of consecutive calls, as in a training loop; the two sides of a ratio take
-turns block by block, after a pause in which the other side's idle threads stop spinning. Floors are the bars that
-the kernel must not fall below.
+turns block by block, after a pause in which the other side's idle threads stop spinning. The kernel finds one
+eigenvalue or eigenpair, torch.linalg all of them: it has no call for one. Floors are the bars that the kernel must
+not fall below.
 """
 
 from __future__ import annotations

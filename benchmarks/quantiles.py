@@ -4,8 +4,9 @@ usage: python benchmarks/quantiles.py [--data DIR] [--splits 3] [--only californ
 
 Splits as in estimators.py: a fifth of the rows is held out for the test. The peer is one LightGBM model per quantile,
 with early stopping on a tenth of the training rows, and the five predictions of a row are sorted: that repairs the
-crossings and never makes the mean pinball loss worse. A quantile τ is calibrated if a share τ of the targets is at or
-below it. Needs lightgbm and pandas.
+crossings and never makes the mean pinball loss worse. Crossings are counted before that. No column is constrained on
+either side: LightGBM refuses monotone_constraints for this objective. A quantile τ is calibrated if a share τ of the
+targets is at or below it. Needs lightgbm and pandas.
 """
 
 from __future__ import annotations

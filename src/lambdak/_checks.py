@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
@@ -108,9 +109,61 @@ def check_positive(value: float, name: str) -> float:
     return number
 
 
+def check_numbers(values: ArrayLike, name: str, purpose: str = "") -> NDArray[np.float64]:
+    """Return ``values`` as float64; what is no number, or a Python number beyond its range, is named."""
+    try:
+        with np.errstate(over="ignore"):
+            numbers = np.asarray(values, np.float64)
+        large = bool(np.isinf(numbers).any())
+    except OverflowError:
+        large = True
+    except (TypeError, ValueError):
+        row, value = next(((i, each) for i, each in _numbered(values) if not _is_number(each)), (0, values))
+        raise ValueError(f"{name} must hold numbers{purpose}; got {value!r} at row {row}") from None
+    for row, value in _numbered(values) if large else ():
+        if not fits_float(value):
+            raise ValueError(
+                f"{name} must fit into float64, which ends at 1.8e+308{purpose}; "
+                f"got {shown_large(value)} at row {row}: use larger units"
+            )
+    return numbers
+
+
+def _numbered(values: ArrayLike) -> list[tuple[int, Any]]:
+    return list(enumerate(np.asarray(values, object).ravel()))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def fits_float(value: Any) -> bool:
+    """Whether float(value) is finite, or the value itself is not; what is no number does."""
+    try:
+        return not math.isinf(float(value)) or bool(value == float(value))
+    except OverflowError:
+        return False
+    except (TypeError, ValueError):
+        return True
+
+
+def shown_large(value: Any) -> str:
+    """A number beyond the range of float64 in a few digits: all of them may be thousands.
+
+    >>> shown_large(-25 * 10**399)
+    '-2.5e+400'
+    """
+    exponent, digits = divmod(math.log10(abs(int(value))), 1)
+    return f"{'-' if value < 0 else ''}{10**digits:.4g}e+{int(exponent)}"
+
+
 def check_weight(sample_weight: ArrayLike, rows: int) -> NDArray[np.float64]:
     """Return weights (rows,) that are finite, not negative and not all zero; a number is the weight of every row."""
-    weight = np.asarray(sample_weight, np.float64)
+    weight = check_numbers(sample_weight, "sample_weight")
     weight = np.full(rows, weight) if weight.ndim == 0 else weight
     if weight.shape != (rows,):
         raise ValueError(f"sample_weight must have shape ({rows},), one entry per row of X; got {weight.shape}")

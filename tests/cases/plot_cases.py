@@ -15,7 +15,6 @@ FAN = Fan(
     (0.1, 0.5, 0.9),
     quantiles=np.add.outer(np.arange(6.0), [-1.0, 0.0, 1.0]),
     y=np.array([0.0, 9.0, 2.0, -9.0, 4.0, 5.0]),
-    crossings=(0, 3),
 )
 
 

@@ -33,10 +33,12 @@ def test_demo_command_writes_its_files_and_prints_what_they_are(tmp_path, quick)
     result = CliRunner().invoke(cli.app, ["demo", "--out", str(out)])
     assert result.exit_code == 0, result.output
     for text in (
-        "R² on unseen rows", "boosted trees", "proven", "0 of 500", "proven  the prediction never falls as bmi rises",
-        "Why patient 0 gets this prediction", "Proven: with",
+        "R² on", "boosted trees, monotone", "boosted trees keep this promise, too", "proven", "of 500 predictions",
+        "proven  the prediction never falls as bmi rises", "Why patient 0 gets this prediction", "Proven: with",
+        "capped: sex moves no prediction by more than 5", "boosted trees, sorted",
     ):  # fmt: skip
         assert text in result.output
+    assert max(map(len, result.output.splitlines()[: result.output.splitlines().index("Certificate")])) <= 80
     assert {path.name for path in out.iterdir()} == FILES | PICTURES
     listed = result.output[result.output.index("Files in") :]
     for path in out.iterdir():
@@ -72,7 +74,7 @@ def test_demo_needs_no_extras_and_says_what_to_install_for_more(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "0 of 500" in done.stdout
+    assert "of 500 predictions" in done.stdout
     assert "pip install 'lambdak[plot]'" in done.stdout
     assert "pip install 'lambdak[report]'" in done.stdout
     assert {path.name for path in (tmp_path / "lambdak-demo").iterdir()} == FILES - {"report.html"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_score
 from threadpoolctl import threadpool_limits
@@ -42,12 +43,53 @@ def test_results_are_those_of_cross_validation(patients):
     assert all(result.seconds > 0 for result in found)
 
 
-def test_constrained_columns_never_fall_where_a_peer_does(patients, model):
-    class Falling:
-        def predict(self, X):
-            return -X[:, BMI]
+def test_peers_have_the_same_constraint_and_their_default_settings_otherwise(patients):
+    found = demo_results.candidates(patients, "fast")
+    monotone = {name: model for name, model in found.items() if demo_results.MONOTONE in name}
+    assert len(monotone) == 3
+    ours, trees = (found[name + demo_results.MONOTONE] for name in (demo_results.OURS, demo_results.TREES))
+    assert ours.monotonic_cst == trees.monotonic_cst == patients.signs
+    assert all(model.monotonic_cst == patients.signs for model in monotone.values())
+    free = found[demo_results.TREES]
+    assert free.monotonic_cst is None is found[demo_results.OURS].monotonic_cst
+    usual = HistGradientBoostingRegressor(random_state=0).get_params()
+    assert free.get_params() == usual
+    assert trees.get_params() == usual | {"monotonic_cst": patients.signs}
 
-    assert demo_results.falls(model, Falling(), patients, pairs=2000) == {"bmi": (0, 2000), "pressure": (0, 0)}
+
+def test_quantiles_of_peers_have_the_same_constraint(patients):
+    ours, trees = demo_results.quantile_models(patients, "fast", (0.1, 0.9))
+    assert [model.quantile for model in trees.models] == [0.1, 0.9]
+    for model in (ours, *trees.models):
+        assert model.monotonic_cst == patients.signs
+
+
+def test_constrained_columns_never_fall_of_ours_or_of_boosted_trees(patients, model):
+    trees = demo_results.boosted(monotonic_cst=patients.signs).fit(patients.X, patients.y)
+    for each in (model, trees):
+        assert demo_results.falls(each.predict, patients, pairs=2000) == {"bmi": 0, "pressure": 0}
+
+
+def test_falls_are_counted_once_for_each_pair(patients):
+    both_fall = {"bmi": 2000, "pressure": 0}
+    assert demo_results.falls(lambda X: -X[:, BMI], patients, pairs=2000) == both_fall
+    assert demo_results.falls(lambda X: -X[:, [BMI, BMI]], patients, pairs=2000) == both_fall
+    one_of_two = demo_results.falls(lambda X: np.column_stack([X[:, BMI], -X[:, BMI]]), patients, pairs=2000)
+    assert one_of_two == both_fall
+
+
+@pytest.mark.slow
+def test_all_candidates_are_fitted_and_the_cap_is_kept(patients):
+    with threadpool_limits(1, user_api="openmp"):
+        models = demo_results.fit_all(patients, "fast")
+    assert list(models) == list(demo_results.candidates(patients, "fast"))
+    column, most = demo_results.CAP
+    capped, free = (models[f"lambdak, monotone{end}"] for end in (demo_results.CAPPED, ""))
+    i = patients.names.index(column)
+    assert capped.feature_strengths_[i] <= most < free.feature_strengths_[i]
+    swapped = patients.X.copy()
+    swapped[:, i] = 3 - swapped[:, i]  # 1 becomes 2, and 2 becomes 1
+    assert np.abs(capped.predict(swapped) - capped.predict(patients.X)).max() <= most
 
 
 @pytest.mark.slow
@@ -64,14 +106,20 @@ def test_the_fitted_model_knows_its_columns_by_name_and_predicts_as_before(patie
 
 
 @pytest.mark.slow
-def test_quantiles_never_cross_where_separate_fits_do(patients):
+def test_quantiles_are_ordered_and_monotone_where_separate_fits_are_not(patients):
     with threadpool_limits(1, user_api="openmp"):  # boosted trees are faster without threads on so few rows
-        fan = demo_results.fan(patients, rows=2000, effort="fast", levels=(0.1, 0.4, 0.5, 0.6, 0.9))
-    ours, apart = fan.crossings
-    assert ours == 0
-    assert apart > 100
+        fan, found = demo_results.compare_quantiles(
+            patients, pairs=2000, effort="fast", levels=(0.1, 0.4, 0.5, 0.6, 0.9)
+        )
+    ours, apart, in_order = found.values()
+    assert ours.crossings == 0 == in_order.crossings
+    assert apart.crossings > 100
+    assert ours.falls == {"bmi": 0, "pressure": 0}
+    assert all(count > 0 for count in apart.falls.values())  # scikit-learn moves leaves after it has constrained them
+    assert in_order.loss <= apart.loss  # sorting never makes the mean pinball loss worse
     assert fan.quantiles.shape == (len(fan.y), 5) == (148, 5)
     assert (np.diff(fan.quantiles[:, 2]) >= 0).all()
     assert sorted(fan.y.tolist()) != fan.y.tolist()
     assert fan.inside.sum() == sum(low <= y <= high for y, (low, *_, high) in zip(fan.y, fan.quantiles, strict=True))
-    assert 0.6 < fan.inside.mean() < 0.95
+    assert fan.inside.mean() == pytest.approx(ours.inside)
+    assert 0.6 < ours.inside < 0.95

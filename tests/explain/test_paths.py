@@ -18,12 +18,12 @@ from lambdak.explain.paths import mean_outer
 def intervals(monkeypatch):
     """How many intervals each round of halving looked at: the work, whatever the machine."""
     seen, rules = [], paths._rules
-    monkeypatch.setattr(paths, "_rules", lambda *given: seen.append(len(given[3])) or rules(*given))
+    monkeypatch.setattr(paths, "_rules", lambda all_, some: seen.append(len(some.path)) or rules(all_, some))
     return seen
 
 
 def mean(start, delta, index, tol=1e-10):
-    return unpacked(mean_outer(packed_from(start)[None], packed_from(delta)[None], index, tol)[0])
+    return unpacked(mean_outer(packed_from(start)[None], packed_from(delta)[None], index, tol).mean[0])
 
 
 def projector(start, delta, index, t):
@@ -97,10 +97,10 @@ def test_a_path_that_goes_nowhere_has_the_projector_of_its_start():
 def test_paths_do_not_disturb_each_other():
     rng = np.random.default_rng(1)
     starts, deltas = ([packed_from(symmetric(rng, 4)) for _ in range(30)] for _ in range(2))
-    together = mean_outer(np.array(starts), np.array(deltas), 1, 1e-9)
+    together = mean_outer(np.array(starts), np.array(deltas), 1, 1e-9).mean
     for start, delta, found in zip(starts, deltas, together, strict=True):
-        np.testing.assert_allclose(found, mean_outer(start[None], delta[None], 1, 1e-9)[0], atol=1e-13)
-    assert mean_outer(np.empty((0, 10)), np.empty((0, 10)), 1, 1e-9).shape == (0, 10)
+        np.testing.assert_allclose(found, mean_outer(start[None], delta[None], 1, 1e-9).mean[0], atol=1e-13)
+    assert [part.shape for part in mean_outer(np.empty((0, 10)), np.empty((0, 10)), 1, 1e-9)] == [(0, 10), (0,), (0,)]
 
 
 @pytest.mark.parametrize("tol", [1e-13, 1e-18])

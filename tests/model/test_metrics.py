@@ -83,3 +83,14 @@ def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_b
     assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
     with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):
         cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))
+
+
+@pytest.mark.parametrize("unit", [2.0**-980, 2.0**980])
+def test_measures_follow_the_units_of_the_target_and_weights_have_none(unit):
+    model, y = fitted("regressor").model_, TARGETS["regressor"]
+    other = model.replace(start=unit * model.start, scale=unit * model.scale)
+    plain, large = (
+        {own.name: own.value for own in found}
+        for found in (model_metrics(model, X, y, WEIGHT), model_metrics(other, X, unit * y, unit * WEIGHT))
+    )
+    assert large == {name: value if name == "R²" else unit * value for name, value in plain.items()}

@@ -1,6 +1,9 @@
 """Cells of a column: numbers and levels are found once, and cannot be changed."""
 
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 from table_cases import as_pandas_objects
 
@@ -34,3 +37,19 @@ def test_some_rows_are_read_as_if_the_others_were_not_there_although_all_were_re
     assert table.cells(0, np.array([2, 0])).kind == "number"
     assert table.cells(0, np.array([0, 0, 2])).kind == "number"
     assert table.cells(0, np.array([2, 1, 0])).values.tolist() == [2.0, "?", 1.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(10**400, r"1e\+400"), (-(10**5000), r"-1e\+5000"), (Fraction(10**400), r"1e\+400"), (float("-inf"), "-inf")],
+    ids=["int", "negative int", "fraction", "infinity"],
+)
+def test_a_number_beyond_float64_is_named_with_its_column_and_row(value, shown):
+    cells = [1, 2, value, 4]
+    for table in (pd.DataFrame({"age": pd.Series(cells, dtype=object)}), np.array([cells], object).T):
+        name = read_table(table).names[0]
+        with pytest.raises(ValueError, match=f"column '{name}' contains .* too large; got {shown} in row 2: replace"):
+            read_table(table).cells(0).numbers()
+    reordered = read_table(table).cells(0, np.array([2, 0]))
+    with pytest.raises(ValueError, match=f"got {shown} in row 2"):
+        reordered.numbers()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lambdak.table.rows import given_together, optional_rows, target_rows
+from lambdak.table.rows import given_together, optional_rows, target_rows, weights_in_units
 
 
 def test_one_number_is_that_of_every_row_and_none_is_none():
-    np.testing.assert_array_equal(optional_rows(2.5, 3, "offset"), np.full(3, 2.5, np.float32))
-    np.testing.assert_array_equal(optional_rows([1, 2, 3], 3, "offset"), np.array([1, 2, 3], np.float32))
+    np.testing.assert_array_equal(optional_rows(2.5, 3, "offset"), np.full(3, 2.5))
+    np.testing.assert_array_equal(optional_rows([1, 2, 3], 3, "offset"), [1.0, 2.0, 3.0])
     assert optional_rows(None, 3, "offset") is None
 
 
@@ -20,11 +20,17 @@ def test_one_number_is_that_of_every_row_and_none_is_none():
         ([1.0, 2.0], r"offset must have shape \(3,\), one entry per row of X; got \(2,\)"),
         (np.ones((3, 1)), r"offset must have shape \(3,\), one entry per row of X; got \(3, 1\)"),
         ([1.0, np.inf, 2.0], "offset must be finite; got inf at row 1"),
+        ([1.0, 2.0, -1e302], r"offset must be within ±1\.1e\+301; got -1e\+302 at row 2: use larger units of y"),
+        ([1.0, 10**400, 2.0], r"offset must fit into float64, .*; got 1e\+400 at row 1"),
     ],
 )
 def test_what_does_not_fit_the_rows_is_named(values, message):
     with pytest.raises(ValueError, match=message):
         optional_rows(values, 3, "offset")
+
+
+def test_an_offset_keeps_all_digits_of_float64():
+    assert optional_rows(16777217.0, 2, "offset").tolist() == [16777217.0, 16777217.0]
 
 
 def test_a_table_and_its_targets_are_given_together_or_not_at_all():
@@ -38,3 +44,38 @@ def test_a_target_is_one_column():
     assert target_rows([1, 2]).tolist() == [1, 2]
     with pytest.raises(ValueError, match="y must be given"):
         target_rows(None)
+
+
+RANDOM = np.random.default_rng(0).uniform(0.5, 2.0, 50)
+
+
+@pytest.mark.parametrize("constant", [1.0, 3.0, 0.1, 1e39, 1e-50, 5e-324, 1.7e308])
+def test_equal_weights_are_as_none(constant):
+    assert weights_in_units(np.full(5, constant)) is None
+    np.testing.assert_array_equal(weights_in_units(constant * np.array([1.0, 0.0, 1.0])), [1.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("weight", [RANDOM, np.array([1.0, 2.0, 3.0, 0.0]), np.array([1.0, 1e-5])])
+@pytest.mark.parametrize("power", [-1000, -1, 1, 1000])
+def test_a_power_of_two_times_all_weights_changes_not_a_bit(weight, power):
+    np.testing.assert_array_equal(weights_in_units(np.ldexp(weight, power)), weights_in_units(weight))
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.5, 7.0, 0.1, 1e-300, 2.0**900])
+def test_whole_multiples_of_a_unit_count_rows_and_nothing_else_does(unit):
+    counts = np.array([2.0, 3.0, 0.0, 35.0, 1000.0])
+    np.testing.assert_array_equal(weights_in_units(counts * (unit if np.frexp(unit)[0] == 0.5 else 7.0)), counts)
+    scaled = weights_in_units(unit * RANDOM)
+    assert 1.0 <= scaled.max() < 2.0
+    np.testing.assert_allclose(scaled / scaled[0], RANDOM / RANDOM[0], rtol=1e-15)
+
+
+def test_weights_that_vanish_next_to_the_heaviest_count_as_zero():
+    np.testing.assert_array_equal(weights_in_units(np.array([1e300, 1e-300, 3e300])), [1.0, 0.0, 3.0])
+    kept = weights_in_units(np.array([1.0, 1e-37, 1e-39]))
+    assert kept[1] > 0.0 == kept[2]
+
+
+def test_multiples_of_more_than_a_million_are_no_counts():
+    assert weights_in_units(np.array([1.0, 2.0**20])).tolist() == [1.0, 2.0**20]
+    assert weights_in_units(np.array([1.0, 2.0**20 + 1.0])).max() < 2.0

@@ -25,7 +25,8 @@ def as_dict(rows):
     ("weight", "expected"),
     [
         (None, {(0, 5): 3, (1, 6): 1, (1, 9): 1, (2, 7): 1}),
-        ([1.0, 2.0, 0.5, 1.0, 0.0, 4.0], {(0, 5): 5.5, (1, 6): 2, (2, 7): 1}),
+        ([1.0, 2.0, 0.5, 1.0, 0.0, 4.0], {(0, 5): 11, (1, 6): 4, (2, 7): 2}),  # in units of 0.5
+        ([1e300, 2e300, 0.0, 1e300, 1e-300, 0.0], {(0, 5): 1, (1, 6): 2, (2, 7): 1}),
     ],
 )
 def test_equal_rows_are_one_row_with_the_sum_of_their_weights(weight, expected):
@@ -59,3 +60,8 @@ def test_validation_rows_are_neither_merged_nor_weighted():
     np.testing.assert_array_equal(validation.y, Y)
     assert validation.weight is None
     assert GivenRows(X, Y).encoded_validation(ENCODER) is None
+
+
+def test_equal_weights_are_no_weights():
+    for constant in (1e39, 1e-320, 0.1):
+        assert GivenRows(X, Y, np.full(6, constant)).weight is None

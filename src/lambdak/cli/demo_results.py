@@ -1,4 +1,4 @@
-"""What ``lambdak demo`` computes: a real table, our model next to its peers, and what is proven about it.
+"""What ``lambdak demo`` computes: a real table, our model next to peers with the same constraint, and what is proven.
 
 Everything here is data; :mod:`lambdak.explain.plots` draws it and the command line shows it.
 """
@@ -6,7 +6,7 @@ Everything here is data; :mod:`lambdak.explain.plots` draws it and the command l
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold, train_test_split
 
 from lambdak._checks import FloatArray
@@ -22,6 +23,10 @@ from lambdak.explain.quantile_fan import Fan
 from lambdak.table.read import named_array
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+OURS, TREES, LINEAR = "lambdak", "boosted trees", "linear model"
+MONOTONE = ", monotone"  # after the name of a model with the signs of the columns
+CAPPED = ", capped"  # after the name of a model that has the cap
+CAP = ("sex", 5.0)
 
 _RISING = ("bmi", "bp")
 _NAMES = {
@@ -72,8 +77,20 @@ class FoldResult:
 
 
 def candidates(patients: Patients, effort: str) -> dict[str, Any]:
-    """Our regressor, boosted trees and a linear model, not yet fitted."""
-    return {"lambdak": spectral(patients, effort), "boosted trees": boosted(), "linear model": LinearRegression()}
+    """Not yet fitted: our regressor and boosted trees, each free and with the signs; ours capped; a linear model."""
+    return {
+        OURS: SpectralRegressor(effort=effort, random_state=0),
+        OURS + MONOTONE: spectral(patients, effort),
+        OURS + MONOTONE + CAPPED: spectral(patients, effort, max_influence=cap(patients)),
+        TREES: boosted(),
+        TREES + MONOTONE: boosted(monotonic_cst=patients.signs),
+        LINEAR: LinearRegression(),
+    }
+
+
+def cap(patients: Patients) -> dict[int, float]:
+    """Column position → how much the column may do at most."""
+    return {patients.names.index(CAP[0]): CAP[1]}
 
 
 def cross_validate(patients: Patients, models: Mapping[str, Any], folds: int) -> Iterator[FoldResult]:
@@ -86,26 +103,47 @@ def cross_validate(patients: Patients, models: Mapping[str, Any], folds: int) ->
             yield FoldResult(name, float(model.score(patients.X[test], patients.y[test])), seconds)
 
 
-def spectral(patients: Patients, effort: str) -> SpectralRegressor:
+def spectral(patients: Patients, effort: str, **settings: Any) -> SpectralRegressor:
     """The regressor with the signs of the columns, not yet fitted."""
-    return SpectralRegressor(monotonic_cst=patients.signs, effort=effort, random_state=0)
+    return SpectralRegressor(monotonic_cst=patients.signs, effort=effort, random_state=0, **settings)
 
 
 def fitted(patients: Patients, effort: str) -> SpectralRegressor:
-    """The regressor, fitted to the whole table, with the names of its columns: no library for tables is needed."""
-    return spectral(patients, effort).fit(named_array(patients.X, patients.names), patients.y)
+    """The regressor with the signs, fitted to the whole table, with the names of its columns."""
+    model: SpectralRegressor = _fit_all(spectral(patients, effort), patients)
+    return model
+
+
+def fit_all(patients: Patients, effort: str) -> dict[str, Any]:
+    """The candidates, fitted to the whole table."""
+    return {name: _fit_all(model, patients) for name, model in candidates(patients, effort).items()}
+
+
+def _fit_all(model: Any, patients: Patients) -> Any:
+    # Ours get the names of the columns: no library for tables is needed.
+    ours = isinstance(model, SpectralRegressor)
+    return model.fit(named_array(patients.X, patients.names) if ours else patients.X, patients.y)
 
 
 def boosted(**settings: Any) -> Any:
-    """scikit-learn's boosted trees, not yet fitted."""
+    """scikit-learn's boosted trees with their default settings, not yet fitted."""
     return HistGradientBoostingRegressor(random_state=0, **settings)
 
 
-def falls(model: SpectralRegressor, peer: Any, patients: Patients, *, pairs: int) -> dict[str, tuple[int, int]]:
-    """Column with a requested sign → how many predictions fell although it alone rose, of ours and of the peer.
+Predict = Callable[[FloatArray], FloatArray]
 
-    Each column rises at random in ``pairs`` rows.
-    """
+
+def falls(predict: Predict, patients: Patients, *, pairs: int) -> dict[str, int]:
+    """Column with a sign → in how many pairs of patients who differ in it alone a prediction, or quantile, falls."""
+    found = {}
+    for name, (low, high) in _pairs(patients, pairs).items():
+        change = (predict(high) - predict(low)).reshape(pairs, -1)
+        found[name] = int((change < -_ROUNDING).any(axis=1).sum())
+    return found
+
+
+def _pairs(patients: Patients, pairs: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Column with a sign → random patients (pairs, columns) twice: with a low and with a high number in it."""
     rng = np.random.default_rng(0)
     found = {}
     for i in np.flatnonzero(patients.signs):
@@ -113,27 +151,77 @@ def falls(model: SpectralRegressor, peer: Any, patients: Patients, *, pairs: int
         high = low.copy()
         ends = np.sort(rng.uniform(patients.X[:, i].min(), patients.X[:, i].max(), (pairs, 2)), axis=1)
         low[:, i], high[:, i] = ends.T
-        changes = (each.predict(high) - each.predict(low) for each in (model, peer))
-        ours, theirs = (int((change < -_ROUNDING).sum()) for change in changes)
-        found[patients.names[i]] = (ours, theirs)
+        found[patients.names[i]] = low, high
     return found
 
 
-def fan(patients: Patients, *, rows: int, effort: str, levels: Sequence[float] = LEVELS) -> Fan:
-    """Fit quantiles to two thirds of the table; predict the last third, and ``rows`` random ones."""
+@dataclass(frozen=True)
+class QuantileResult:
+    """How the quantiles of a model do on test rows, and how often they break a promise on random patients.
+
+    ``loss`` is the mean pinball loss, ``inside`` the share of test rows between the outer quantiles, ``crossings`` the
+    number of patients for whom some quantile lies above a higher one, and ``falls`` as for one prediction.
+    """
+
+    loss: float
+    inside: float
+    crossings: int
+    falls: dict[str, int]
+
+
+def compare_quantiles(
+    patients: Patients, *, pairs: int, effort: str, levels: Sequence[float] = LEVELS
+) -> tuple[Fan, dict[str, QuantileResult]]:
+    """Fit monotone quantiles to two thirds of the table; how the last third lies in ours, and all models' results."""
     train_X, test_X, train_y, test_y = train_test_split(patients.X, patients.y, test_size=1 / 3, random_state=0)
-    model = SpectralQuantileRegressor(levels, monotonic_cst=patients.signs, effort=effort, random_state=0)
-    model.fit(train_X, train_y)
-    peers = [boosted(loss="quantile", quantile=q) for q in levels]
-    anywhere = np.random.default_rng(0).uniform(
-        patients.X.min(axis=0), patients.X.max(axis=0), (rows, patients.X.shape[1])
-    )
-    apart = np.column_stack([peer.fit(train_X, train_y).predict(anywhere) for peer in peers])
-    quantiles = model.predict_quantiles(test_X)
+    ours, trees = (model.fit(train_X, train_y) for model in quantile_models(patients, effort, levels))
+    predict = {
+        OURS: ours.predict_quantiles,
+        TREES: trees.predict_quantiles,
+        f"{TREES}, sorted": lambda X: np.sort(trees.predict_quantiles(X), axis=1),
+    }
+    found = {name: _quantile_result(each, patients, (test_X, test_y), levels, pairs) for name, each in predict.items()}
+    quantiles = ours.predict_quantiles(test_X)
     order = np.argsort(quantiles[:, len(levels) // 2])
-    crossings = (_crossings(model.predict_quantiles(anywhere)), _crossings(apart))
-    return Fan(patients.target, tuple(levels), quantiles[order], test_y[order], crossings)
+    return Fan(patients.target, tuple(levels), quantiles[order], test_y[order]), found
 
 
-def _crossings(quantiles: FloatArray) -> int:
-    return int((np.diff(quantiles, axis=1) < 0).any(axis=1).sum())
+def quantile_models(patients: Patients, effort: str, levels: Sequence[float]) -> tuple[Any, Separate]:
+    """Not yet fitted: our quantiles, and one boosted model per quantile; all of them with the signs."""
+    ours = SpectralQuantileRegressor(levels, monotonic_cst=patients.signs, effort=effort, random_state=0)
+    trees = [boosted(loss="quantile", quantile=q, monotonic_cst=patients.signs) for q in levels]
+    return ours, Separate(trees)
+
+
+@dataclass(frozen=True)
+class Separate:
+    """One model per quantile, each fitted for itself."""
+
+    models: Sequence[Any]
+
+    def fit(self, X: FloatArray, y: FloatArray) -> Separate:
+        """Fit the models one by one."""
+        for model in self.models:
+            model.fit(X, y)
+        return self
+
+    def predict_quantiles(self, X: FloatArray) -> FloatArray:
+        """Predictions of all models, (rows, quantile levels)."""
+        return np.column_stack([model.predict(X) for model in self.models])
+
+
+def _quantile_result(
+    predict: Predict, patients: Patients, test: tuple[FloatArray, FloatArray], levels: Sequence[float], pairs: int
+) -> QuantileResult:
+    quantiles, y = predict(test[0]), test[1]
+    losses = [mean_pinball_loss(y, quantiles[:, i], alpha=level) for i, level in enumerate(levels)]
+    inside = np.mean((quantiles[:, 0] <= y) & (y <= quantiles[:, -1]))
+    crossed = (np.diff(predict(_changed(patients, pairs)), axis=1) < 0).any(axis=1)
+    return QuantileResult(
+        float(np.mean(losses)), float(inside), int(crossed.sum()), falls(predict, patients, pairs=pairs)
+    )
+
+
+def _changed(patients: Patients, pairs: int) -> FloatArray:
+    """The lower patients of the pairs of the first column with a sign: rows near the table, but not in it."""
+    return next(iter(_pairs(patients, pairs).values()))[0]

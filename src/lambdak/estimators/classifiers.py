@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
-from lambdak.table.rows import given_together, target_rows
+from lambdak.table.rows import given_together, target_rows, weights_in_units
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
@@ -89,11 +89,12 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         return np.asarray(self.model_.classes)
 
     def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
-        """The weight of a row times that of its class."""
-        own = None if sample_weight is None else check_weight(sample_weight, len(target))
+        """The weight of a row times that of its class; each without its scale, so that the product stays finite."""
+        own = None if sample_weight is None else weights_in_units(check_weight(sample_weight, len(target)))
         if self.class_weight is None:
             return own
-        return np.asarray(compute_sample_weight(self.class_weight, target) * (1.0 if own is None else own))
+        of_class = weights_in_units(check_weight(compute_sample_weight(self.class_weight, target), len(target)))
+        return own if of_class is None else of_class if own is None else own * of_class
 
     def _class_loss(self, classes: int) -> Loss:
         """The loss for this number of classes."""

@@ -135,9 +135,14 @@ def h_statistics(
     for i, j in pairs:
         both = parts[i] + parts[j]
         joint = _dependence(readout, whole - both, both)
-        rest = np.sqrt(((joint - single[i] - single[j]) ** 2).mean())
-        found[i, j] = float(rest), float(rest / max(np.sqrt((joint**2).mean()), _TINY))
+        rest, all_of_it = _root_mean_square(joint - single[i] - single[j]), _root_mean_square(joint)
+        found[i, j] = rest, rest / all_of_it if all_of_it else 0.0
     return found
+
+
+def _root_mean_square(values: Float64Array) -> float:
+    unit = np.exp2(np.frexp(np.abs(values).max())[1])  # so that squares of any target are finite
+    return float(unit * np.sqrt(((values / unit) ** 2).mean()))
 
 
 def _part(readout: Readout, design: Design, i: int) -> Float64Array:

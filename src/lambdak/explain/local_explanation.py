@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,7 +52,11 @@ class LocalExplanation:
         No slope is larger than this, to the right or to the left, up or down. For a single member it is the size of
         the influence, except at a knot, where the two slopes differ.
     attribution : array of shape (rows, columns)
-        Shares of score − baseline_score, which they add up to.
+        Shares of score − baseline_score, which they add up to. Where the eigenvalue stays repeated on the way, its
+        eigenvectors share out evenly.
+    error : array of shape (rows,)
+        An estimate of how far an attribution, or their sum, may be off. There is a warning where it is more than a
+        millionth of the target's spread (of 1 for log-odds and logarithms), or of the largest part, if that is larger.
     """
 
     columns: tuple[str, ...]
@@ -67,6 +72,7 @@ class LocalExplanation:
     influence: Float64Array
     influence_bound: Float64Array
     attribution: Float64Array
+    error: Float64Array
     _source: RowWork = field(repr=False)
     _like: Any = field(repr=False)  # the table, whose library results come in
 
@@ -83,6 +89,7 @@ class LocalExplanation:
         rows, n = len(self), len(self.columns)
         each = {"row": np.arange(rows), "output": self.output, "prediction": self.prediction, "score": self.score}
         each |= {"baseline_score": self.baseline_score, "gap": self.gap, "repeated": self.repeated}
+        each |= {"error": self.error}
         table = {name: np.repeat(np.asarray(values), n) for name, values in each.items()}
         table |= {"column": np.tile(np.asarray(self.columns, object), rows), "cell": np.array(self.cells).ravel()}
         for name in ("attribution", "influence", "influence_bound"):
@@ -126,6 +133,7 @@ def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None
     source = RowWork.read(model, table, baseline, output)
     names = tuple(column.name for column in source.outputs[0].columns)
     parts = source.explain()
+    _warn_of(parts["error"], parts.pop("allowed"))
     return LocalExplanation(
         columns=names,
         kinds=tuple("number" if column.is_number else "category" for column in source.outputs[0].columns),
@@ -135,6 +143,18 @@ def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None
         _like=X,
         **parts,
     )
+
+
+def _warn_of(error: Float64Array, most: Float64Array) -> None:
+    """Name the rows whose attributions are not exact enough."""
+    rows = np.flatnonzero(error > most)
+    if rows.size:
+        named = ", ".join(map(str, rows[:_SHOWN].tolist())) + (" and others" if rows.size > _SHOWN else "")
+        warnings.warn(
+            f"attributions of {rows.size} of {len(error)} rows (row {named}) may be off by up to {error.max():.2g}: on "
+            "the way from the baseline eigenvalues come closer than rounding can tell; see `error`",
+            stacklevel=4,
+        )
 
 
 def _cells(model: Model, table: Table) -> tuple[tuple[str, ...], ...]:

@@ -12,17 +12,12 @@ from lambdak._checks import FloatArray
 
 @dataclass(frozen=True)
 class Fan:
-    """Quantiles of test rows, in the order of their medians, and how often quantiles cross anywhere.
-
-    ``crossings`` counts the random rows on which some quantile lies above a higher one, of our model and of boosted
-    trees that were fitted quantile by quantile.
-    """
+    """Quantiles of test rows, in the order of their medians, and the targets of these rows."""
 
     target: str
     levels: tuple[float, ...]
     quantiles: FloatArray  # (rows, quantile levels)
     y: FloatArray
-    crossings: tuple[int, int]
 
     @property
     def inside(self) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lambdak._checks import check_int
 from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import sym
-from lambdak.explain.paths import mean_outer
+from lambdak.explain.paths import MeanOuter, mean_outer
 from lambdak.explain.what_if import WhatIf, score_interval
 from lambdak.losses import Link
 from lambdak.model import Model
@@ -27,7 +27,8 @@ from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.design import Design
 from lambdak.table.read import Table
 
-_PATH_TOL = 1e-7  # of attributions, in units of eigenvalues: the target's spread, or log-odds
+_PATH_TOL = 1e-7  # of the sum of attributions, in units of eigenvalues: the target's spread, or log-odds
+_PART_TOL = 1e-6  # of each attribution, in the same units, or relative to the largest part if that is larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +72,11 @@ class RowWork:
         return RowWork(self.outputs, self.chosen[index], *parts)
 
     def explain(self) -> dict[str, Any]:
-        """The arrays of a :class:`~lambdak.explain.local_explanation.LocalExplanation`."""
+        """The arrays of a :class:`~lambdak.explain.local_explanation.LocalExplanation`, and the ``allowed`` error."""
         rows, n = len(self.design), len(self.outputs[0].columns)
-        found: dict[str, Any] = {name: np.empty(rows) for name in ("score", "baseline_score", "gap")}
+        found: dict[str, Any] = {
+            name: np.empty(rows) for name in ("score", "baseline_score", "gap", "error", "allowed")
+        }
         found["repeated"] = np.zeros(rows, bool)
         found |= {name: np.empty((rows, n)) for name in ("influence", "influence_bound", "attribution")}
         for i in np.unique(self.chosen):
@@ -91,11 +94,17 @@ class RowWork:
         design, base = self.design.take(rows), self.baseline.take(rows)
         packed, first = output.packed(design), output.packed(base)
         here = local_slopes(output, packed, self.slopes.take(rows), self.left_slopes.take(rows))
-        width = packed.shape[-1]
-        mean = mean_outer(first.reshape(-1, width), (packed - first).reshape(-1, width), output.index, _PATH_TOL)
-        weight = (output.scale * output.weights)[:, None, None] * mean.reshape(packed.shape)
+        size = _largest_parts(output, design, base)
+        mean, error = _shared_out(first, packed - first, output.index, size)
+        weight = (output.scale * output.weights)[:, None, None] * mean
         shares = active_values(output, weight, design) - active_values(output, weight, base)
-        return {**here._asdict(), "baseline_score": output.score(first), "attribution": shares.sum(axis=0)}
+        return {
+            **here._asdict(),
+            "baseline_score": output.score(first),
+            "attribution": shares.sum(axis=0),
+            "error": output.over_members(error),
+            "allowed": output.over_members(_PART_TOL * np.maximum(size, 1.0)),
+        }
 
     def _predictions(self, design: Design, scores: Float64Array) -> Float64Array:
         if not self.link.joint:
@@ -184,6 +193,41 @@ def typical_row(readout: Readout) -> Design:
         ids[0, own.start : own.start + len(active)] = column.start + active
         weights[0, own.start : own.start + len(active)] = row[active]
     return Design(ids, weights)
+
+
+def _shared_out(
+    first: Float64Array, delta: Float64Array, index: int, size: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """∫ v vᵀ of all paths (members, rows, D), and the error of the largest part of each, of norm ``size``.
+
+    A path whose parts are far larger than their sum is done again, with them in view.
+    """
+    shape, flat = first.shape, (-1, first.shape[-1])
+    start, change, sizes = first.reshape(flat), delta.reshape(flat), size.ravel()
+    found = mean_outer(start, change, index, _PATH_TOL)
+    coarse = np.flatnonzero(_error(found, sizes) > _PART_TOL * np.maximum(sizes, 1.0))
+    if coarse.size:
+        finer = mean_outer(start[coarse], change[coarse], index, _PATH_TOL, sizes[coarse])
+        for part, better in zip(found, finer, strict=True):
+            part[coarse] = better
+    return found.mean.reshape(shape), _error(found, sizes).reshape(shape[:2])
+
+
+def _error(found: MeanOuter, size: Float64Array) -> Float64Array:
+    return np.maximum(size * found.error, found.missed)
+
+
+def _largest_parts(output: Readout, design: Design, base: Design) -> Float64Array:
+    """The largest ‖A_m,i(row) − A_m,i(baseline)‖ over the columns i, (members, rows)."""
+    largest = np.zeros((len(output.coef), len(design)))
+    for slots in slots_of(output.columns):
+        part = sum(
+            sign * some.weights[:, [slot]] * output.coef[:, some.ids[:, slot]]
+            for sign, some in ((1.0, design), (-1.0, base))
+            for slot in slots
+        )
+        np.maximum(largest, np.linalg.norm(part, axis=-1), out=largest)
+    return largest
 
 
 def _eigenspace_bound(output: Readout, slopes: Design, vectors: Float64Array, same: NDArray[np.bool_]) -> Float64Array:

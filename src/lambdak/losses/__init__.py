@@ -10,12 +10,13 @@ looks at it once.
 from lambdak.losses.class_losses import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Arrangement, Loss, Predicts
 from lambdak.losses.identity_link import AbsoluteError, Huber, LevelPinball, Pinball, Quantile, SquaredError
-from lambdak.losses.links import IDENTITY, Link
+from lambdak.losses.links import IDENTITY, LOG, Link
 from lambdak.losses.log_link import Gamma, Poisson, Tweedie
 from lambdak.losses.registry import REGISTRY, losses_of, make_loss
 
 __all__ = [
     "IDENTITY",
+    "LOG",
     "REGISTRY",
     "SMALLEST_GAP",
     "AbsoluteError",

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray, check_finite, check_shape
+from lambdak._checks import FloatArray, check_finite, check_numbers, check_shape
 from lambdak.losses.links import IDENTITY, Link
+from lambdak.table.rows import LARGEST_NUMBER
 
 Target = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -45,6 +46,7 @@ class Loss(ABC):
     name: ClassVar[str]
     link: ClassVar[Link] = IDENTITY
     sign: ClassVar[int] = 1  # whether a larger raw score means a larger target, or (-1) a smaller one
+    robust: ClassVar[bool] = False  # whether the loss grows linearly, so that only the side of an outlier matters
     predicts: ClassVar[Predicts] = Predicts.NUMBERS
     n_classes: int = 0
     _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
@@ -121,12 +123,9 @@ class Loss(ABC):
         target = np.asarray(y)
         if target.ndim != 1 or not target.size:
             raise ValueError(f"y must have shape (rows,) with at least one row; got shape {target.shape}")
-        try:
-            if target.dtype.kind not in "biufO":
-                raise TypeError
-            numbers: Vector = target.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"y must hold numbers for loss={self.name!r}; got {target[0]!r} at row 0") from None
+        if target.dtype.kind not in "biufO":
+            raise ValueError(f"y must hold numbers for loss={self.name!r}; got {target[0]!r} at row 0")
+        numbers = check_numbers(target, "y", f" for loss={self.name!r}")
         self._check(numbers)
         return numbers.astype(self._target_dtype or np.float64, copy=False)
 
@@ -149,6 +148,9 @@ class Loss(ABC):
 
     def _check(self, y: Vector) -> None:
         self._refuse(~np.isfinite(y), y, "be finite", "drop these rows")
+        if self.link is IDENTITY:
+            advice = "divide y by a constant, such as 1e10"
+            self._refuse(np.abs(y) > LARGEST_NUMBER, y, f"be within ±{LARGEST_NUMBER:.2g}", advice)
 
 
 def _share(weight: FloatArray, dtype: np.dtype[Any]) -> FloatArray:
@@ -169,4 +171,6 @@ def _rows(y: ArrayLike, weight: ArrayLike | None, offset: ArrayLike | None) -> t
         check_finite(check_shape(array, name, target.shape), name)
     if weights.min() < 0 or not weights.any():
         raise ValueError(f"weight must be >= 0 and not all zero; got a minimum of {weights.min()}")
-    return target, weights, offsets
+    counted = weights > 0  # a target without weight may have any size
+    weights = np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))  # sums of weights are then finite
+    return target[counted], weights[counted], offsets[counted]

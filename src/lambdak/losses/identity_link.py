@@ -16,6 +16,9 @@ from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector,
 
 NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal distribution
 OUTLIER_CAP = 5.0  # outliers stretch the scale of a robust loss to five robust spreads, not further
+_ROUNDING = 64 * np.finfo(np.float64).eps  # a spread below this part of the numbers is none
+_SMALL = 2.0**-10  # a constant below this would be lost in the noise of a fit in units of 1
+_FAR = 2.0**30  # spreads from the middle: a solver would not find its way back from farther away
 
 
 @final
@@ -37,17 +40,19 @@ class SquaredError(Loss):
         return raw - y
 
     def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
-        return np.average(y - offset, weights=weight)
+        return _mean(y - offset, weight)
 
     def _scale(self, values: Vector, weight: Vector) -> float:
-        return _std(values, weight)
+        return _std(values, weight) or _size(values)
 
 
 class _Robust(Loss):
     """Losses that grow linearly: their scale must not follow a few outliers."""
 
+    robust: ClassVar[bool] = True
+
     def _scale(self, values: Vector, weight: Vector) -> float:
-        return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight))
+        return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight)) or _size(values)
 
 
 @final
@@ -89,7 +94,8 @@ class Huber(_Robust):
     def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Huber:
         """Return the same loss with ``spread`` = 1.4826 · median |v − median v| for v = y − offset."""
         target, weights, offsets = _rows(y, weight, offset)
-        return replace(self, spread=_robust_spread(target - offsets, weights))
+        values = target - offsets
+        return replace(self, spread=_robust_spread(values, weights) or _size(values))
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         inner = self._slope(raw, y)
@@ -101,7 +107,9 @@ class Huber(_Robust):
 
     def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
         unit = self.delta * self.spread  # so that the solver's absolute tolerance has the right size
-        share, values = weight / weight.sum(), (y - offset) / unit
+        middle = _quantile(y - offset, weight, 0.5)  # half of the rows lie on either side: the root is near
+        low, high = middle - _FAR * unit, middle + _FAR * unit
+        share, values = weight / weight.sum(), np.clip(y - offset, low, high) / unit
         return unit * float(brentq(lambda c: share @ np.clip(c - values, -1.0, 1.0), values.min(), values.max()))
 
 
@@ -217,16 +225,38 @@ def _quantile(values: Vector, weight: Vector, fraction: float | tuple[float, ...
     return np.asarray(np.quantile(values, fraction, weights=weight, method="inverted_cdf"))
 
 
-def _or_else(spread: float, values: Vector, otherwise: float) -> float:
-    """Return ``spread`` if it is more than rounding."""
-    return spread if spread > 64 * np.finfo(np.float64).eps * np.abs(values).max() else otherwise
+def _or_else(spread: float, size: float, otherwise: float) -> float:
+    """Return ``spread`` if it is more than the rounding of numbers of this size."""
+    return spread if spread > _ROUNDING * size else otherwise
+
+
+def _size(values: Vector) -> float:
+    """The scale of a constant: 1, but never so large that the constant, nor so small that a unit of it, is lost."""
+    size = float(np.abs(values).max())
+    return size if 0.0 < size < _SMALL else max(1.0, _ROUNDING * size)
+
+
+def _unit(values: Vector) -> float:
+    """A power of two near the largest number: divided by it, squares and sums are finite, and no digit changes."""
+    return float(np.exp2(np.maximum(np.frexp(np.abs(values).max())[1], -1000)))
+
+
+def _mean(values: Vector, weight: Vector) -> float:
+    unit = _unit(values)
+    return unit * float(np.average(values / unit, weights=weight))
 
 
 def _std(values: Vector, weight: Vector) -> float:
-    centred = values - np.average(values, weights=weight)
-    return _or_else(float(np.sqrt(np.average(centred * centred, weights=weight))), values, 1.0)
+    """The standard deviation; 0 if it is only rounding."""
+    unit = _unit(values)
+    scaled = values / unit
+    centred = scaled - np.average(scaled, weights=weight)
+    spread = float(np.sqrt(np.average(centred * centred, weights=weight)))
+    return unit * _or_else(spread, float(np.abs(scaled).max()), 0.0)
 
 
 def _robust_spread(values: Vector, weight: Vector) -> float:
-    deviation = np.abs(values - _quantile(values, weight, 0.5))
-    return _or_else(NORMAL_MAD * float(_quantile(deviation, weight, 0.5)), values, _std(values, weight))
+    """The median absolute deviation, as the standard deviation of a normal distribution; outliers do not change it."""
+    middle = _quantile(values, weight, 0.5)
+    deviation = _quantile(np.abs(values - middle), weight, 0.5)
+    return _or_else(NORMAL_MAD * float(deviation), float(np.abs(middle)), _std(values, weight))

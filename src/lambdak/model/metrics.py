@@ -10,7 +10,7 @@ from sklearn import metrics
 
 from lambdak.losses import IDENTITY, Loss, Predicts
 from lambdak.model.model import Model
-from lambdak.table.rows import target_rows
+from lambdak.table.rows import target_rows, weights_in_units
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def model_metrics(
 
     A class that the model does not know is never predicted; log loss and area under the curve are then omitted.
     """
-    target = target_rows(y)
+    target, weight = target_rows(y), None if weight is None else weights_in_units(weight)
     raw = model.raw(X, offset)
     if len(target) != len(raw):
         raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
@@ -54,8 +54,9 @@ def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]
 
 def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
     predicted = loss.predict(raw)
-    r2 = metrics.r2_score(y, predicted, sample_weight=weight) if len(y) > 1 else np.nan
-    rmse = metrics.root_mean_squared_error(y, predicted, sample_weight=weight)
+    unit = np.exp2(np.clip(np.frexp(np.abs(y).max())[1], -1000, 1000))  # so that squares are finite
+    r2 = metrics.r2_score(y / unit, predicted / unit, sample_weight=weight) if len(y) > 1 else np.nan
+    rmse = unit * metrics.root_mean_squared_error(y / unit, predicted / unit, sample_weight=weight)
     mae = metrics.mean_absolute_error(y, predicted, sample_weight=weight)
     found = [
         Metric("R²", float(r2), "share of the target's variance that the predictions explain; 1 is perfect"),

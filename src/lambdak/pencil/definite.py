@@ -20,6 +20,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # of rounding: |fl(x) − x| ≤ UNI
 
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 _TINY = 1e-290  # relative to the largest entry: covers what underflow can do
+_NORMAL = float(np.finfo(np.float64).tiny)  # the smallest size that the bound on an eigenvalue's error is relative to
 _BLOCK_FLOATS = 1 << 20
 
 
@@ -41,8 +42,8 @@ def norm_bound(packed: Float64Array) -> Float64Array:
     >>> 3.0 <= float(norm_bound(np.array([3.0, 0.0, -1.0]))) < 3.0 + 1e-11
     True
     """
-    error = eigenvalue_error(packed_dim(packed.shape[-1]))
-    return np.asarray(spectral_norm(packed) + _SAFE * error * frobenius(packed))
+    error, size = eigenvalue_error(packed_dim(packed.shape[-1])), frobenius(packed)
+    return np.asarray(spectral_norm(packed) + _SAFE * error * np.maximum(size, _NORMAL * (size > 0)))
 
 
 def proven_psd(packed: Float64Array, error: Float64Array) -> NDArray[np.bool_]:

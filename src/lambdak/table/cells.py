@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._checks import fits_float, shown_large
+
 Rows = slice | NDArray[np.intp]
 EVERY_ROW = slice(None)
 
@@ -53,7 +55,7 @@ class Cells:
             cell = int(np.argmax(huge))
             row = cell if isinstance(self.rows, slice) else self.rows[cell]
             raise ValueError(
-                f"column {self.name!r} contains infinity or a value too large; got {result[cell]} in row {row}: "
+                f"column {self.name!r} contains infinity or a value too large; got {self._shown(cell)} in row {row}: "
                 "replace it with NaN, which counts as missing, or with a finite cap"
             )
         result.setflags(write=False)
@@ -63,11 +65,17 @@ class Cells:
         if is_missing(key):
             return float("nan")
         if isinstance(key, Real | np.bool_):
-            return float(key)
+            return float(key) if fits_float(key) else float("inf")
         raise ValueError(
             f"column {self.name!r} must hold numbers; got {key!r}: convert it to numbers, "
             "or fit with the column in categorical_features"
         )
+
+    def _shown(self, cell: int) -> str:
+        """A cell that is infinite or too large."""
+        codes, keys = self.factors or factorise(self.values)
+        value = keys[codes[cell]]
+        return str(float(value)) if fits_float(value) else shown_large(value)
 
     def levels(self) -> tuple[NDArray[np.intp], list[object]]:
         """Codes (rows,) into a list of levels: plain str, bool, int or float, and None for missing.

@@ -277,5 +277,8 @@ def _weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Fl
     if sample_weight is None:
         return EVERY_ROW, None
     weight = check_weight(sample_weight, rows)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise ValueError(f"sample_weight must have a finite sum, the number of rows; got {weight.max()} at most")
     order = np.argsort(weight)[np.count_nonzero(weight == 0.0) :]
     return order, weight[order]

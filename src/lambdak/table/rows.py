@@ -8,14 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from lambdak._checks import FloatArray
+from lambdak._checks import check_numbers
+
+Floats = NDArray[np.float64]
+
+LARGEST_NUMBER = 2.0**1000  # of a target or an offset: scores that overshoot it are still finite
+_MOST_REPEATS = 1 << 20  # of the lightest row: beyond, weights are no counts of rows
+_LIGHTEST = 2.0**-126  # in units of the heaviest row: float32 would round it to nothing
 
 
-def optional_rows(values: ArrayLike | None, rows: int, name: str) -> FloatArray | None:
-    """One finite float32 number per row, or None; a single number is that of every row."""
+def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | None:
+    """One finite number per row, or None; a single number is that of every row."""
     if values is None:
         return None
-    array = np.asarray(values, np.float32)
+    array = check_numbers(values, name)
     if array.ndim == 0:
         array = np.full(rows, array)
     if array.shape != (rows,):
@@ -24,7 +30,42 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> FloatArray 
         raise ValueError(
             f"{name} must be finite; got {array[~np.isfinite(array)][0]} at row {np.argmin(np.isfinite(array))}"
         )
+    large = np.abs(array) > LARGEST_NUMBER
+    if large.any():
+        row = int(np.argmax(large))
+        raise ValueError(
+            f"{name} must be within ±{LARGEST_NUMBER:.2g}; got {array[row]} at row {row}: use larger units of y"
+        )
     return array
+
+
+def weights_in_units(weight: Floats) -> Floats | None:
+    """Weights without their scale, which means nothing: whole multiples of a common unit, or the heaviest in [1, 2).
+
+    Only the whole multiples count rows, and equal weights are as none. A row 2^126 times lighter than the heaviest one
+    changes no digit of a fit, and counts as one of weight zero.
+
+    >>> weights_in_units(np.array([3e300, 6e300, 1e-300, 0.0]))
+    array([1., 2., 0., 0.])
+    >>> weights_in_units(np.array([0.1, 0.3])).round(3)
+    array([0.533, 1.6  ])
+    """
+    scaled = np.ldexp(weight, 1 - int(np.frexp(weight.max())[1]))  # by a power of two: not a digit changes
+    scaled[scaled < _LIGHTEST] = 0.0
+    scaled /= _common_unit(scaled) or 1.0
+    return None if (scaled == 1.0).all() else scaled
+
+
+def _common_unit(weight: Floats) -> float | None:
+    """The largest number that all weights are whole multiples of, by Euclid's algorithm; None if they are no counts."""
+    rest = some = np.unique(weight[weight > 0.0])
+    while rest.size:
+        unit = rest.min()
+        if some[-1] > _MOST_REPEATS * unit:
+            return None
+        rest = np.fmod(some, unit)  # exact
+        rest = rest[rest > 0.0]
+    return float(unit)
 
 
 def given_together(X_val: Any, y_val: ArrayLike | None) -> bool:

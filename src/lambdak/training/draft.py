@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.losses import IDENTITY, LevelPinball, Loss
+from lambdak.losses import IDENTITY, LOG, LevelPinball, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
+from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
 
 _MOST_DESIGN_COLUMNS = 60_000
+_FAR_OFFSET = 64.0  # of a log link: float32 keeps 5 digits below it
+_RARE = -7.0  # logarithm of a mean of events below which their gradients would be lost next to Adam's 1e-8
+_MOST_EVENTS = 49  # power of two near the largest target of a log link
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,32 @@ class Draft:
     def problem(self, rows: TrainingRows) -> Problem:
         """What is to be fitted, in units that suit training, with every row once for each quantile level."""
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
-        problem = Problem(
-            rows.design, rows.y, weight, rows.offset, self.loss, self.start, self.scale, self.outputs
-        )  # fmt: skip
+        problem = Problem(rows.design, rows.y, weight, None, self.loss, self.start, self.scale, self.outputs)
         if self.loss.link is IDENTITY:
-            problem = self._rescaled(problem)
+            problem = self._rescaled(problem, rows.offset)
+        elif self.loss.link is LOG:
+            problem = self._recounted(problem, rows.offset)
         return self._at_levels(problem) if self.outputs.quantile_levels else problem
 
-    def _rescaled(self, problem: Problem) -> Problem:
-        y = (np.asarray(problem.y, np.float64) - self.start[0]) / self.scale
-        offset = None if problem.offset is None else problem.offset / np.float32(self.scale)
-        loss = self.loss.resolved(y, problem.weight, offset)
-        return replace(problem, y=y, offset=offset, loss=loss, start=np.zeros_like(self.start), scale=1.0)
+    def _rescaled(self, problem: Problem, offset: Float64Array | None) -> Problem:
+        """In units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
+        y = np.asarray(problem.y, np.float64)
+        y = within_reach(y if offset is None else y - offset, problem.weight, self.start[0], self.scale, self.loss)
+        loss = self.loss.resolved(y, problem.weight)
+        return replace(problem, y=y, loss=loss, start=np.zeros_like(self.start), scale=1.0)
+
+    def _recounted(self, problem: Problem, offset: Float64Array | None) -> Problem:
+        """With an offset near zero, whose middle goes to the start, and rare events in units of their mean."""
+        start = self.start
+        if offset is not None:
+            middle = _FAR_OFFSET * np.round(np.median(offset) / _FAR_OFFSET)
+            start = check_log_mean(start + middle, self.loss)
+            problem = replace(problem, offset=np.clip(offset - middle, -LARGEST_LOG, LARGEST_LOG).astype(np.float32))
+        if start[0] >= _RARE:
+            return replace(problem, start=start)
+        smallest = np.frexp(problem.y.max())[1] - _MOST_EVENTS
+        power = int(min(max(start[0] / np.log(2), smallest), 0.0))
+        return replace(problem, y=np.ldexp(problem.y, -power), start=start - power * np.log(2))
 
     def _at_levels(self, problem: Problem) -> Problem:
         """One output, but every row once for each quantile level."""
@@ -105,7 +123,7 @@ def draft(
     )  # fmt: skip
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     start = loss.start(rows.y, rows.weight, rows.offset)
-    scale = loss.scale(rows.y, rows.weight, rows.offset)
+    scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
     outputs = outputs_of(loss, eigenvalue_indices(loss, dim, settings.shape, settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())

@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.packing import packed_size
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
-from lambdak.model.widening import widen_
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
+from lambdak.training.limits import check_fit
 from lambdak.training.pilots import choose_regularisation, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
@@ -110,9 +109,9 @@ def _finished(
     coef = np.asarray(matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
-    matrices = coef[..., : packed_size(sketch.dim)]
-    widen_(matrices, sketch.encoder, sketch.promises, sketch.loss, sketch.outputs)
-    model = settled(sketch.model(coef, trainer.members))
+    model = sketch.model(coef, trainer.members)
+    check_fit(model, rows.design, trainer.best)
+    model = settled(model)
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 

@@ -8,22 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray
 from lambdak.table.encoder import Design, TableEncoder
-from lambdak.table.rows import optional_rows
+from lambdak.table.rows import Floats, optional_rows, weights_in_units
 
 _MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
 
 
 @dataclass(frozen=True)
 class GivenRows:
-    """A table that was read, its targets (codes of classes), weights and offsets, as a user gave them."""
+    """A table that was read, its targets (codes of classes) and offsets, as a user gave them, and weights in units."""
 
     X: Any
     y: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
+    weight: Floats | None = None
     offset: ArrayLike | None = None
     validation: tuple[Any, NDArray[Any]] | None = None  # a table and its targets
+
+    def __post_init__(self) -> None:
+        if self.weight is not None:
+            object.__setattr__(self, "weight", weights_in_units(self.weight))
 
     def encoded(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows:
         """The same as design rows."""
@@ -52,8 +55,8 @@ class TrainingRows:
 
     design: Design
     y: NDArray[Any]
-    weight: NDArray[np.float64] | None
-    offset: FloatArray | None
+    weight: Floats | None
+    offset: Floats | None
 
     def merged(self) -> TrainingRows:
         """The rows of a small table, sorted, equal ones as one: a weight is then an exact repetition."""

@@ -14,7 +14,8 @@ _MOST_ROUNDS = 20
 
 
 def settled(model: Model) -> Model:
-    """The model with capped columns scaled until computed scores keep the cap, and constant if it is only rounding."""
+    """The model with promises that hold exactly, and for what is computed; a constant, if all it says is rounding."""
+    model = _scaled(model, {})
     for _ in range(_MOST_ROUNDS):
         beyond = {i: factor for i, cap in model.promises.capped.items() if (factor := _factor(model, i, cap)) < 1}
         if not beyond:
@@ -42,4 +43,4 @@ def _scaled(model: Model, factors: dict[int, float]) -> Model:
         column = model.encoder.columns[i]
         coef[:, column.start : column.stop] *= factor
     widen_(coef[..., : model.matrices.shape[-1]], model.encoder, model.promises, model.loss, model.outputs)
-    return model.replace(coef=coef)
+    return model if (coef == model.coef).all() else model.replace(coef=coef)
