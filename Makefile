@@ -9,7 +9,10 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/eigen/native/*)
 PACKAGES := $(sort $(dir $(shell find src/lambdak -name '*.py')))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
-.PHONY: demo test quick lint bench docs sanitize wheel check-wheel clean
+SECONDS ?= 60
+MINUTES ?=
+
+.PHONY: demo test quick lint bench docs sanitize fuzz wheel check-wheel clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
@@ -57,6 +60,10 @@ sanitize: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the kernel under AddressS
 	$(say) "running the tests of the thread pool under it"
 	$(call under,thread,libtsan) OPENBLAS_NUM_THREADS=1 \
 	    TSAN_OPTIONS="die_after_fork=0 suppressions=.ci/thread-suppressions.txt" $(tests) tests/eigen/test_pool.py
+
+fuzz: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## hostile files, tables and parameters, for SECONDS=60 or MINUTES=
+	$(say) "fuzzing; make fuzz SECONDS=600 or MINUTES=10 says for how long"
+	$(BIN)/python benchmarks/fuzz.py --seconds $(if $(MINUTES),$$((60 * $(MINUTES))),$(SECONDS))
 
 wheel: $(VENV)/.stamp-kernel $(VENV)/.stamp-wheel ## wheel and source archive, in dist/
 	$(say) "building wheel and source archive"

@@ -185,6 +185,6 @@ def freeze_arrays(instance: object) -> None:
 
 def check_tol(tol: float) -> float:
     """Return ``tol`` if it is a number that is not negative."""
-    if not tol >= 0:
+    if not (isinstance(tol, int | float | np.integer | np.floating) and tol >= 0):
         raise ValueError(f"tol must be at least 0; got {tol!r}")
     return tol

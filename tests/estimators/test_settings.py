@@ -80,12 +80,32 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"alpha": float("nan")}, "alpha must be a finite number"),
         ({"shape": "convex", "eig_idx": 1}, "eig_idx must be None with shape='convex'"),
         ({"max_influence": True}, "max_influence of column 'income' must be a positive number; got True"),
+        ({"validation_fraction": None}, "validation_fraction must be in"),
+        ({"alpha": 1j}, "alpha must be a finite number"),
+        ({"tol": None}, "tol must be at least 0; got None"),
+        ({"effort": []}, "effort must be one of"),
+        ({"loss": []}, r"loss must be one of .*; got \[\]"),
+        ({"shape": np.array([1, 0])}, "shape must be None, 'convex' or 'concave'"),
+        ({"random_state": 10**30}, "random_state must be None, an int"),
+        ({"early_stopping": np.array([1, 0])}, "early_stopping must be True or False"),
+        ({"warm_start": "auto"}, "warm_start must be True or False; got 'auto'"),
+        ({"quantile": None}, "quantile must be a number; got None"),
+        ({"power": "2"}, "power must be a number; got '2'"),
+        ({"random_state": "x"}, "random_state must be None, an int"),
+        ({"categorical_features": 0}, "categorical_features must be .* got 0"),
+        ({"categorical_features": [[0]]}, "categorical_features must be .* got"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(table, settings, message):
     X, y = table
     with pytest.raises(ValueError, match=message):
         SpectralRegressor(**settings).fit(X, y)
+
+
+@pytest.mark.parametrize("quantiles", ["", [[0.1], [0.9]], [None, object()]])
+def test_quantiles_that_are_no_numbers_are_named(table, quantiles):
+    with pytest.raises(ValueError, match="quantiles must be "):
+        SpectralQuantileRegressor(quantiles).fit(*table)
 
 
 def test_columns_without_names_are_named_by_position():

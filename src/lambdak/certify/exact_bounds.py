@@ -6,7 +6,7 @@ semidefinite. Floating-point numbers only propose n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -17,7 +17,8 @@ from lambdak.pencil.definite import frobenius, norm_bound
 from lambdak.pencil.exact import frobenius_is_below, norm_is_below
 
 MOST_CELLS = 256  # beyond, pairs are too many for integers
-_OUTWARDS, _TINY = 1 + 1e-14, 1e-300  # what is proposed may have been rounded
+_OUTWARDS, _INWARDS, _TINY = 1 + 1e-14, 1 - 1e-15, 1e-300  # what is proposed may have been rounded
+_CLOSE = 1 + Fraction(1, 10**9)  # bounds on norms are closer than that
 
 
 def any_change_is_below(readout: Readout, i: int, bound: float) -> bool:
@@ -37,10 +38,17 @@ def _pair_is_below(readout: Readout, i: int, factors: Mapping[int, Fraction], li
     terms = [list(zip(factors.values(), own, strict=True)) for own in rows]
     for propose, check in ((frobenius, frobenius_is_below), (norm_bound, norm_is_below)):
         proposed = [Fraction(n) for n in (_OUTWARDS * propose(packed) + _TINY * rows.any()).tolist()]
-        total = sum((w * n for w, n in zip(weights, proposed, strict=True)), Fraction(0))
+        total = _total(weights, proposed)
+        if limit < total <= _CLOSE * limit:  # floats propose a little too much: what is left of the limit may do
+            proposed = [Fraction(_INWARDS * float(n * limit / total)) for n in proposed]
+            total = _total(weights, proposed)
         if total <= limit and all(check(own, n) for own, n in zip(terms, proposed, strict=True)):
             return True
     return False
+
+
+def _total(weights: Sequence[Fraction], norms: Sequence[Fraction]) -> Fraction:
+    return sum((w * n for w, n in zip(weights, norms, strict=True)), Fraction(0))
 
 
 def _difference(a: Mapping[int, Fraction], b: Mapping[int, Fraction]) -> dict[int, Fraction]:

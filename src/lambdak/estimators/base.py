@@ -134,7 +134,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     def _fit(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None) -> Self:
         """Fit a new model, or continue with ``warm_start``; a fit that fails leaves everything as it was."""
-        if self.warm_start and hasattr(self, "model_"):
+        if hasattr(self, "model_") and self.warm_start:
             return self._continue(rows, partial=False)
         parameters = parameters_of(self)
         return self._keep(fit_model(self._request(rows, loss, classes)), parameters)

@@ -210,7 +210,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         y_val: ArrayLike | None = None,
     ) -> Self:
         """Fit to a table and its targets."""
-        loss = Pinball(tuple(float(q) for q in np.atleast_1d(np.asarray(self.quantiles, float))))
+        loss = Pinball(_levels(self.quantiles))
         unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         return self._fit(given_rows(X, target, sample_weight, None, unseen), loss)
@@ -234,3 +234,14 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     def predict_interval(self, X: Any) -> FloatArray:
         """The lowest and the highest quantile of each row, (rows, 2)."""
         return self.predict_quantiles(X)[:, [0, -1]]
+
+
+def _levels(quantiles: Any) -> tuple[float, ...]:
+    """Quantile levels, from one number or several."""
+    try:
+        levels = np.atleast_1d(np.asarray(quantiles, float))
+    except (TypeError, ValueError):
+        levels = np.empty((0, 0))
+    if levels.ndim != 1:
+        raise ValueError(f"quantiles must be numbers in (0, 1), such as (0.05, 0.5, 0.95); got {quantiles!r}")
+    return tuple(levels.tolist())

@@ -26,15 +26,16 @@ _FREE = frozenset({
 
 def fit_settings(estimator: Any) -> FitSettings:
     """What a user has set, checked."""
-    if not 0 <= estimator.validation_fraction < 1:
-        raise ValueError(f"validation_fraction must be in [0, 1); got {estimator.validation_fraction}")
-    alpha = estimator.alpha
-    if not (isinstance(alpha, int | float | np.number) and 0 <= alpha < np.inf):
+    fraction, alpha = estimator.validation_fraction, estimator.alpha
+    if not (_is_real(fraction) and 0 <= fraction < 1):
+        raise ValueError(f"validation_fraction must be in [0, 1); got {fraction!r}")
+    if not (_is_real(alpha) and 0 <= alpha < np.inf):
         raise ValueError(f"alpha must be a finite number that is not negative; got {alpha!r}")
     if estimator.max_iter is not None:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     patience = check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
     tol = check_tol(estimator.tol)
+    early, _ = (_flag(getattr(estimator, name), name) for name in ("early_stopping", "warm_start"))
     return FitSettings(
         recipe=_recipe(estimator),
         eig_idx=estimator.eig_idx,
@@ -45,22 +46,32 @@ def fit_settings(estimator: Any) -> FitSettings:
         n_knots=estimator.n_knots,
         alpha=float(alpha),
         max_iter=estimator.max_iter,
-        patience=patience if estimator.early_stopping else None,
-        tol=tol if estimator.early_stopping else 0.0,
-        validation_fraction=estimator.validation_fraction,
+        patience=patience if early else None,
+        tol=tol if early else 0.0,
+        validation_fraction=fraction,
         threads=thread_count(estimator.n_jobs),
         verbose=bool(estimator.verbose),
         own_dim=estimator.dim is not None,
     )
 
 
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool | int | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
 def _recipe(estimator: Any) -> Recipe:
-    if estimator.effort not in RECIPES:
+    if not (isinstance(estimator.effort, str) and estimator.effort in RECIPES):
         raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {estimator.effort!r}")
     if estimator.shape is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with shape={estimator.shape!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]
-    base = base.shaped() if estimator.shape else base
+    base = base.shaped() if isinstance(estimator.shape, str) else base  # what it may be is checked with the columns
     dim = base.dim if estimator.dim is None else check_int(estimator.dim, "dim", 1, MAX_DIM + 1)
     members = estimator.n_estimators
     members = base.members if members is None else check_int(members, "n_estimators", 1, MAX_MEMBERS + 1)
@@ -69,7 +80,12 @@ def _recipe(estimator: Any) -> Recipe:
 
 def new_generator(random_state: Any) -> np.random.Generator:
     """The source of randomness of one fit."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        source = check_random_state(random_state)
+    except (TypeError, ValueError):
+        kinds = "None, an int in [0, 2**32) or a numpy.random.RandomState"
+        raise ValueError(f"random_state must be {kinds}; got {random_state!r}") from None
+    return np.random.default_rng(source.randint(2**31 - 1))
 
 
 def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from lambdak.losses.class_losses import BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Loss, Predicts
 from lambdak.losses.identity_link import AbsoluteError, Huber, Pinball, Quantile, SquaredError
@@ -34,6 +36,10 @@ def make_loss(name: str, *, quantile: float = 0.5, power: float = 1.5, delta: fl
     Tweedie(power=1.9)
     """
     known = {loss.name: loss for loss in losses_of(Predicts.NUMBERS)}
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"loss must be one of {', '.join(map(repr, known))}; got {name!r}")
-    return known[name].from_settings(quantile=quantile, power=power, delta=delta)
+    settings = {"quantile": quantile, "power": power, "delta": delta}
+    for key, value in settings.items():
+        if not isinstance(value, Real):
+            raise ValueError(f"{key} must be a number; got {value!r}")
+    return known[name].from_settings(**settings)

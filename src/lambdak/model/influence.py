@@ -15,6 +15,7 @@ from itertools import accumulate, product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
@@ -28,6 +29,7 @@ from lambdak.table.column_contract import Column
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 _MOST_ROUNDING = 1e-6  # of the range of a raw score
+_TINY = 1e-290  # covers underflow
 _OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
 _MOST_FLOATS = 1 << 24  # of the moves of a column, as combinations of its design columns
@@ -52,7 +54,12 @@ def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, F
 def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
     """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small."""
     found = norm_bound(moves @ readout.column(i)) + _rounding(readout, moves, i)
-    return np.asarray(_OUTWARDS * readout.over_members(found))
+    return np.asarray(_OUTWARDS * readout.over_members(found) + _TINY * _changes(readout, moves, i))
+
+
+def _changes(readout: Readout, moves: Float64Array, i: int) -> NDArray[np.bool_]:
+    """Whether a move touches any matrix that is not zero, (moves,): only then can its bound be zero by underflow."""
+    return np.asarray((moves != 0) @ (readout.column(i) != 0).any(axis=(0, 2)))
 
 
 def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
@@ -97,7 +104,8 @@ def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
     # Distances of pairs, and those to a centre that exclude pairs, are eigenvalues too.
     relative = 8 * (eigenvalue_error(readout.dim) + (64 + matrices.shape[1]) * UNIT)
     bound += relative * float(weights @ frobenius(matrices).max(axis=1))
-    return Reach(_OUTWARDS * bound, None if pair is None else (names[pair[0]], names[pair[1]]))
+    bound = _OUTWARDS * bound + _TINY * bool(matrices.any())
+    return Reach(bound, None if pair is None else (names[pair[0]], names[pair[1]]))
 
 
 def strengths(model: Model) -> Float64Array:
@@ -139,7 +147,8 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
         worst = max(worst, float(readout.over_members(norm_bound(total)).max(initial=0.0)))
     rounding = sum(float(readout.over_members(_rounding(readout, some, i)).max(initial=0.0))
                    for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
-    worst = _OUTWARDS * (worst + len(moves) * rounding) if worst else 0.0
+    changes = any(_changes(readout, some, i).any() for i, some in zip(tolerances, moves, strict=True))
+    worst = _OUTWARDS * (worst + len(moves) * rounding) + _TINY * changes
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
 
 

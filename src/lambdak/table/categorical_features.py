@@ -26,6 +26,8 @@ def listed_columns(categorical_features: ArrayLike | None, table: Table) -> NDAr
             )
         return np.zeros(n_features, dtype=bool)
     listed = np.asarray(categorical_features)
+    if listed.ndim != 1:
+        raise ValueError(f'categorical_features must be "from_dtype", None or an array; got {categorical_features!r}')
     if listed.size == 0:
         return np.zeros(n_features, dtype=bool)
     if listed.dtype.kind == "b":

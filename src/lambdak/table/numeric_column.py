@@ -16,6 +16,8 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.knots import Floats, distinct
 
+_SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Numeric(Column):
@@ -155,7 +157,7 @@ class Numeric(Column):
 
 def _divided(ends: Floats, share: int) -> Floats:
     """All ends, and ``share`` − 1 numbers evenly between each two."""
-    fine = ends[:-1, None] + np.diff(ends)[:, None] * np.arange(share) / share
+    fine = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(share) / share)
     return np.append(fine.ravel(), ends[-1])
 
 
@@ -167,7 +169,8 @@ def check_median(median: float, low: float, high: float, what: str) -> None:
 
 def seen_numbers(cells: Cells, mass: Floats | None) -> tuple[Floats, Floats, bool]:
     """Distinct numbers and their mass (0 if there are none), and whether any is missing; ``mass`` weighs the rows."""
-    x = cells.numbers()
+    numbers = cells.numbers()
+    x = np.where(np.abs(numbers) < _SMALLEST, 0.0, numbers)
     seen = ~np.isnan(x)
     values, weight = distinct(x[seen], None if mass is None else mass[seen])
     if not len(values):

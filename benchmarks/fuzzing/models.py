@@ -1,0 +1,96 @@
+"""Small fitted models to start from, and whether one that was read behaves."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lambdak
+from fuzzing.trial import WrongError
+from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.store._header import describe
+from lambdak.table.column_types import OTHER, Category
+
+SMALL = {"effort": "fast", "dim": 3, "max_iter": 1, "n_estimators": 2, "n_knots": 4, "random_state": 0}
+FOLDER = Path(tempfile.mkdtemp(prefix="lambdak-fuzz-"))
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.empty((60, 3), object)
+    X[:, 0], X[:, 1] = rng.uniform(0, 9, (2, 60))
+    X[:, 2] = rng.choice(["red", "green", "blue"], 60)
+    X[::9, 1], X[::11, 2] = None, None
+    return X, X[:, 0].astype(float) + (X[:, 2] == "red")
+
+
+@cache
+def fitted() -> tuple[Any, ...]:
+    X, y = table()
+    codes = np.digitize(y, [3, 6])
+    labels = np.array(["a", "b", "c"])[codes]
+    sparse_like = X[:, :1].astype(float)
+    return (
+        SpectralRegressor(**SMALL, monotonic_cst={"x0": 1}, max_influence=[5.0, np.inf, 2.0]).fit(X, y),
+        SpectralRegressor("huber", **{**SMALL, "n_knots": 0}).fit(X, y),
+        SpectralRegressor("tweedie", **SMALL, shape="convex").fit(X, y),
+        SpectralRegressor("poisson", **{**SMALL, "dim": 1}, monotonic_cst=[1], shape="concave").fit(sparse_like, y),
+        SpectralQuantileRegressor((0.1, 0.5, 0.9), **SMALL).fit(X, y),
+        SpectralClassifier(**SMALL, class_weight={"a": 1, "b": 2.0, "c": 1}).fit(X, labels),
+        SpectralClassifier(**SMALL).fit(X, codes > 0),
+        SpectralOrdinalClassifier(**SMALL, monotonic_cst="decreasing").fit(X, codes),
+    )
+
+
+@cache
+def described() -> tuple[Any, ...]:
+    """Header and tensors of each."""
+    return tuple(describe(model._saved()) for model in fitted())
+
+
+def probe(model: Any) -> np.ndarray:
+    """Rows at the ends of the columns, far outside where these are clamped, missing, and of unseen levels."""
+    columns = []
+    for column in model.model_.encoder.columns:
+        if isinstance(column, Category):
+            cells = [*(level for level in column.levels if level is not OTHER), None]
+            mixed = {isinstance(level, str) for level in cells if level is not None}
+            cells += ["never seen"] * (mixed != {False})
+        else:
+            far = [1e300, -1e300] if column.clamp else []
+            cells = [column.low, column.high, column.median, *far, None]
+        columns.append(cells)
+    rows = np.empty((max(map(len, columns)), len(columns)), object)
+    for i, cells in enumerate(columns):
+        rows[:, i] = [cells[j % len(cells)] for j in range(len(rows))]
+    return rows
+
+
+def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
+    names = ("predict_proba", "predict_quantiles", "decision_function", "predict")
+    return {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
+
+
+def check_behaves(model: Any) -> None:
+    """A model that was read predicts finite numbers, is certified, and is the same after another round trip."""
+    rows = probe(model)
+    if model.model_.encoder.from_sparse:
+        rows = np.nan_to_num(rows.astype(float), nan=0.0)
+    first = outputs(model, rows)
+    for name, values in first.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise WrongError(f"{name} is not finite")
+    certificate = model.certify()
+    if not certificate.holds:
+        raise WrongError("it was read, but its certificate does not hold")
+    str(certificate), certificate.to_json()
+    path = FOLDER / "again.safetensors"
+    model.save(path)
+    for other in (lambdak.load(path), lambdak.from_json(model.to_json())):
+        for name, values in outputs(other, rows).items():
+            if values.tolist() != first[name].tolist():
+                raise WrongError(f"{name} differs after another round trip")
