@@ -89,6 +89,8 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"random_state": 10**30}, "random_state must be None, an int"),
         ({"early_stopping": np.array([1, 0])}, "early_stopping must be True or False"),
         ({"warm_start": "auto"}, "warm_start must be True or False; got 'auto'"),
+        ({"n_knots": np.array([3, 0])}, 'n_knots must be "auto" or an int'),
+        ({"n_knots": 2.0}, 'n_knots must be "auto" or an int; got 2.0'),
         ({"quantile": None}, "quantile must be a number; got None"),
         ({"power": "2"}, "power must be a number; got '2'"),
         ({"random_state": "x"}, "random_state must be None, an int"),

@@ -35,6 +35,8 @@ def fit_settings(estimator: Any) -> FitSettings:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     patience = check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
     tol = check_tol(estimator.tol)
+    if not isinstance(estimator.n_knots, str | int | np.integer):
+        raise ValueError(f'n_knots must be "auto" or an int; got {estimator.n_knots!r}')
     early, _ = (_flag(getattr(estimator, name), name) for name in ("early_stopping", "warm_start"))
     return FitSettings(
         recipe=_recipe(estimator),
