@@ -35,8 +35,9 @@ def fit_settings(estimator: Any) -> FitSettings:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     patience = check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
     tol = check_tol(estimator.tol)
-    if not isinstance(estimator.n_knots, str | int | np.integer):
-        raise ValueError(f'n_knots must be "auto" or an int; got {estimator.n_knots!r}')
+    knots = estimator.n_knots
+    if not isinstance(knots, str | int | np.integer):
+        raise ValueError(f'n_knots must be "auto" or an int; got {knots!r}')
     early, _ = (_flag(getattr(estimator, name), name) for name in ("early_stopping", "warm_start"))
     return FitSettings(
         recipe=_recipe(estimator),
@@ -45,7 +46,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
         categorical_features=estimator.categorical_features,
-        n_knots=estimator.n_knots,
+        n_knots=knots if isinstance(knots, str) else int(knots),
         alpha=float(alpha),
         max_iter=estimator.max_iter,
         patience=patience if early else None,
