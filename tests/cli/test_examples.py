@@ -27,32 +27,32 @@ def shell_lines(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def clinic(tmp_path_factory):
+@pytest.fixture
+def clinic(tmp_path):
     """The folder that the demo writes, but for its pictures."""
-    folder, patients = tmp_path_factory.mktemp("clinic"), demo_results.load_patients()
-    assert dict(cli.demo._files(patients, demo_results.fitted(patients, "fast"), folder))
-    return folder
+    patients = demo_results.load_patients()
+    assert dict(cli.demo._files(patients, demo_results.fitted(patients, "fast"), tmp_path))
+    return tmp_path
 
 
 def test_the_guide_shows_the_commands_in_the_folder_of_the_demo():
     assert shell_lines(GUIDE)[:2] == ["lambdak demo", "cd lambdak-demo"]
-    assert {line.split()[1] for line in shell_lines(GUIDE)} >= set(COMMANDS)
+    assert {line.split()[1] for line in shell_lines(GUIDE)} >= {*COMMANDS, *SIGNING}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", dict.fromkeys([*HELP, *shell_lines(GUIDE)[2:]]))
-def test_examples_of_help_and_guide_run(clinic, monkeypatch, line):
+@pytest.mark.parametrize("lines", [dict.fromkeys(HELP), shell_lines(GUIDE)[2:]], ids=["help", "guide"])
+def test_examples_run_one_after_the_other(clinic, monkeypatch, lines):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(clinic)
-    args = shlex.split(line)
-    typed = None
-    if "<" in args:
-        typed = Path(args.pop()).read_text()
-        args.pop()
-    quick = ["--max-iter", "1"] if args[1] == "fit" else ["--pairs", "500"] if "--verify" in args else []
-    result = CliRunner().invoke(cli.app, [*args[1:], *quick], input=typed)
-    assert result.exit_code == 0, result.output
+    for line in lines:
+        args, typed = shlex.split(line), None
+        if "<" in args:
+            typed = Path(args.pop()).read_text()
+            args.pop()
+        quick = ["--max-iter", "1"] if args[1] == "fit" else ["--pairs", "500"] if "--verify" in args else []
+        result = CliRunner().invoke(cli.app, [*args[1:], *quick], input=typed)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
 def test_every_option_in_the_guide_exists():
