@@ -104,6 +104,19 @@ def test_settings_that_make_no_sense_are_named(table, settings, message):
         SpectralRegressor(**settings).fit(X, y)
 
 
+def test_a_classifier_names_flags_that_are_none(table):
+    X, y = table
+    with pytest.raises(ValueError, match="warm_start must be True or False"):
+        SpectralClassifier(warm_start=np.array([1, 0])).fit(X, y > np.median(y))
+
+
+@pytest.mark.parametrize("fraction", [1e-320, 1e-9])
+def test_a_tiny_validation_fraction_is_one_row(table, fraction):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_iter=1, validation_fraction=fraction, random_state=0).fit(X, y)
+    assert np.isfinite(model.validation_curve_).all()
+
+
 @pytest.mark.parametrize("quantiles", ["", [[0.1], [0.9]], [None, object()]])
 def test_quantiles_that_are_no_numbers_are_named(table, quantiles):
     with pytest.raises(ValueError, match="quantiles must be "):
