@@ -236,3 +236,14 @@ def test_a_cap_is_proven_up_to_its_own_value_and_refuted_below(tmp_path):
         model._parameters = {**model._parameters, "max_influence": cap}
         found = verdicts(as_file(tmp_path / "model", model).read_bytes())
         assert found == {("influence", "x0"): verdict}
+
+
+@pytest.mark.parametrize("cap", [1e-30, 1e-300])
+def test_a_column_without_influence_keeps_any_cap(tmp_path, cap):
+    model = SpectralRegressor(max_influence={"income": cap}, **SMALL).fit(X, Y)
+    assert not model.model_.matrices[:, 1 : model.model_.encoder.columns[0].stop].any()
+    model.save(tmp_path / "m")
+    code, found = certificate(tmp_path / "m")
+    assert code == 0
+    (own,) = [each for each in found["claims"] if each["kind"] == "influence" and each["subject"] == "income"]
+    assert (own["verdict"], own["value"]) == ("proven", 0.0)

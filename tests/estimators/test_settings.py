@@ -89,6 +89,8 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"random_state": 10**30}, "random_state must be None, an int"),
         ({"early_stopping": np.array([1, 0])}, "early_stopping must be True or False"),
         ({"warm_start": "auto"}, "warm_start must be True or False; got 'auto'"),
+        ({"n_knots": np.array([3, 0])}, 'n_knots must be "auto" or an int'),
+        ({"n_knots": 2.0}, 'n_knots must be "auto" or an int; got 2.0'),
         ({"quantile": None}, "quantile must be a number; got None"),
         ({"power": "2"}, "power must be a number; got '2'"),
         ({"random_state": "x"}, "random_state must be None, an int"),
@@ -100,6 +102,19 @@ def test_settings_that_make_no_sense_are_named(table, settings, message):
     X, y = table
     with pytest.raises(ValueError, match=message):
         SpectralRegressor(**settings).fit(X, y)
+
+
+def test_a_classifier_names_flags_that_are_none(table):
+    X, y = table
+    with pytest.raises(ValueError, match="warm_start must be True or False"):
+        SpectralClassifier(warm_start=np.array([1, 0])).fit(X, y > np.median(y))
+
+
+@pytest.mark.parametrize("fraction", [1e-320, 1e-9])
+def test_a_tiny_validation_fraction_is_one_row(table, fraction):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_iter=1, validation_fraction=fraction, random_state=0).fit(X, y)
+    assert np.isfinite(model.validation_curve_).all()
 
 
 @pytest.mark.parametrize("quantiles", ["", [[0.1], [0.9]], [None, object()]])

@@ -53,3 +53,8 @@ def test_a_number_beyond_float64_is_named_with_its_column_and_row(value, shown):
     reordered = read_table(table).cells(0, np.array([2, 0]))
     with pytest.raises(ValueError, match=f"got {shown} in row 2"):
         reordered.numbers()
+
+
+def test_a_fraction_beyond_float64_among_strings_is_a_level():
+    cells = read_table(np.array([["red", Fraction(10**400)]], object).T).cells(0)
+    assert cells.levels()[1] == ["red", str(10**400)]

@@ -303,7 +303,7 @@ class Model:
             shift = max(0, max(abs(x) for own in cells for x in own).bit_length() - 64)
             cells = [[x >> shift for x in own] for own in cells]  # which moves no difference by more than 1
             cells.append([sum(entries) // mean for entries in zip(*cells, strict=True)])
-            sets.append((cells, self.scale * weight * unit * column.unit * 2**shift))
+            sets.append((cells, any(map(any, cells)) * self.scale * weight * unit * column.unit * 2**shift))
 
         def moved(one: int, other: int, depth: int = 0) -> tuple[Fraction, Fraction]:
             low = high = Fraction(0)

@@ -66,7 +66,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         target = target_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
-        known = self.classes_ if self.warm_start and hasattr(self, "model_") else _classes(target, weight)
+        known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
         unseen = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
         codes = _codes(known, target, "y", weight)
         return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known)

@@ -26,16 +26,7 @@ _FREE = frozenset({
 
 def fit_settings(estimator: Any) -> FitSettings:
     """What a user has set, checked."""
-    fraction, alpha = estimator.validation_fraction, estimator.alpha
-    if not (_is_real(fraction) and 0 <= fraction < 1):
-        raise ValueError(f"validation_fraction must be in [0, 1); got {fraction!r}")
-    if not (_is_real(alpha) and 0 <= alpha < np.inf):
-        raise ValueError(f"alpha must be a finite number that is not negative; got {alpha!r}")
-    if estimator.max_iter is not None:
-        check_int(estimator.max_iter, "max_iter", 1, 2**31)
-    patience = check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
-    tol = check_tol(estimator.tol)
-    early, _ = (_flag(getattr(estimator, name), name) for name in ("early_stopping", "warm_start"))
+    early, patience = _stopping(estimator)
     return FitSettings(
         recipe=_recipe(estimator),
         eig_idx=estimator.eig_idx,
@@ -43,16 +34,44 @@ def fit_settings(estimator: Any) -> FitSettings:
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
         categorical_features=estimator.categorical_features,
-        n_knots=estimator.n_knots,
-        alpha=float(alpha),
+        n_knots=_knots(estimator.n_knots),
+        alpha=_alpha(estimator.alpha),
         max_iter=estimator.max_iter,
         patience=patience if early else None,
-        tol=tol if early else 0.0,
-        validation_fraction=fraction,
+        tol=check_tol(estimator.tol) if early else 0.0,
+        validation_fraction=_fraction(estimator.validation_fraction),
         threads=thread_count(estimator.n_jobs),
         verbose=bool(estimator.verbose),
         own_dim=estimator.dim is not None,
     )
+
+
+def _stopping(estimator: Any) -> tuple[bool, int]:
+    """Whether to stop early, and after how many epochs without progress; what ends training is checked in any case."""
+    if estimator.max_iter is not None:
+        check_int(estimator.max_iter, "max_iter", 1, 2**31)
+    _flag(estimator.warm_start, "warm_start")
+    check_tol(estimator.tol)
+    early = _flag(estimator.early_stopping, "early_stopping")
+    return early, check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
+
+
+def _fraction(value: Any) -> float:
+    if not (_is_real(value) and 0 <= value < 1):
+        raise ValueError(f"validation_fraction must be in [0, 1); got {value!r}")
+    return float(value)
+
+
+def _alpha(value: Any) -> float:
+    if not (_is_real(value) and 0 <= value < np.inf):
+        raise ValueError(f"alpha must be a finite number that is not negative; got {value!r}")
+    return float(value)
+
+
+def _knots(value: Any) -> int | str:
+    if not isinstance(value, str | int | np.integer):
+        raise ValueError(f'n_knots must be "auto" or an int; got {value!r}')
+    return value if isinstance(value, str) else int(value)
 
 
 def _is_real(value: object) -> bool:

@@ -121,7 +121,8 @@ def _level(key: Any) -> object:
         return bool(key)
     if isinstance(key, Integral):
         return int(key)
-    if isinstance(key, Real):  # 1.0 is the level 1: a column of integers turns to floats when a cell is missing
+    if isinstance(key, Real) and fits_float(key):
+        # 1.0 is the level 1: a column of integers turns to floats when a cell is missing.
         number = float(key)
         return int(number) if number.is_integer() else number
     return str(key)

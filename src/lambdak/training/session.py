@@ -53,7 +53,8 @@ class Session:
         rows, fraction = len(self.problem.design) // copies, self.settings.validation_fraction
         if self.validation is not None or rows < _FEW_ROWS or not fraction:
             return None
-        folds = max(round(1 / (larger * fraction)), 2)
+        share = max(larger * fraction, 1 / rows)  # at least one row
+        folds = max(round(1 / share), 2)
         fold = np.repeat(self.rng.permutation(rows) % folds, copies)
         return Folds(fold.astype(np.int32), tuple(member % folds for member in range(members)))
 
