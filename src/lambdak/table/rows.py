@@ -48,7 +48,7 @@ def weights_in_units(weight: Floats) -> Floats | None:
     >>> weights_in_units(np.array([3e300, 6e300, 1e-300, 0.0]))
     array([1., 2., 0., 0.])
     >>> weights_in_units(np.array([0.1, 0.3])).round(3)
-    array([0.533, 1.6  ])
+    array([0.4, 1.2])
     """
     scaled = np.ldexp(weight, 1 - int(np.frexp(weight.max())[1]))  # by a power of two: not a digit changes
     scaled[scaled < _LIGHTEST] = 0.0
