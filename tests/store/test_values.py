@@ -38,7 +38,7 @@ def test_a_generator_is_kept_as_none(tmp_path, state):
 
 
 def test_a_setting_that_json_cannot_hold_is_named(tmp_path):
-    model = SpectralRegressor(**QUICK, warm_start=object()).fit(NUMBERS, LAW)
-    with pytest.raises(TypeError, match=r"warm_start must be made of None, booleans, .* got object"):
+    model = SpectralRegressor(**QUICK, verbose=object()).fit(NUMBERS, LAW)
+    with pytest.raises(TypeError, match=r"verbose must be made of None, booleans, .* got object"):
         model.save(tmp_path / "m")
     assert os.listdir(tmp_path) == []
