@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from score_cases import matrices, n_outputs, random_cells, score_by_hand
 
 from lambdak.model import influence
 from lambdak.model.influence import any_change
+from lambdak.model.outward import upwards
 from lambdak.model.readout import readouts
 from lambdak.pencil.diameter import diameter
 
@@ -90,7 +92,7 @@ def test_a_bound_that_missing_cells_make_is_distinguished_from_that_of_numbers()
     found = claim(model.certify(), "influence", "age")
     across = found.details["across the range"]
     assert across < found.value / 2
-    assert f"by more; across the range {across:.4g}, if no cell is missing; per unit" in found.statement
+    assert f"; across the range {upwards(across)}, if no cell is missing; per unit" in found.statement
     assert "across the range" not in claim(model.certify(), "influence", "income").statement
 
 
@@ -110,7 +112,9 @@ def test_a_relaxation_says_so(monkeypatch):
 def test_columns_that_continue_straight_are_bounded_within_the_training_range():
     limited, free = fitted("convex").certify(), fitted("free").certify()
     words = claim(limited, "influence", "income").statement
-    assert words.startswith("no change moves a raw score by more within the training range; per unit ")
+    assert re.match(
+        r"no change of income moves a raw score by more than \S+ within the training range; per unit", words
+    )
     assert "training range" not in claim(limited, "influence", "region").statement
     assert "training range" not in claim(free, "influence", "income").statement
     text = " ".join(str(limited).split())

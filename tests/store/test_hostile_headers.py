@@ -147,7 +147,11 @@ CHANGES = {
     "nan start": (MONOTONE, fill("start", 0, np.nan), "tensor 'start' must be finite"),
     "weights": (MONOTONE, fill("weights", 0, 0.6), "weights must be positive and sum to 1"),
     "negative weights": (MONOTONE, fill("weights", slice(None), [1.5, -0.5]), "weights must be positive and sum to 1"),
-    "monotone broken": (MONOTONE, fill("coef", (1, 3, 0), -9.0), "requested of 'x0': the prediction never falls"),
+    "monotone broken": (
+        MONOTONE,
+        fill("coef", (1, 3, 0), -9.0),
+        "'x0' is not proven: the prediction never falls",
+    ),
     "convex broken": (
         CONVEX,
         fill("coef", (0, 3, 0), 99.0),
@@ -157,7 +161,7 @@ CHANGES = {
     "quantiles cross": (
         QUANTILES,
         fill("coef", (1, -1, 2), -99.0),
-        "'3 quantiles': a higher quantile is never below",
+        "'3 quantiles' is not proven: a higher quantile is never below",
     ),
     "quantile levels": (QUANTILES, put("loss", "quantiles", value=[0.5, 0.1, 0.9]), "quantiles must be increasing"),
     "foreign tensor": (MONOTONE, lambda _, tensors: tensors.update(extra=np.zeros(2)), "an unknown tensor 'extra'"),

@@ -21,7 +21,7 @@ def test_caps_hold_for_computed_scores_however_small_they_are(cap, signs):
     assert np.abs(model.predict(high) - model.predict(low)).max() <= cap
 
 
-@pytest.mark.parametrize("cap", [1e-13, 1e-9])
+@pytest.mark.parametrize("cap", [1e-13, 1e-11])
 def test_caps_of_everything_at_the_size_of_rounding_leave_a_constant(cap):
     model = SpectralRegressor(max_influence=cap, **SMALL).fit(X, Y)
     assert model.certify().holds
@@ -45,3 +45,21 @@ def test_targets_without_signal_end_with_promises_that_hold(settings, target):
 @pytest.mark.parametrize("kind", ["free", "regressor", "capped", "convex", "quantiles", "multiclass"])
 def test_a_model_that_keeps_its_promises_stays_as_it_is(kind):
     assert settled(fitted(kind).model_) is fitted(kind).model_
+
+
+@pytest.mark.parametrize("away", [1e9, 1e11])
+def test_targets_far_from_zero_keep_their_signal(away):
+    for settings in ({}, {"monotonic_cst": {"income": 1}}):
+        model = SpectralRegressor(effort="fast", random_state=0, **settings).fit(X, Y + away)
+        assert np.corrcoef(model.predict(X) - away, Y)[0, 1] > 0.9
+        assert model.certify().holds
+
+
+def test_targets_so_far_from_zero_that_rounding_matters_are_refused_where_something_was_requested():
+    away = Y + 1e14
+    with pytest.raises(ValueError, match=r"rounding matters: raw scores are about 1e.14 .* subtract a constant from y"):
+        SpectralRegressor(monotonic_cst={"income": 1}, **SMALL).fit(X, away)
+    model = SpectralRegressor(effort="fast", random_state=0).fit(X, away)
+    assert np.ptp(model.predict(X)) > 1
+    assert not any(claim.proven for claim in model.certify().claims)
+    assert "Nothing is proven: computing a raw score can err by" in str(model.certify())

@@ -2,14 +2,15 @@ r"""Claims in numbers: how far one column, or several within tolerances, can mov
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 
-import numpy as np
-
-from lambdak.certify.certificate import IN_RANGE, Claim
+from lambdak.certify.certificate import IN_FLOAT, IN_RANGE, Claim
 from lambdak.certify.exact_bounds import MOST_CELLS, any_change_is_below
 from lambdak.model.influence import Reach, any_change, box, of_outputs, per_unit
+from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
 from lambdak.table.column_contract import Column
 
@@ -24,7 +25,7 @@ def influence_claims(
         whole = max(reaches, key=lambda reach: reach.bound)
         value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
         details = _influence_details(outputs, i, whole)
-        words = _influence_words(column, value, details) + ("" if cap is None else f"; cap {cap:.4g}")
+        words = _influence_words(column, value, details) + ("" if cap is None else f"; cap {cap:g}")
         proven = (cap is None or value <= cap) and (not exact or _in_integers(outputs, i, reaches))
         how = _influence_method(column, whole, exact)
         yield Claim("influence", column.name, words, proven, cap is not None, value, None, how, details)
@@ -44,20 +45,23 @@ def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> di
         details["per unit"] = unit.bound
         if unit.cells:
             details["steepest between"] = " and ".join(unit.cells)
-        details["across the range"] = max(any_change(output, i, present_only=True).bound for output in outputs)
+        inside = [of_outputs(output, any_change(output, i, present_only=True).bound) for output in outputs]
+        details["across the range"] = max(inside)
     if whole.cells:
         details["largest between"] = " and ".join(whole.cells)
     return details
 
 
 def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
+    what = "change" if column.is_number else "swap of levels"
+    words = f"no {what} of {column.name} moves a raw score by more than {upwards(bound)}"
     if not column.is_number:
-        return "no swap of levels moves a raw score by more"
-    words = "no change moves a raw score by more" + ("" if column.bounded else f" {IN_RANGE}")
-    across, unit = f"{details['across the range']:.4g}", f"{details['per unit']:.4g}"
-    if across != f"{bound:.4g}":
+        return words
+    across, unit = (upwards(float(details[name])) for name in ("across the range", "per unit"))
+    words += "" if column.bounded else f" {IN_RANGE}"
+    if column.missing >= 0 and across != upwards(bound):
         words += f"; across the range {across}, if no cell is missing"
-    return f"{words}; per unit {unit}"
+    return f"{words}; per unit {unit}, and rounding"
 
 
 def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
@@ -66,13 +70,13 @@ def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
     cells = "knots and ends" if column.is_number else f"{len(column.cell_names())} levels"
     words = f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
     many = exact and len(column.all_names()) > MOST_CELLS
-    return f"{words}, in float64 with error bounds: they are too many for integers" if many else words
+    return f"{words}, {IN_FLOAT}: they are too many for integers" if many else words
 
 
 # ---- the response to tolerances ------------------------------------------------------------------------------------
 
 
-def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | str]) -> Claim:
+def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | str], exact: bool = False) -> Claim:
     """The bound on the change of raw scores when all of these columns change within tolerances."""
     tolerances = _tolerances(outputs[0].columns, within)
     found = [box(output, tolerances) for output in outputs]
@@ -80,10 +84,11 @@ def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | st
     shown = ", ".join(
         f"{name} by any swap" if size == "any" else f"{name} by {size:g}" for name, size in within.items()
     )
-    words = f"no raw score moves by more if all of these change together by at most: {shown}"
+    words = f"no raw score moves by more than {upwards(bound)} if all of these change together by at most: {shown}"
     if any(size is not None for size in tolerances.values()):
         words += "; numbers that are missing stay missing"
-    return Claim("response", ", ".join(within), words, True, False, bound, None, found[0][1])
+    how = f"{found[0][1]}, {IN_FLOAT}" if exact else found[0][1]
+    return Claim("response", ", ".join(within), words, True, False, bound, None, how)
 
 
 def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:
@@ -106,7 +111,16 @@ def _tolerance(column: Column, size: object) -> float | None:
         if not any_swap:
             raise ValueError(f"{what} 'any', because the column is a category; got {size!r}")
         return None
-    if isinstance(size, bool) or not isinstance(size, Real) or not np.isfinite(float(size)) or size < 0:
+    number = _number(size)
+    if not 0 <= number < math.inf:
         out = f"give the largest change of {column.name}, or omit it to keep it as it is"
-        raise ValueError(f"{what} a number that is not negative; got {size!r}: {out}")
-    return float(size)
+        raise ValueError(f"{what} a number that is not negative; got {reprlib.repr(size)}: {out}")
+    return number
+
+
+def _number(size: object) -> float:
+    """A size as a float; NaN if it is no number, infinite if it is too large for one."""
+    try:
+        return float(size) if isinstance(size, Real) and not isinstance(size, bool) else math.nan
+    except OverflowError:
+        return math.inf

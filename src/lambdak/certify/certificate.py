@@ -11,9 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from lambdak.model.outward import upwards
 from lambdak.table.visible import visible
 
 IN_RANGE = "within the training range"  # how far a bound goes if its column is not constant beyond
+IN_FLOAT = "in float64 with error bounds"  # how something was decided in an exact certificate, if not in integers
+TOO_ROUGH = "but computing a raw score can err by"
 _WIDTH = 110  # of a printed certificate
 _SUBJECT_WIDTH = 22
 _SHAPES = ("convex", "concave")
@@ -33,13 +36,14 @@ _METHODS = {
     "cut-points": "the eigenvalues of one matrix are in order",
 }
 _PROOFS = {
-    True: "Every statement was decided in integers, about the numbers as they are stored: there is no margin.",
+    True: "Statements were decided in integers, about the numbers as they are stored: there is no margin. Only what is "
+    "per unit or across the range in words was computed in float64 with error bounds",
     False: "Statements were proven in float64 with bounds on its errors, and in integers where these left a doubt, "
-    "about the numbers as they are stored: there is no margin.",
+    "about the numbers as they are stored: there is no margin",
 }
 _COMPUTED = (
-    "Rounding is the most by which a computed raw score can differ from the function that is proven: bounds include "
-    "it; two computed scores that should be in order may be out of order by twice as much, and no more."
+    "Rounding is the most by which a raw score that is computed can differ from the function that is proven{limit}: "
+    "bounds include it; two raw scores that should be in order may be out of order by twice as much, and no more."
 )
 
 
@@ -112,6 +116,9 @@ class Certificate:
         return printed(f"{self.model}: what is guaranteed", names, [*map(_row, ordered)], [*self._notes()])
 
     def _notes(self) -> Iterator[str]:
+        requested = [claim.proven for claim in self.claims if claim.requested]
+        if requested:
+            yield f"{sum(requested)} of {len(requested)} requested claims are proven."
         kinds = dict.fromkeys(claim.kind for claim in self.claims)
         slopes = " and ".join(f'"{kind}"' for kind in _SHAPES if kind in kinds)
         yield f"Raw scores are in units of {self.score}, and so are values" + (
@@ -121,10 +128,14 @@ class Certificate:
         yield "What is proven holds for every row, seen or unseen" + (
             f'; where a claim says "{IN_RANGE}", for changes in that range.' if limited else "."
         )
-        if not all(claim.proven for claim in self.claims):
+        rough = next((claim.how for claim in self.claims if TOO_ROUGH in claim.how), "")
+        if rough:
+            yield f"Nothing is proven: computing a raw score can err by{rough.split(TOO_ROUGH)[1]}."
+        elif not all(claim.proven for claim in self.claims):
             yield "Not proven means that the matrices do not prove it, not that a counterexample exists."
-        yield _PROOFS[self.exact]
-        yield _COMPUTED
+        floats = [claim.subject for claim in self.claims if IN_FLOAT in claim.how]
+        yield _PROOFS[self.exact] + (f", and so were the claims about {', '.join(floats)}." if floats else ".")
+        yield _COMPUTED.format(limit=f", {IN_RANGE}" if limited else "")
         yield "How it was checked:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
         yield from (f"{kind}: {_METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
@@ -132,7 +143,8 @@ class Certificate:
 
 def _row(claim: Claim) -> tuple[str, ...]:
     status = ("proven" if claim.proven else "not proven") + (", requested" if claim.requested else "")
-    value = "" if claim.value is None else f"{claim.value:.4g}"
+    bound = claim.kind in ("influence", "response")
+    value = "" if claim.value is None else upwards(claim.value) if bound else f"{claim.value:.4g}"
     return status, claim.subject, claim.statement, value, "" if claim.margin is None else f"{claim.margin:.1e}"
 
 

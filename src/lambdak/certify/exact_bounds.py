@@ -17,7 +17,7 @@ from lambdak.pencil.definite import frobenius, norm_bound
 from lambdak.pencil.exact import frobenius_is_below, norm_is_below
 
 MOST_CELLS = 256  # beyond, pairs are too many for integers
-_OUTWARDS, _INWARDS, _TINY = 1 + 1e-14, 1 - 1e-15, 1e-300  # what is proposed may have been rounded
+_OUTWARDS, _INWARDS, _TINY = 1 + 1e-14, 1 - 1e-15, 1e-310  # what is proposed may have been rounded
 _CLOSE = 1 + Fraction(1, 10**9)  # bounds on norms are closer than that
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from lambdak.certify.bound_claims import influence_claims, response_claim
-from lambdak.certify.certificate import Certificate, Claim
+from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
 from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import rounding_matters, score_range
@@ -36,11 +36,13 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
         Whether every statement is decided in integers, without any rounding. Otherwise float64 with error bounds comes
         first, and integers decide where these leave a doubt: the verdicts are the same, in less time.
     """
+    if not isinstance(exact, bool):
+        raise TypeError(f"exact must be True or False; got {exact!r}")
     outputs = readouts(model)
     claims = [*_monotone(model, outputs, exact), *_shapes(model, outputs, exact)]
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), exact)
     if within is not None:
-        claims.append(response_claim(outputs, within))
+        claims.append(response_claim(outputs, within, exact))
     claims += _orders(model, outputs, exact)
     return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
 
@@ -58,7 +60,7 @@ def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Clai
     margin = max(output.error for output in outputs)
     matters = rounding_matters(outputs)
     reach = max(map(score_range, outputs)) if matters else 0.0
-    words = f"; but computing a raw score can err by {margin:.1e}, which matters next to its range of {reach:.1e}"
+    words = f"; {TOO_ROUGH} {margin:.1e}, which matters next to its range of {reach:.1e}"
     for claim in claims:
         weighed = replace(claim, margin=margin)
         yield replace(weighed, proven=False, how=claim.how + words) if matters else weighed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -167,7 +168,8 @@ def _print_columns(explanation: Any, capped: Any) -> None:
     table = _table("Proven by lambdak: what a change of one column can do to a prediction", *names)
     for each in explanation.effects:
         other = capped[each.column]
-        sizes = (f"{size:.0f}" for size in (each.proven, each.observed, other.proven, other.observed))
+        pairs = ((each.proven, each.observed), (other.proven, other.observed))
+        sizes = (text for proven, observed in pairs for text in (f"{math.ceil(proven)}", f"{observed:.0f}"))
         table.add_row(each.column, "+" if each.sign > 0 else "", *sizes)
     table.caption = (
         "proven: no change of the column moves any prediction by more\n"
@@ -201,8 +203,7 @@ def _print_certificate(model: Any) -> None:
     console.print("[bold]Certificate[/]")
     for claim in model.certify(TOLERANCES).claims:
         if claim.requested or claim.kind == "response":
-            value = f": {claim.value:.3g}" if claim.kind == "response" else ""
-            words = f"{'proven' if claim.proven else 'not proven'}  {claim.statement}{value}"
+            words = f"{'proven' if claim.proven else 'not proven'}  {claim.statement}"
             console.print(words, markup=False, soft_wrap=True)
 
 

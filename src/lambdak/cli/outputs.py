@@ -17,8 +17,10 @@ from rich.table import Table
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError
+from lambdak.model.outward import upwards
 from lambdak.table.visible import visible, visible_lines
 
+_BOUNDS = ("proven", "per_unit")  # columns that are rounded upwards
 _LONGEST = 30  # characters of a name
 _ROOM = 1_000  # characters of a line in a file
 
@@ -87,7 +89,7 @@ def save_picture(ax: Any, path: str | os.PathLike[str]) -> None:
 
 def print_columns(columns: dict[str, list[Any]], legend: str) -> None:
     """Print a table, numbers with three digits, without columns that are empty."""
-    shown = {name: [_shown(cell) for cell in cells] for name, cells in columns.items()}
+    shown = {name: [_shown(cell, name in _BOUNDS) for cell in cells] for name, cells in columns.items()}
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, caption=legend, caption_justify="left")
     for name, cells in shown.items():
         if any(cells):
@@ -102,7 +104,9 @@ def print_columns(columns: dict[str, list[Any]], legend: str) -> None:
     console.print(table)
 
 
-def _shown(cell: object) -> str:
+def _shown(cell: object, bound: bool) -> str:
     if cell is None or cell != cell:
         return ""
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return upwards(cell, 3) if bound else f"{cell:.3g}"

@@ -14,6 +14,7 @@ from lambdak._checks import check_int
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
 from lambdak.model import Model
+from lambdak.model.outward import downwards, upwards
 from lambdak.model.readout import dense_rows
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
@@ -178,7 +179,7 @@ def _words(local: LocalExplanation, row: int) -> list[str]:
     if len(order) > _SHOWN:
         lines.append(f"  {local.attribution[row, order[_SHOWN:]].sum():+.4g}  the other {len(order) - _SHOWN} columns")
     what_if = local._source.take([row]).what_if(local.columns[order[0]], None)
-    within = f"[{what_if.lower[0]:.4g}, {what_if.upper[0]:.4g}]"
+    within = f"[{downwards(what_if.lower[0])}, {upwards(what_if.upper[0])}]"
     words = _range_words(what_if, local.kinds[order[0]] == "category")
     lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
     if local.repeated[row]:

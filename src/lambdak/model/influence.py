@@ -28,7 +28,7 @@ from lambdak.table.column_contract import Column
 
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
-_MOST_ROUNDING = 1e-6  # of the range of a raw score
+_MOST_ROUNDING = 1e-4  # of the range of a raw score
 _TINY = 1e-307  # covers underflow
 _OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up

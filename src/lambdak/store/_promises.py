@@ -21,7 +21,7 @@ def check_promises(model: Model) -> None:
     for claim in promised(model):
         if not claim.proven:
             raise damaged(
-                f"its matrices break what was requested of {claim.subject!r}: {claim.statement} ({claim.how}; {_AGAIN})"
+                f"what was requested of {claim.subject!r} is not proven: {claim.statement} ({claim.how}; {_AGAIN})"
             )
 
 

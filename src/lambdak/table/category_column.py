@@ -133,7 +133,8 @@ class Category(Column):
     def check_between(self, between: Any) -> Sequence[object]:
         """Known levels; with None all of them, and OTHER for those never seen."""
         known = dict.fromkeys([*self.levels, OTHER])
-        levels = [between] if isinstance(between, str) else list(known if between is None else between)
+        single = isinstance(between, str) or not isinstance(between, Iterable | None)
+        levels = [between] if single else list(known if between is None else between)
         unknown = [level for level in levels if level not in known]
         if unknown or not levels:
             raise ValueError(f"between must hold levels of {self.name!r}, {list(self.levels)}; got {unknown}")
