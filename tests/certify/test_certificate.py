@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import lambdak
 from lambdak import SpectralRegressor
 from lambdak.certify import certify
+from lambdak.model.outward import upwards
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +57,7 @@ def test_rounding_is_printed_beside_every_value_that_has_one():
     body = [line.split("│")[1:-1] for line in str(certificate).splitlines() if line.startswith("│")]
     rows = [[cell.strip() for cell in row] for row in body if row[0].strip()]
     ordered = sorted(certificate.claims, key=lambda each: (not each.requested, not each.proven))
-    assert [row[4] for row in rows] == [f"{each.margin:.1e}" for each in ordered]
+    assert [row[4] for row in rows] == [upwards(each.margin, 2) for each in ordered]
     for row, each in zip(rows, ordered, strict=True):
         assert float(row[3]) == pytest.approx(each.value, rel=1e-3)
         assert each.kind == "monotone" or float(row[3]) >= each.value

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from claim_cases import claim
 from fitted_models import KINDS, changed, fitted, own_coef
-from hostile_cases import MONOTONE, refuse, sealed
+from hostile_cases import CLASSES, MONOTONE, made, refuse, sealed
 
 import lambdak
 from lambdak.pencil.statements import rises
 from lambdak.store import ModelFileError
+from lambdak.store._header import describe
 
 DIAGONAL = [0, 2, 5, 9, 14]
 
@@ -135,3 +136,71 @@ def test_a_cap_that_is_broken_by_one_unit_is_not_loaded_nor_proven(tmp_path):
 
 def test_increments_are_exact_differences():
     assert rises(np.array([[0.0, -1.0, 1.0]]), -1) == [{1: 1, 2: -1}]
+
+
+def test_a_tolerance_below_the_last_place_still_has_a_bound():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (200, 2))
+    model = lambdak.SpectralRegressor(effort="fast", max_iter=2, n_knots=2, random_state=0).fit(X, X[:, 0])
+    found = claim(model.certify(within={"x0": 1e-17}), "response")
+    assert found.value >= 2 * found.margin > 0
+    assert claim(model.certify(within={"x0": 0.0}), "response").value == 0.0
+
+
+def test_a_line_whose_ends_cancel_is_bounded_by_what_its_weights_are(tmp_path):
+    header, tensors = made(lambdak.SpectralRegressor(n_knots=0, effort="fast", dim=3, max_iter=1, random_state=0))
+    column = {
+        **header["columns"][0],
+        "center": -(2.0**20),
+        "scale": 2.0**-13,
+        "low": 0.0,
+        "high": 2.0**-34,
+        "median": 0.0,
+    }
+    header = {**header, "columns": [column, *header["columns"][1:]]}
+    (tmp_path / "m").write_bytes(sealed(header, tensors))
+    model = lambdak.load(tmp_path / "m")
+    fast, exact = (claim(model.certify(exact=exact), "influence", "x0") for exact in (False, True))
+    assert fast.value > 0
+    assert fast.proven == exact.proven
+
+
+def test_a_monotone_column_of_several_classes_is_no_promise(tmp_path):
+    header, tensors = CLASSES
+    parameters = {**header["parameters"], "monotonic_cst": [1, 0, 0, 0]}
+    refuse(tmp_path, sealed({**header, "parameters": parameters}, tensors), "monotonic_cst needs two classes")
+
+
+def test_quantile_levels_of_the_first_format_are_not_mended_beyond_rounding(tmp_path):
+    model = fitted("quantiles")
+    header, tensors = describe(model._saved())
+    coef = tensors["coef"].copy()
+    coef[:, -3:, DIAGONAL] += 1e6
+    coef[:, 0, DIAGONAL] -= 1e6
+    coef[:, -2, DIAGONAL] -= 5.0
+    data = sealed({**header, "format": 1}, {**tensors, "coef": coef})
+    refuse(tmp_path, data, "a higher quantile is never below a lower one")
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [("quantiles", {"quantiles": {"tuple": [0.01, 0.5, 0.99]}}), ("free", {"loss": "poisson"}), ("free", {"dim": 99})],
+)
+def test_settings_that_contradict_the_model_are_refused(tmp_path, kind, parameters):
+    header, tensors = describe(fitted(kind)._saved())
+    header = {**header, "parameters": {**header["parameters"], **parameters}}
+    refuse(tmp_path, sealed(header, tensors), "of the parameters must be those of the model")
+
+
+def test_a_cap_that_its_dtype_rounds_is_refused(tmp_path):
+    header, tensors = MONOTONE
+    cap = {"array": {"dtype": "f2", "values": [1000.26, 1000.26, 1000.26, 1000.26]}}
+    header = {**header, "parameters": {**header["parameters"], "max_influence": cap}}
+    refuse(tmp_path, sealed(header, tensors), "do not fit into its dtype 'f2'")
+
+
+@pytest.mark.parametrize("changes", [{"weights": np.array([-0.5, -0.5])}, {"scale": -1.0}, {"scale": np.nan}])
+def test_a_model_whose_weights_or_scale_are_not_positive_is_not_certified(changes):
+    for exact in (False, True):
+        with pytest.raises(ValueError, match="weights and scale of a model must be positive"):
+            changed(fitted("regressor"), **changes).certify(exact=exact)

@@ -37,9 +37,7 @@ def test_parameters_changed_in_place_after_the_fit_change_nothing_that_is_saved(
 def test_a_promise_that_the_matrices_break_is_not_saved(tmp_path):
     model = SpectralRegressor(**QUICK).fit(NUMBERS, -LAW)
     model._parameters["monotonic_cst"] = [1, 0]
-    with pytest.raises(
-        ModelFileError, match=r"cannot be saved.* 'x0' is not proven: the prediction never falls"
-    ):
+    with pytest.raises(ModelFileError, match=r"cannot be saved.* 'x0' is not proven: the prediction never falls"):
         model.save(tmp_path / "m")
 
 

@@ -25,7 +25,7 @@ def influence_claims(
         whole = max(reaches, key=lambda reach: reach.bound)
         value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
         details = _influence_details(outputs, i, whole)
-        words = _influence_words(column, value, details) + ("" if cap is None else f"; cap {cap:g}")
+        words = _influence_words(column, value, details) + _limit(outputs) + ("" if cap is None else f"; cap {cap}")
         proven = (cap is None or value <= cap) and (not exact or _in_integers(outputs, i, reaches))
         how = _influence_method(column, whole, exact)
         yield Claim("influence", column.name, words, proven, cap is not None, value, None, how, details)
@@ -58,10 +58,14 @@ def _influence_words(column: Column, bound: float, details: Mapping[str, float |
     if not column.is_number:
         return words
     across, unit = (upwards(float(details[name])) for name in ("across the range", "per unit"))
-    words += "" if column.bounded else f" {IN_RANGE}"
     if column.missing >= 0 and across != upwards(bound):
         words += f"; across the range {across}, if no cell is missing"
     return f"{words}; per unit {unit}, and rounding"
+
+
+def _limit(outputs: tuple[Readout, ...]) -> str:
+    """Beyond the training range columns that continue straight make raw scores, and so their rounding, large."""
+    return "" if all(column.bounded for column in outputs[0].columns) else f"; {IN_RANGE}"
 
 
 def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
@@ -87,6 +91,7 @@ def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | st
     words = f"no raw score moves by more than {upwards(bound)} if all of these change together by at most: {shown}"
     if any(size is not None for size in tolerances.values()):
         words += "; numbers that are missing stay missing"
+    words += _limit(outputs)
     how = f"{found[0][1]}, {IN_FLOAT}" if exact else found[0][1]
     return Claim("response", ", ".join(within), words, True, False, bound, None, how)
 

@@ -43,7 +43,8 @@ _PROOFS = {
 }
 _COMPUTED = (
     "Rounding is the most by which a raw score that is computed can differ from the function that is proven{limit}: "
-    "bounds include it; two raw scores that should be in order may be out of order by twice as much, and no more."
+    "bounds include it; two raw scores that should be in order, and labels that they decide, may be out of order "
+    "within twice as much, and no more."
 )
 
 
@@ -126,7 +127,7 @@ class Certificate:
         )
         limited = any(IN_RANGE in claim.statement for claim in self.claims)
         yield "What is proven holds for every row, seen or unseen" + (
-            f'; where a claim says "{IN_RANGE}", for changes in that range.' if limited else "."
+            f'; where a claim says "{IN_RANGE}", for rows and changes in that range.' if limited else "."
         )
         rough = next((claim.how for claim in self.claims if TOO_ROUGH in claim.how), "")
         if rough:
@@ -145,7 +146,7 @@ def _row(claim: Claim) -> tuple[str, ...]:
     status = ("proven" if claim.proven else "not proven") + (", requested" if claim.requested else "")
     bound = claim.kind in ("influence", "response")
     value = "" if claim.value is None else upwards(claim.value) if bound else f"{claim.value:.4g}"
-    return status, claim.subject, claim.statement, value, "" if claim.margin is None else f"{claim.margin:.1e}"
+    return status, claim.subject, claim.statement, value, "" if claim.margin is None else upwards(claim.margin, 2)
 
 
 def printed(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
     """
     if not isinstance(exact, bool):
         raise TypeError(f"exact must be True or False; got {exact!r}")
-    outputs = readouts(model)
+    outputs = _positive(readouts(model))
     claims = [*_monotone(model, outputs, exact), *_shapes(model, outputs, exact)]
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), exact)
     if within is not None:
@@ -49,10 +49,19 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
 
 def promised(model: Model) -> Iterator[Claim]:
     """What was requested of a model, each proven or refuted, as :func:`certify` does."""
-    outputs, capped = readouts(model), model.promises.capped
+    outputs, capped = _positive(readouts(model)), model.promises.capped
     claims = [*_monotone(model, outputs, only=model.promises.monotone), *_shapes(model, outputs)]
     claims += [*influence_claims(outputs, capped, capped), *_orders(model, outputs)]
     return _weighed(outputs, [claim for claim in claims if claim.requested])
+
+
+def _positive(outputs: tuple[Readout, ...]) -> tuple[Readout, ...]:
+    """The outputs, if they are convex combinations with a positive scale, which all claims assume."""
+    for output in outputs:
+        sizes = output.scale * output.weights
+        if not (output.scale > 0 and (output.weights > 0).all() and np.isfinite(sizes).all()):
+            raise ValueError("weights and scale of a model must be positive, or nothing about it can be proven")
+    return outputs
 
 
 def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Claim]:

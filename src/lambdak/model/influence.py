@@ -64,8 +64,19 @@ def _changes(readout: Readout, moves: Float64Array, i: int) -> NDArray[np.bool_]
 
 def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
     """What rounding, that of the weights included, does to move · C_m, (members, moves)."""
-    parts = (np.abs(moves) @ frobenius(readout.column(i))[..., None])[..., 0]
-    return np.asarray((6 + np.count_nonzero(moves, axis=1)) * UNIT * parts)
+    sizes = frobenius(readout.column(i))
+    parts = (np.abs(moves) @ sizes[..., None])[..., 0]
+    found = (6 + np.count_nonzero(moves, axis=1)) * UNIT * parts
+    column = readout.columns[i]
+    if column.n_steps and not column.n_ramps:  # a line: its weights are rounded before their difference is taken
+        found = found + _cancelled(readout, i)[:, None]
+    return np.asarray(found)
+
+
+def _cancelled(readout: Readout, i: int) -> Float64Array:
+    """What rounding two weights of column i does to their difference, times its largest matrix, (members,)."""
+    reach = np.abs(readout.columns[i].extreme_cells()).sum(axis=1).max(initial=1.0)
+    return np.asarray(16 * UNIT * reach * frobenius(readout.column(i)).max(axis=1, initial=0.0))
 
 
 def of_outputs(readout: Readout, bound: float) -> float:
@@ -147,9 +158,14 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
         worst = max(worst, float(readout.over_members(norm_bound(total)).max(initial=0.0)))
     rounding = sum(float(readout.over_members(_rounding(readout, some, i)).max(initial=0.0))
                    for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
-    changes = any(_changes(readout, some, i).any() for i, some in zip(tolerances, moves, strict=True))
-    worst = _OUTWARDS * (worst + len(moves) * rounding) + _TINY * changes
+    worst = _OUTWARDS * (worst + len(moves) * rounding + _all_cancelled(readout, tolerances))
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
+
+
+def _all_cancelled(readout: Readout, tolerances: Mapping[int, float | None]) -> float:
+    """What rounding can hide of moves within tolerances: a tolerance below the last place of a knot is none to it."""
+    moving = [i for i, tolerance in tolerances.items() if tolerance != 0]
+    return float(sum(readout.over_members(_cancelled(readout, i)) + _TINY * readout.column(i).any() for i in moving))
 
 
 def _many_moves(column: Column, tolerance: float | None) -> bool:
@@ -163,7 +179,7 @@ def _added_up(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple
     parts = [_alone(readout, i, tolerance) for i, tolerance in tolerances.items()]
     if len(parts) == 1 and parts[0].cells:
         return parts[0].bound, f"largest Σ w ‖A(b) − A(a)‖₂, between {' and '.join(parts[0].cells)}"
-    bound = float(np.sum([part.bound for part in parts]))
+    bound = float(np.sum([part.bound for part in parts])) + _all_cancelled(readout, tolerances)
     return bound, "sum of the columns' own bounds, a relaxation: the box has too many corners"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lambdak.model.readout import Readout
 
 _SAFE = 1.01  # covers second-order terms, and the rounding of the bound itself
-_TINY = 1e-290  # covers underflow
+_TINY, _LEAST = 1e-290, 1e-319  # cover underflow: of eigenvalues, and of raw scores
 
 
 def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
@@ -37,7 +37,7 @@ def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
     relative = eigenvalue_error(readout.dim) + (slots + 12) * UNIT
     mean = readout.scale * (size @ readout.weights)
     last = (len(readout.weights) + 6) * UNIT * (abs(readout.start) + mean)
-    return np.asarray(_SAFE * (relative * mean + last + readout.scale * _TINY))
+    return np.asarray(_SAFE * (relative * mean + last + readout.scale * _TINY) + _LEAST)
 
 
 def column_sizes(readout: Readout) -> Float64Array:

@@ -33,6 +33,7 @@ _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
+_LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
 
 Known = Mapping[str, Collection[str]]  # the parameters of each estimator that a file may hold
@@ -123,8 +124,9 @@ class Blueprint:
         loss = decode_loss(header["loss"], name)
         dim = whole(header["dim"], "dim", 1, MAX_DIM + 1)
         scale = number(header["scale"], "scale")
-        if scale <= 0 or header["dtype"] not in ("float32", "float64"):
-            raise damaged("scale must be positive, and dtype float32 or float64")
+        if scale < _LEAST_SCALE or header["dtype"] not in ("float32", "float64"):
+            raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}, and dtype float32 or float64")
+        _check_settings(parameters, loss, dim)
         encoder = decode_encoder(header, parameters.get("categorical_features"))
         return cls(
             format=header["format"],
@@ -217,6 +219,14 @@ def _decode_parameters(header: dict[str, Any], known: Collection[str]) -> dict[s
     if n_jobs is not None and whole(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1) == 0:
         raise damaged("n_jobs must not be 0")
     return parameters
+
+
+def _check_settings(parameters: dict[str, Any], loss: Loss, dim: int) -> None:
+    """Settings that the model itself repeats must say the same."""
+    levels, name = parameters.get("quantiles"), parameters.get("loss", loss.name)
+    same_levels = levels is None or not loss.quantile_levels or sorted(map(float, levels)) == [*loss.quantile_levels]
+    if not same_levels or parameters.get("dim") not in (None, dim) or name not in (loss.name, "tweedie"):
+        raise damaged("quantiles, loss and dim of the parameters must be those of the model")
 
 
 def _decode_indices(value: Any, loss: Loss, dim: int) -> tuple[int, ...]:

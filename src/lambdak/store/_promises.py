@@ -10,6 +10,7 @@ from lambdak.model.widening import widen_
 from lambdak.pencil.definite import frobenius
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
+from lambdak.table.quantile_levels import level_column
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
@@ -18,6 +19,8 @@ def check_promises(model: Model) -> None:
     """Refuse a model that does not keep what was requested of it."""
     if model.encoder.clamp != (model.promises.shape is None):
         raise damaged(f"shape must be what the model was fitted with; got {model.promises.shape!r}")
+    if model.loss.link.joint and any(model.promises.signs):
+        raise damaged("monotonic_cst needs two classes, or classes in order")
     for claim in promised(model):
         if not claim.proven:
             raise damaged(
@@ -34,7 +37,9 @@ def widened(model: Model) -> Model:
     except ValueError:
         return model
     moved = np.abs(coef - model.coef).max(axis=2)  # (pencils, design columns)
-    for column in model.encoder.columns:
+    quantiles = model.outputs.quantile_levels
+    levels = [level_column(quantiles, model.encoder.n_design)] if quantiles else []
+    for column in (*model.encoder.columns, *levels):
         own = slice(column.start, column.stop)
         steps = frobenius(column.increments() @ model.matrices[:, own])
         if moved[:, own].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):

@@ -124,10 +124,14 @@ def _as_array(values: list[Any], kind: str, name: str) -> NDArray[Any]:
             array: NDArray[Any] = np.array(values, np.dtype(kind))
     except OverflowError:
         array = np.empty(0)
-    wide = kind[0] == "f" and np.isinf(array).tolist() != [value in (math.inf, -math.inf) for value in values]
-    if array.shape != (len(values),) or wide or (kind[0] != "f" and array.tolist() != values):
+    if array.shape != (len(values),) or not all(map(_same, array.tolist(), values)):
         raise damaged(f"{name} holds values that do not fit into its dtype {kind!r}")
     return array
+
+
+def _same(kept: Any, value: Any) -> bool:
+    """Whether a value is what an array made of it; one NaN is as good as another."""
+    return bool(kept == value or (kept != kept and value != value))
 
 
 _DECODERS = {
