@@ -18,6 +18,7 @@ from promise_oracle import positive
 from tampered_models import BASES, base, tampered
 
 from lambdak import SpectralRegressor
+from lambdak.model.readout import readouts
 
 PER_BASE = 24  # tampered files of each model; benchmarks/tampered.py makes thousands
 
@@ -57,10 +58,10 @@ def in_fractions(M):
 
 def decided(M, monkeypatch):
     """What the quick proof and the elimination say about a matrix of integers; they must agree."""
-    both = module().semidefinite(lower(M))[0]
+    both = module().semidefinite(lower(M))
     with monkeypatch.context() as patch:
-        patch.setattr(module(), "factorised", lambda rows: None)
-        assert module().semidefinite(lower(M))[0] is both
+        patch.setattr(module(), "factorised", lambda rows: False)
+        assert module().semidefinite(lower(M)) is both
     return both
 
 
@@ -99,14 +100,14 @@ def test_random_matrices_are_decided_as_in_fractions(seed, monkeypatch):
 
 def test_a_matrix_too_large_to_decide_is_neither_proven_nor_refuted():
     rows = lower(np.ones((64, 64), object) * 3**400)  # of rank one
-    assert module().semidefinite(rows)[0] is None
+    assert module().semidefinite(rows) is None
 
 
 def test_the_quick_proof_sees_what_is_far_below_float64():
     M = [[2**300], [2**300, 2**300 + 2**200]]
-    assert module().factorised(M) is not None
-    assert module().factorised([[2**300], [2**300, 2**300]]) is None
-    assert module().semidefinite([[2**300], [2**300, 2**300 - 1]])[0] is False
+    assert module().factorised(M)
+    assert not module().factorised([[2**300], [2**300, 2**300]])
+    assert module().semidefinite([[2**300], [2**300, 2**300 - 1]]) is False
 
 
 @pytest.mark.parametrize("depth", [0, 3, 30])
@@ -202,8 +203,36 @@ def test_a_fall_that_hides_in_a_shift_is_refuted(tmp_path, c, format_):
     header = {**header, "dtype": "float64", "format": format_}
     result = run(write(tmp_path / "model", header, {**tensors, "coef": coef}))
     assert result.returncode == 1
-    assert "refuted, requested    the prediction never falls as x0 rises (pivot " in result.stdout
-    assert result.stdout.endswith("Not all that was requested is proven.\n")
+    assert "refuted, requested    the prediction never falls as x0 rises (it fails from " in result.stdout
+    assert "\nNot all that was requested is proven.\n" in result.stdout
+
+
+def test_honest_steps_prove_nothing_if_computing_is_too_inexact(tmp_path):
+    header, tensors = MONOTONE
+    coef = tensors["coef"].astype(np.float64)
+    steps = 2.0**20 * np.arange(len(header["columns"][0]["knots"]))  # so that they are exact after the shift
+    coef[:, 1 : 1 + len(steps)] = 0.0
+    coef[:, 1 : 1 + len(steps), [0, 2, 5]] = (2.0**70 + steps)[:, None]
+    coef[:, 0, [0, 2, 5]] = -(2.0**70)
+    path = write(tmp_path / "model", {**header, "dtype": "float64"}, {**tensors, "coef": coef})
+    code, found = certificate(path)
+    assert (code, found["holds"]) == (1, False)
+    assert {claim["verdict"] for claim in found["claims"]} == {"not proven"}
+    requested = next(claim for claim in found["claims"] if claim["requested"])
+    assert "all positive semidefinite; but computing a raw score can err by" in requested["how"]
+    assert found["rounding"] > 1e-4 * sum(claim["value"] or 0.0 for claim in found["claims"]) / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_bound_on_computing_is_above_that_of_lambdak_and_said(kind, tmp_path):
+    fitted(kind).save(tmp_path / "model")
+    error = max(output.error for output in readouts(fitted(kind).model_))
+    _, found = certificate(tmp_path / "model")
+    assert error <= found["rounding"] <= 3 * error
+    said = run(tmp_path / "model").stdout.splitlines()
+    assert said[-2].startswith("These claims are about the exact function of the stored numbers")
+    assert said[-1].startswith(f"differs from it by at most {found['rounding']}")
+    assert max(map(len, said[1:])) <= 110
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 r"""Check, exactly and without lambdak, what a saved lambdak model promises: python lambdak_check.py MODEL [--json].
 
-It needs Python 3.11 and nothing else. Everything is decided in integers and fractions, and there is no tolerance.
-
 THE MODEL    raw score of output o = start[o] + scale Σ_m weights[m] λ_k(A_m(row)): the k-th eigenvalue of symmetric
 matrices, each the sum of a constant and of one matrix for each column. Stored numbers are exactly what they are; packed
 matrices list the lower triangle row by row, and entries off the diagonal are multiplied by c = 6369051672525773 / 2^53.
@@ -16,17 +14,18 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points they are eigenvalues of one matrix with rising numbers k, and all start are equal
-They are about this exact function; what predict returns differs from it by rounding, which lambdak bounds.
-The exit code is 0 if all that was requested is proven, 1 if something is not, and 2 if the file cannot be read.
+They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
+differs by rounding: a bound on that is printed, and if it exceeds 1e-4 of the range, nothing counts as proven.
+The exit code is 0 if all that was requested is proven, 1 if not, 2 if the file cannot be read. Needs Python 3.11 only.
 """
 
-from __future__ import annotations
-
-import argparse
 import hashlib
 import json
 import math
 import sys
+import textwrap
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import Namespace as Record
 from array import array
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Context, Decimal
@@ -34,49 +33,40 @@ from fractions import Fraction
 from itertools import cycle, pairwise
 from operator import mul
 from pathlib import Path
-from types import SimpleNamespace as Record
 from typing import Any
 
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
-MOST_BITS = 20_000  # of numbers in an elimination: more would take minutes for one matrix
-MOST_CELLS = 600  # of a column whose cells are all compared with one another
+MOST_BITS, MOST_CELLS = 20_000, 600  # more would take minutes: in an elimination, of a column whose cells are compared
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
-LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", "Poisson", "Gamma", "Tweedie", "BinaryLog")
+LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
-Statements = Iterator[tuple[str, list[int], Fraction]]  # where, a packed matrix that must be ⪰ 0, and its unit
 
 
-def semidefinite(rows: Rows) -> tuple[bool | None, Fraction]:
-    """Whether the matrix with this lower triangle is ⪰ 0 (None: undecided), and its smallest pivot, about."""
-    if (quick := factorised(rows)) is not None:
-        return True, quick
-    if len(rows) * max(entry.bit_length() for row in rows for entry in row) > MOST_BITS:
-        return None, Fraction(0)
-    before, least = 1, Fraction(rows[0][0])
+def semidefinite(rows: Rows) -> bool | None:
+    """Whether the matrix with this lower triangle is ⪰ 0; None if that is undecided."""
+    if (quick := factorised(rows)) or len(rows) * max(x.bit_length() for row in rows for x in row) > MOST_BITS:
+        return quick or None
+    before = 1
     while rows:  # elimination in integers (Bareiss): no pivot may be negative, and a zero needs a row of zeros
         (pivot, *rest), rows = [row[0] for row in rows], [row[1:] for row in rows[1:]]
-        least = min(least, Fraction(pivot, before))
         if pivot < 0 or (pivot == 0 and any(rest)):
-            return False, least
+            return False
         if pivot:
             pairs = zip(rows, rest, strict=True)
             rows = [[(pivot * x - a * b) // before for x, b in zip(row, rest, strict=False)] for row, a in pairs]
             before = pivot
-    return True, least
+    return True
 
 
-def factorised(rows: Rows) -> Fraction | None:
-    """The smallest pivot, about, if integers with 2^shift M = L Lᵀ + E, E ⪰ 0, prove M ⪰ 0; None if they do not.
-
-    Entries of E below its diagonal are remainders of divisions by L[j][j], 0 ≤ E[i][j] < L[j][j], and none on its
-    diagonal is less than all others of its row together: no eigenvalue of E is negative (Gershgorin).
-    """
+def factorised(rows: Rows) -> bool:
+    """Whether 2^shift M = L Lᵀ + E in integers, with remainders E that its diagonal dominates, proves that M ⪰ 0."""
     largest = max(row[-1] for row in rows)
     shift = max(0, 192 - largest.bit_length())
+    # Off its diagonal 0 ≤ E[i][j] < L[j][j], on it at least the reserve: no eigenvalue is negative (Gershgorin).
     reserve = len(rows) * (math.isqrt(max(0, largest) << shift) + 1)
     lower: Rows = []
     for row in rows:
@@ -85,17 +75,14 @@ def factorised(rows: Rows) -> Fraction | None:
             new.append(((entry << shift) - sum(map(mul, new, other))) // other[-1])
         rest = (row[-1] << shift) - reserve - sum(map(mul, new, new))
         if rest <= 0:
-            return None
+            return False
         lower.append([*new, math.isqrt(rest)])
-    return Fraction(min(row[-1] for row in lower) ** 2, 1 << shift)
+    return True
 
 
 def norm(rows: Rows, depth: int) -> tuple[int, int]:
-    """Integers between which ‖D‖₂ lies, the largest size of an eigenvalue, if these are all rows of D.
-
-    ‖D‖₂² = ‖D²‖₂ lies between Σλ² / Σλ and √Σλ² for the eigenvalues λ of D². To come closer, D² is treated like D, down
-    to some depth, after rounding that moves no entry by more than 1.
-    """
+    """Integers between which ‖D‖₂ lies, the largest size of an eigenvalue, if these are all rows of D."""
+    # √(Σλ² / Σλ) ≤ ‖D‖₂ ≤ √√Σλ² for the eigenvalues λ of D²; closer if D², its entries rounded by 1, is treated alike.
     rows = [[sum(map(mul, one, other)) for other in rows] for one in rows]
     squares, trace = sum(sum(map(mul, row, row)) for row in rows), sum(row[i] for i, row in enumerate(rows))
     low, high = squares // (trace or 1), math.isqrt(squares) + 1
@@ -166,6 +153,7 @@ def read_column(value: dict[str, Any], start: int) -> Record:
         need(scale > 0 and max(map(abs, weights)) <= 10**12 * scale, f"scale of {what} must fit its range")
         low, high, one = (int(weight * math.lcm(*(w.denominator for w in weights))) for weight in weights)
         column.cells, column.unit = [(0, low), (0, high), (1, one)][: 2 + column.missing], Fraction(1, one)
+    column.reach = float(max(1, *(abs(factor) * column.unit for _, factor in column.cells)))
     column.rising, column.stop = False, start + max(offset for offset, _ in column.cells) + 1
     return column
 
@@ -187,9 +175,8 @@ class Model:
     """The model in the bytes of a file, and what is claimed about it."""
 
     def __init__(self, data: bytes) -> None:
-        size = int.from_bytes(data[:8], "little")
-        need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file")
-        need(sys.byteorder == "little", "its numbers are read on little-endian machines only")
+        size = int.from_bytes(data[:8], "little") if sys.byteorder == "little" else sys.maxsize
+        need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
         self.format, self.estimator = number(header["format"], "format", 1, 2), shown(header["estimator"])
@@ -200,20 +187,9 @@ class Model:
         need(type(self.clamp) is type(sparse) is bool, "clamp and from_sparse must be true or false")
         zeros = all(c.kind == "linear" and c.center == 0 and c.nodes[0] <= 0 <= c.nodes[1] for c in self.columns)
         need(zeros or not sparse, "columns of a sparse table must be linear, with center 0 and 0 in their range")
-        self._read_requests(header["parameters"])
-        self._read_outputs(header["loss"], header["classes"])
-        self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
-        self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
-        need(len(self.indices) == (self.outputs if self.loss == "Ordinal" else 1), "indices must fit the loss")
-        self._read_tensors(header, outer, data[8 + size :])
-        self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
-        need(reach <= MOST_SIZE and reach * self.scale <= 1e290, "its matrices are too large to compute with")
-        off = abs(sum(self.weights, Fraction(-1)))
-        need(min(self.weights) > 0 and off <= Fraction(1e-9), "weights must be positive and sum to 1")
-
-    def _read_requests(self, settings: dict[str, Any]) -> None:
-        signs, caps, self.shape = (decoded(settings.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
-        self.bend = {None: 0, "convex": 1, "concave": -1}[self.shape]
+        asked, loss, self.loss = header["parameters"], header["loss"], header["loss"]["kind"]
+        signs, caps, self.shape = (decoded(asked.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
+        self.bend, self.classes = {None: 0, "convex": 1, "concave": -1}[self.shape], decoded(header["classes"]) or []
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
@@ -224,9 +200,6 @@ class Model:
             need(sign in ((0,) if column.kind == "category" else (-1, 0, 1)), f"monotonic_cst of {what}: {shown(sign)}")
             need(type(cap) in (int, float) and cap > 0, f"max_influence of {what} must be a positive number")
             column.sign, column.cap = int(sign), cap
-
-    def _read_outputs(self, loss: dict[str, Any], classes: Any) -> None:
-        self.loss, self.classes = loss["kind"], decoded(classes) or []
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
         several = {"Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
@@ -234,14 +207,22 @@ class Model:
         self.pencils = wanted if self.loss == "SoftmaxLog" else 1  # matrices of each member, one for each class
         fits = self.levels == sorted({*self.levels}) and len(self.classes) == wanted and self.outputs > 0
         need(fits, "classes or quantiles do not fit the loss")
+        self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
+        self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
+        need(len(self.indices) == (self.outputs if self.loss == "Ordinal" else 1), "indices must fit the loss")
+        self._read_tensors(header, outer, data[8 + size :])
+        self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
+        need(reach <= MOST_SIZE and reach * self.scale <= 1e290, "its matrices are too large to compute with")
+        fits = min(self.weights) > 0 and abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
+        need(fits, "weights must be positive and sum to 1")
+        self.rounding = self._rounding()
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
         self.width, self.n_design = self.dim * (self.dim + 1) // 2, self.columns[-1].stop + len(self.levels)
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
-        rest = {name: value for name, value in header.items() if name != "sha256"}
-        digest = hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
-        tensors, names = [], ("coef", "start", "weights")
+        tensors, names, seal = [], ("coef", "start", "weights"), header.pop("sha256")
+        digest = hashlib.sha256(json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
         for name, shape, dtype in zip(names, shapes, (header["dtype"], "float64", "float64"), strict=True):
             code, letter = {"float32": ("F32", "f"), "float64": ("F64", "d")}[dtype]
             first, last = (number(at, f"offset of {name}", 0, len(data)) for at in outer[name]["data_offsets"])
@@ -252,7 +233,7 @@ class Model:
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
         ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in names) for at in span), len(data)]
         need(ends[::2] == ends[1::2], "its tensors overlap or leave gaps")
-        need(header["sha256"] == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
+        need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors[0], *([Fraction(x) for x in own] for own in tensors[1:])
 
     def matrices(self, pencil: int, start: int, stop: int) -> tuple[Rows, Fraction]:
@@ -264,35 +245,44 @@ class Model:
         flat = [above * (common // below) * next(factors) for above, below in ratios]
         return [flat[i : i + self.width] for i in range(0, len(flat), self.width)], Fraction(1, common << 53)
 
-    def steps(self, column: Record, sign: int) -> Statements:
-        """What must be ⪰ 0 if a column is monotone."""
-        for pencil in range(self.members * self.pencils):
-            packed, unit = self.matrices(pencil, column.start, column.stop - column.missing)
-            packed = [[0] * self.width, *packed] if column.kind == "linear" else packed
-            for (low, high), (one, other) in zip(pairwise(column.nodes), pairwise(packed), strict=True):
-                where = f"from {shown(low)} to {shown(high)} of {shown(column.name)} in set {pencil + 1} of matrices"
-                yield where, [sign * (y - x) for x, y in zip(one, other, strict=True)], unit
+    def _rounding(self) -> float:
+        """How far a raw score that predict computes is from the exact one, within the training range, at most."""
+        most = 0.0  # of the norms of all matrices of a row together
+        sizes = [math.hypot(*self.coef[i : i + self.width]) for i in range(0, len(self.coef), self.width)]
+        for own in (sizes[i : i + self.n_design] for i in range(0, len(sizes), self.n_design)):
+            parts = [column.reach * max(own[column.start : column.stop]) for column in self.columns]
+            most = max(most, own[0] + max([0.0, *own[self.columns[-1].stop :]]) + sum(parts))
+        # in units of 2^-53: 2 for each column, and 16; 4.5 d² + 44.5 d for an eigenvalue; members + 6 for their mean
+        units = 2 * len(self.columns) + 22 + self.members + (4.5 * self.dim**2 + 44.5 * self.dim) * (self.dim > 1)
+        error = units / 2**53 * most * float(self.scale) + (self.members + 6) / 2**53 * float(max(map(abs, self.start)))
+        return float(f"{1.2 * error + 1e-290 * float(self.scale) + 1e-320:.1e}")  # more, for second order and underflow
 
-    def bends(self, sign: int) -> Statements:
+    def steps(self, column: Record, sign: int) -> Iterator[tuple[str, list[int]]]:
+        """What must be ⪰ 0 if a column is monotone: where, and a packed matrix."""
+        for at in range(self.members * self.pencils):
+            zero = [[0] * self.width] * (column.kind == "linear")
+            packed = zero + self.matrices(at, column.start, column.stop - column.missing)[0]
+            for (low, high), (one, other) in zip(pairwise(column.nodes), pairwise(packed), strict=True):
+                where = f"from {shown(low)} to {shown(high)} of {shown(column.name)} in member {at // self.pencils + 1}"
+                yield where, [sign * (y - x) for x, y in zip(one, other, strict=True)]
+
+    def bends(self, sign: int) -> Iterator[tuple[str, list[int]]]:
         """What must be ⪰ 0 if all columns are convex (1) or concave (-1)."""
         for column in (column for column in self.columns if column.kind == "curve"):
-            nodes = [Fraction(node) for node in column.nodes]
-            common = math.lcm(*(node.denominator for node in nodes))
-            lengths = [int((high - low) * common) for low, high in pairwise(nodes)]
-            for i, ((_, one, unit), (where, other, _)) in enumerate(pairwise(self.steps(column, sign))):
-                before, after = lengths[i % len(lengths)], lengths[(i + 1) % len(lengths)]
-                if (i + 1) % len(lengths):  # or else they belong to different members
-                    yield where, [y * before - x * after for x, y in zip(one, other, strict=True)], unit / common
+            common = math.lcm(*(Fraction(node).denominator for node in column.nodes))
+            lengths = [int((Fraction(high) - Fraction(low)) * common) for low, high in pairwise(column.nodes)]
+            for i, ((_, one), (where, other)) in enumerate(pairwise(self.steps(column, sign)), 1):
+                if at := i % len(lengths):  # or else they belong to different members
+                    yield where, [y * lengths[at - 1] - x * lengths[at] for x, y in zip(one, other, strict=True)]
 
-    def proof(self, statements: Statements) -> tuple[str, str]:
+    def proof(self, statements: Iterator[tuple[str, list[int]]]) -> tuple[str, str]:
         """Whether all these matrices are ⪰ 0: the verdict, and what shows it."""
-        pivots: list[Fraction] = []
-        for where, packed, unit in statements:
-            holds, pivot = semidefinite([packed[i * (i + 1) // 2 :][: i + 1] for i in range(self.dim)])
-            pivots.append(pivot * unit * self.scale)
+        count = 0
+        for count, (where, packed) in enumerate(statements, 1):  # noqa: B007
+            holds = semidefinite([packed[i * (i + 1) // 2 :][: i + 1] for i in range(self.dim)])
             if not holds:
-                return "not proven" if holds is None else "refuted", f"pivot {shown(pivots[-1])} {where}"
-        return "proven", f"{len(pivots)} matrices" + (f", smallest pivot {shown(min(pivots))}" if pivots else "")
+                return ("not proven", f"undecided {where}") if holds is None else ("refuted", f"it fails {where}")
+        return "proven", f"{count} matri{'x' if count == 1 else 'ces'}, all positive semidefinite"
 
     def reach(self, column: Record, output: int) -> tuple[Fraction, Fraction, str]:
         """What any change of a column does to a raw score: at most, at least, and between which cells."""
@@ -300,18 +290,17 @@ class Model:
         for member, weight in enumerate(self.weights):
             packed, unit = self.matrices(member * self.pencils + output, column.start, column.stop)
             cells = [[factor * x for x in packed[offset]] for offset, factor in column.cells]
+            differ = any(own != cells[0] for own in cells)
             shift = max(0, max(abs(x) for own in cells for x in own).bit_length() - 64)
             cells = [[x >> shift for x in own] for own in cells]  # which moves no difference by more than 1
             cells.append([sum(entries) // mean for entries in zip(*cells, strict=True)])
-            sets.append((cells, any(map(any, cells)) * self.scale * weight * unit * column.unit * 2**shift))
+            sets.append((cells, differ * self.scale * weight * unit * column.unit * 2**shift))
 
         def moved(one: int, other: int, depth: int = 0) -> tuple[Fraction, Fraction]:
-            low = high = Fraction(0)
-            for cells, price in sets:
-                step = [x - y for x, y in zip(cells[one], cells[other], strict=True)]
-                below, above = norm([[step[k] for k in line] for line in self.table], depth)
-                low, high = low + price * max(0, below - self.dim), high + price * (above + self.dim)
-            return high, low
+            steps = [([x - y for x, y in zip(cells[one], cells[other], strict=True)], price) for cells, price in sets]
+            found = [(price, *norm([[step[k] for k in line] for line in self.table], depth)) for step, price in steps]
+            high = sum((price * (above + self.dim) for price, _, above in found), Fraction(0))
+            return high, sum((price * max(0, below - self.dim) for price, below, _ in found), Fraction(0))
 
         radius = [moved(i, mean)[0] for i in range(mean)]
         order = sorted(range(mean), key=lambda i: -radius[i])
@@ -322,8 +311,8 @@ class Model:
             for j in order[:position]:
                 if radius[i] + radius[j] <= best[0]:
                     break
-                matters = not column.rising or {i, j} == {0, last} or max(i, j) > last  # or its ends are further
-                if matters and moved(i, j)[0] > best[0]:
+                ends = not column.rising or {i, j} == {0, last} or max(i, j) > last  # or its ends are further
+                if ends and moved(i, j)[0] > best[0]:
                     best, where = max((best, where), (moved(i, j, 30), (i, j)))
         names = [*map(shown, column.nodes), "missing" if column.missing else "an unseen level"]
         return *best, f"largest between {names[min(where)]} and {names[max(where)]}"
@@ -339,7 +328,16 @@ class Model:
         return "influence", column.name, words, verdict, bool(cap), most[2] + cap, float(shown(most[0]))
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
-        """All claims about the model."""
+        """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
+        found = [*self._claims()]
+        extent = sum(value for *_, value in found if value) / 2  # what all columns together can do is at least this
+        matters = 0 < extent / 10_000 < self.rounding
+        but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
+        for *first, verdict, requested, how, value in found:
+            verdict = "not proven" if matters and verdict == "proven" else verdict
+            yield *first, verdict, requested, how + but * matters, value
+
+    def _claims(self) -> Iterator[tuple[Any, ...]]:
         own = f"P(y = {shown(self.classes[-1])})" if self.classes else "the prediction"
         own = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}.get(self.loss, own)
         for column in self.columns:
@@ -370,7 +368,7 @@ class Model:
 
 def main() -> int:
     """Print the certificate of a model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="MODEL", type=Path, help="a file that model.save wrote")
     parser.add_argument("--json", action="store_true", help="print data")
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -378,21 +376,23 @@ def main() -> int:
     try:
         need(args.model.is_file() and args.model.stat().st_size <= MOST_BYTES, "it is not a file, or too large")
         model = Model(args.model.read_bytes())
-        claims = [Record(**dict(zip(KEYS, claim, strict=True))) for claim in model.claims()]
+        claims = [dict(zip(KEYS, claim, strict=True)) for claim in model.claims()]
     except Exception as error:  # whatever it is, nothing is proven
         odd = "" if type(error) is ValueError else f"it is no model of lambdak: {type(error).__name__}: "
         print(f"cannot check {shown(args.model, 300)}: {shown(f'{odd}{error}', 300)}", file=sys.stderr)
         return 2
-    claims.sort(key=lambda claim: (not claim.requested, claim.verdict == "proven"))
-    holds = all(claim.verdict == "proven" for claim in claims if claim.requested)
-    words = f"{model.estimator}, {len(model.columns)} columns, {model.members} members, matrices of size {model.dim}"
+    claims.sort(key=lambda claim: (not claim["requested"], claim["verdict"] == "proven"))
+    holds = all(claim["verdict"] == "proven" for claim in claims if claim["requested"])
+    words = f"{model.estimator}, columns: {len(model.columns)}, members: {model.members}, size of matrices: {model.dim}"
     if args.json:
-        print(json.dumps({"model": words, "holds": holds, "claims": [vars(claim) for claim in claims]}, indent=2))
-        return 1 - holds
-    print(f"{shown(args.model, 300)}: {words}; format {model.format}, the checksum fits")
-    for claim in claims:
-        print(f"{claim.verdict + ', requested' * claim.requested:<21} {claim.statement} ({claim.how})")
-    print("All that was requested is proven." if holds else "Not all that was requested is proven.")
+        print(json.dumps({"model": words, "holds": holds, "rounding": model.rounding, "claims": claims}, indent=2))
+    lines = [f"{shown(args.model, 300)}: {words}; format {model.format}, the checksum fits"]
+    lines += [f"{c['verdict'] + ', requested' * c['requested']:<21} {c['statement']} ({c['how']})" for c in claims]
+    lines += [f"{'All' if holds else 'Not all'} that was requested is proven."]
+    lines += ["These claims are about the exact function of the stored numbers; a raw score computed in float64"]
+    lines += [f"differs from it by at most {model.rounding}{'' if model.clamp else ' (within the training range)'}."]
+    for line in lines * (not args.json):
+        print(textwrap.fill(line, 110, subsequent_indent=" " * 22, break_long_words=False, break_on_hyphens=False))
     return 1 - holds
 
 
