@@ -212,7 +212,7 @@ class Model:
         need(len(self.indices) == (self.outputs if self.loss == "Ordinal" else 1), "indices must fit the loss")
         self._read_tensors(header, outer, data[8 + size :])
         self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
-        need(reach <= MOST_SIZE and reach * self.scale <= 1e290, "its matrices are too large to compute with")
+        need(reach <= MOST_SIZE and reach * self.scale <= 1.7e308, "its matrices are too large to compute with")
         fits = min(self.weights) > 0 and abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
         need(fits, "weights must be positive and sum to 1")
         self.rounding = self._rounding()
