@@ -186,7 +186,7 @@ def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None
     (x, cells), reference = column.points(_MOST_POINTS), column.typical()
     change = _changes(readout, design, i, np.vstack([reference, cells]))
     moves = (cells - reference)[: len(x)]
-    (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i)
+    (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i) * moves.any(axis=1)
     rounding = 2 * readout.error  # bands are about what is computed
     return ColumnEffect(
         column=column.name,

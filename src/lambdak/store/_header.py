@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.eigen.runtime import MAX_THREADS
-from lambdak.losses import Arrangement, Loss
+from lambdak.losses import Arrangement, Loss, Predicts
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
@@ -223,10 +223,17 @@ def _decode_parameters(header: dict[str, Any], known: Collection[str]) -> dict[s
 
 def _check_settings(parameters: dict[str, Any], loss: Loss, dim: int) -> None:
     """Settings that the model itself repeats must say the same."""
-    levels, name = parameters.get("quantiles"), parameters.get("loss", loss.name)
-    same_levels = levels is None or not loss.quantile_levels or sorted(map(float, levels)) == [*loss.quantile_levels]
-    if not same_levels or parameters.get("dim") not in (None, dim) or name not in (loss.name, "tweedie"):
-        raise damaged("quantiles, loss and dim of the parameters must be those of the model")
+    given = {name: _plain(parameters.get(name)) for name in ("quantiles", "loss", "dim")}
+    levels = list(loss.quantile_levels) if loss.predicts is Predicts.QUANTILES else given["quantiles"]
+    same = {"quantiles": (levels,), "loss": (loss.name, "tweedie"), "dim": (dim,)}
+    for name, allowed in same.items():
+        if given[name] is not None and repr(given[name]) not in map(repr, allowed):  # arrays do not compare as a whole
+            raise damaged(f"{name} of the parameters must be those of the model; got {shown(given[name])}")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as plain data: a tuple or an array is a list."""
+    return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
 
 
 def _decode_indices(value: Any, loss: Loss, dim: int) -> tuple[int, ...]:
