@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fitted_models import changed, fitted, own_coef
+from claim_cases import claim
+from fitted_models import KINDS, changed, fitted, own_coef
 
-from lambdak.certify.exact_bounds import any_change_is_below
+from lambdak.certify.certificate import IN_FLOAT
+from lambdak.certify.exact_bounds import any_change_is_below, box_is_below
 from lambdak.eigen.rounding import eigenvalue_error
-from lambdak.model.influence import any_change, box
+from lambdak.model.influence import any_change, box, box_moves
 from lambdak.model.readout import readouts
 
 
@@ -50,3 +52,30 @@ def test_equal_matrices_may_still_be_summed_in_different_ways():
     coef[:, column.start : column.start + len(column.knots)] = coef[:, [column.start + 1]]
     readout = readouts(changed(model, coef=coef).model_)[0]
     assert box(readout, {0: 0.5})[0] > 0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("sparse", "wide", "straight")])
+def test_responses_are_decided_in_integers_too(kind):
+    within = {"income": 0.3, "kind": "any"}
+    fast, exact = (claim(fitted(kind).certify(within, exact=each), "response") for each in (False, True))
+    assert exact.proven
+    assert exact.value == fast.value
+    assert IN_FLOAT not in exact.how
+
+
+def test_a_box_is_below_its_bound_and_no_less():
+    readout = readouts(fitted("free").model_)[0]
+    tolerances = {0: 0.5, 3: None}
+    moves = box_moves(readout, tolerances)
+    bound = box(readout, tolerances)[0]
+    assert box_is_below(readout, moves, bound)
+    assert not box_is_below(readout, moves, 0.999999 * bound)
+    assert not box_is_below(readout, moves, 0.0)
+    assert box_is_below(readout, box_moves(readout, {0: 0.0}), 0.0)
+
+
+def test_too_many_corners_for_integers_are_said_to_be_so():
+    within = {"income": 0.3, "age": 2.0, "region": "any", "kind": "any"}
+    found = claim(fitted("free").certify(within, exact=True), "response")
+    assert IN_FLOAT in found.how
+    assert found.proven

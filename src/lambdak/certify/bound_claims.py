@@ -8,8 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 
 from lambdak.certify.certificate import IN_FLOAT, IN_RANGE, Claim
-from lambdak.certify.exact_bounds import MOST_CELLS, any_change_is_below
-from lambdak.model.influence import Reach, any_change, box, of_outputs, per_unit
+from lambdak.certify.exact_bounds import MOST_CELLS, MOST_CORNERS, any_change_is_below, box_is_below
+from lambdak.model.influence import (
+    Reach,
+    any_change,
+    box,
+    box_moves,
+    box_rounding,
+    corners_of,
+    of_outputs,
+    per_unit,
+)
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
 from lambdak.table.column_contract import Column
@@ -92,8 +101,19 @@ def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | st
     if any(size is not None for size in tolerances.values()):
         words += "; numbers that are missing stay missing"
     words += _limit(outputs)
-    how = f"{found[0][1]}, {IN_FLOAT}" if exact else found[0][1]
-    return Claim("response", ", ".join(within), words, True, False, bound, None, how)
+    decided = [
+        _box_in_integers(output, tolerances, own) for output, (own, _) in zip(outputs, found, strict=True) if exact
+    ]
+    how = f"{found[0][1]}, {IN_FLOAT}" if None in decided else found[0][1]
+    return Claim("response", ", ".join(within), words, False not in decided, False, bound, None, how)
+
+
+def _box_in_integers(readout: Readout, tolerances: Mapping[int, float | None], bound: float) -> bool | None:
+    """Whether the bound of a box is proven in integers; None if it has too many corners for that."""
+    moves = box_moves(readout, tolerances)
+    if moves is None or corners_of(moves) > MOST_CORNERS:
+        return None
+    return box_is_below(readout, moves, bound - box_rounding(readout, tolerances, moves))
 
 
 def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:

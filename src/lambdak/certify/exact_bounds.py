@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 from lambdak.model.readout import Readout
 from lambdak.pencil.definite import frobenius, norm_bound
 from lambdak.pencil.exact import frobenius_is_below, norm_is_below
+from lambdak.pencil.spectrum import Float64Array
 
 MOST_CELLS = 256  # beyond, pairs are too many for integers
+MOST_CORNERS = 1 << 10  # of a box
 _OUTWARDS, _INWARDS, _TINY = 1 + 1e-14, 1 - 1e-15, 1e-310  # what is proposed may have been rounded
 _CLOSE = 1 + Fraction(1, 10**9)  # bounds on norms are closer than that
 
@@ -24,15 +26,35 @@ _CLOSE = 1 + Fraction(1, 10**9)  # bounds on norms are closer than that
 def any_change_is_below(readout: Readout, i: int, bound: float) -> bool:
     """Whether no change of column i moves the raw score, the real function, by more than ``bound``."""
     limit = Fraction(bound) / Fraction(readout.scale)
-    cells = readout.columns[i].exact_cells()
-    return all(_pair_is_below(readout, i, _difference(a, b), limit) for a, b in combinations(cells, 2))
+    start, cells = readout.columns[i].start, readout.columns[i].exact_cells()
+    return all(_is_below(readout, _difference(a, b, start), limit) for a, b in combinations(cells, 2))
 
 
-def _pair_is_below(readout: Readout, i: int, factors: Mapping[int, Fraction], limit: Fraction) -> bool:
-    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit."""
+def box_is_below(readout: Readout, moves: Mapping[int, Float64Array], bound: float) -> bool:
+    """Whether no corner of a box, a move of each column in either direction, moves the raw score by more."""
+    limit = Fraction(bound) / Fraction(readout.scale)
+    parts = [[_factors(move, readout.columns[i].start) for move in own] for i, own in moves.items()]
+    either = [parts[0], *([*own, *(_negative(move) for move in own)] for own in parts[1:])]
+    return all(_is_below(readout, _joined(corner), limit) for corner in product(*either))
+
+
+def _factors(move: Float64Array, start: int) -> dict[int, Fraction]:
+    return {start + int(j): Fraction(move[j]) for j in np.flatnonzero(move)}
+
+
+def _negative(move: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    return {j: -q for j, q in move.items()}
+
+
+def _joined(moves: Sequence[Mapping[int, Fraction]]) -> dict[int, Fraction]:
+    return {j: q for move in moves for j, q in move.items()}
+
+
+def _is_below(readout: Readout, factors: Mapping[int, Fraction], limit: Fraction) -> bool:
+    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for factors of design columns."""
     if not factors:
         return limit >= 0
-    rows = readout.column(i)[:, list(factors)]  # (members, terms, D)
+    rows = readout.coef[:, list(factors)]  # (members, terms, D)
     packed = np.array([float(q) for q in factors.values()]) @ rows
     weights = list(map(Fraction, readout.weights.tolist()))
     terms = [list(zip(factors.values(), own, strict=True)) for own in rows]
@@ -51,6 +73,7 @@ def _total(weights: Sequence[Fraction], norms: Sequence[Fraction]) -> Fraction:
     return sum((w * n for w, n in zip(weights, norms, strict=True)), Fraction(0))
 
 
-def _difference(a: Mapping[int, Fraction], b: Mapping[int, Fraction]) -> dict[int, Fraction]:
-    differ = {j: b.get(j, Fraction(0)) - a.get(j, Fraction(0)) for j in {**a, **b}}
+def _difference(a: Mapping[int, Fraction], b: Mapping[int, Fraction], start: int) -> dict[int, Fraction]:
+    """B − a, as factors of design columns."""
+    differ = {start + j: b.get(j, Fraction(0)) - a.get(j, Fraction(0)) for j in {**a, **b}}
     return {j: q for j, q in differ.items() if q}

@@ -143,23 +143,37 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
 
     A tolerance of None allows any change of a category.
     """
-    if any(_many_moves(readout.columns[i], tolerance) for i, tolerance in tolerances.items()):
+    moves = box_moves(readout, tolerances)
+    if moves is None:
         return _added_up(readout, tolerances)
-    moves = [readout.columns[i].nearby(tolerance) for i, tolerance in tolerances.items()]
-    corners = float(np.prod([len(some) for some in moves])) * 2.0 ** max(len(moves) - 1, 0)
-    if corners > _MOST_CORNERS:
-        return _added_up(readout, tolerances)
-    packed = [some @ readout.column(i) for i, some in zip(tolerances, moves, strict=True)]
+    packed = [some @ readout.column(i) for i, some in moves.items()]
     worst = 0.0
     for signs in product((1.0, -1.0), repeat=len(packed) - 1):
         total = np.zeros((len(readout.weights), 1, packed_size(readout.dim)))
         for sign, part in zip((1.0, *signs), packed, strict=True):
             total = (total[:, :, None] + sign * part[:, None]).reshape(len(total), -1, total.shape[-1])
         worst = max(worst, float(readout.over_members(norm_bound(total)).max(initial=0.0)))
-    rounding = sum(float(readout.over_members(_rounding(readout, some, i)).max(initial=0.0))
-                   for i, some in zip(tolerances, moves, strict=True))  # fmt: skip
-    worst = _OUTWARDS * (worst + len(moves) * rounding + _all_cancelled(readout, tolerances))
-    return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners:.0f} corners of the box"
+    worst = _OUTWARDS * (worst + box_rounding(readout, tolerances, moves))
+    return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners_of(moves):.0f} corners of the box"
+
+
+def box_moves(readout: Readout, tolerances: Mapping[int, float | None]) -> dict[int, Float64Array] | None:
+    """The moves of each column within its tolerance, each in one of two directions; None if they are too many."""
+    if any(_many_moves(readout.columns[i], tolerance) for i, tolerance in tolerances.items()):
+        return None
+    moves = {i: readout.columns[i].nearby(tolerance) for i, tolerance in tolerances.items()}
+    return moves if corners_of(moves) <= _MOST_CORNERS else None
+
+
+def corners_of(moves: Mapping[int, Float64Array]) -> float:
+    """How many combinations of moves there are, up to a sign of all."""
+    return float(np.prod([len(some) for some in moves.values()])) * 2.0 ** max(len(moves) - 1, 0)
+
+
+def box_rounding(readout: Readout, tolerances: Mapping[int, float | None], moves: Mapping[int, Float64Array]) -> float:
+    """What rounding of the moves, and of their sums, can do to the bound of a box."""
+    parts = (readout.over_members(_rounding(readout, some, i)).max(initial=0.0) for i, some in moves.items())
+    return len(moves) * float(sum(parts)) + _all_cancelled(readout, tolerances)
 
 
 def _all_cancelled(readout: Readout, tolerances: Mapping[int, float | None]) -> float:
