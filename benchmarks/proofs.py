@@ -141,7 +141,7 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
     for key, claim in claims.items():
         near = within_rounding(claim, caps.get(claim.subject))
         excused |= near and not claim.proven
-        for words in judged(claim, near, true.get(key), verdicts.get(key)):
+        for words in disagreements(claim, near, true.get(key), verdicts.get(key)):
             disagree(f"{key}: {words}")
         row.counts["checker undecided"] += verdicts.get(key) == "not proven" and claim.proven
         row.counts["too close to say"] += true.get(key, True) is None
@@ -161,7 +161,7 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
     return row
 
 
-def judged(claim: Claim, near: bool, true: bool | None, verdict: str | None) -> list[str]:
+def disagreements(claim: Claim, near: bool, true: bool | None, verdict: str | None) -> list[str]:
     """What is wrong about the verdicts on one promise."""
     found = []
     if true is False and claim.proven:

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lambdak
-from fuzzing.models import FOLDER, check_behaves, described
+from fuzzing.models import FOLDER, described, outcome
 from fuzzing.trial import Trial, answered, at_most
 from fuzzing.values import edited, hostile_floats
 from lambdak.store import ModelFileError
@@ -32,11 +32,7 @@ def target(trial: Trial) -> str:
     path.write_bytes(data)
     with at_most(SECONDS, MEMORY + TIMES * len(data)):
         model = answered(lambda: lambdak.load(path), (ModelFileError, FileNotFoundError))
-    if isinstance(model, Exception):
-        return "refused"
-    with at_most(5 * SECONDS):
-        check_behaves(model)
-    return "loaded"
+    return outcome(model)
 
 
 def hostile(trial: Trial) -> bytes:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 import lambdak
-from fuzzing.trial import WrongError
+from fuzzing.trial import WrongError, at_most
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.store._header import describe
 from lambdak.table.column_types import OTHER, Category
 
 SMALL = {"effort": "fast", "dim": 3, "max_iter": 1, "n_estimators": 2, "n_knots": 4, "random_state": 0}
+_SECONDS = 10.0  # of CPU, for all that a model does
 FOLDER = Path(tempfile.mkdtemp(prefix="lambdak-fuzz-"))
 
 
@@ -73,6 +74,15 @@ def probe(model: Any) -> np.ndarray:
 def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
     names = ("predict_proba", "predict_quantiles", "decision_function", "predict")
     return {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
+
+
+def outcome(model: Any) -> str:
+    """What became of a hostile file or text: it was refused, or is a model that behaves."""
+    if isinstance(model, Exception):
+        return "refused"
+    with at_most(_SECONDS):
+        check_behaves(model)
+    return "read"
 
 
 def check_behaves(model: Any) -> None:

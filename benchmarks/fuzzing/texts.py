@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import lambdak
-from fuzzing.models import check_behaves, fitted
+from fuzzing.models import fitted, outcome
 from fuzzing.trial import Trial, answered, at_most
 from fuzzing.values import edited, text_of
 from lambdak.store import ModelFileError
@@ -32,11 +32,7 @@ def target(trial: Trial) -> str:
     trial.kept["model.json"] = text.encode("utf-8", "surrogatepass")
     with at_most(SECONDS, MEMORY + TIMES * len(text)):
         model = answered(lambda: lambdak.from_json(text), (ModelFileError,))
-    if isinstance(model, Exception):
-        return "refused"
-    with at_most(5 * SECONDS):
-        check_behaves(model)
-    return "read"
+    return outcome(model)
 
 
 def hostile(trial: Trial) -> str:

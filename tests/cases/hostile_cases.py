@@ -44,3 +44,23 @@ def refuse(tmp_path, data, match):
     assert time.process_time() - began < 1
     assert str(caught.value).startswith(f"cannot load {str(path)!r}: ")
     assert len(str(caught.value)) < 600
+
+
+def put(*path, value):
+    """A change of the header: the field at this path becomes ``value``."""
+
+    def change(header, tensors):
+        for key in path[:-1]:
+            header = header[key]
+        header[path[-1]] = value
+
+    return change
+
+
+def fill(name, place, value):
+    """A change of a tensor at one place."""
+
+    def change(header, tensors):
+        tensors[name][place] = value
+
+    return change

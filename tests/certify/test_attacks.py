@@ -99,7 +99,7 @@ def test_the_guided_search_stays_where_an_output_is_not_a_number():
     points, least = attack._starts(own)
     points, least = attack._step(own, points, least, 2)
     assert (least == -np.inf).all()
-    assert np.isnan(own.judge(points).values).all()
+    assert np.isnan(own.margins(points).values).all()
 
 
 def test_a_predicted_class_that_falls_within_rounding_is_no_violation():

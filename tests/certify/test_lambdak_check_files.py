@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from checker_cases import CHECKER, exit_code, module, run, write
 from fitted_models import SPARSE
-from hostile_cases import CLASSES, MONOTONE, SMALL, X, Y, sealed
+from hostile_cases import CLASSES, MONOTONE, SMALL, X, Y, fill, put, sealed
 from tampered_models import base
 
 from lambdak import SpectralRegressor
@@ -27,22 +27,6 @@ def refused(path, match):
         assert result.stderr.count("\n") == 1
         assert len(result.stderr) < 700
         assert match in result.stderr
-
-
-def put(*path, value):
-    def change(header, tensors):
-        for key in path[:-1]:
-            header = header[key]
-        header[path[-1]] = value
-
-    return change
-
-
-def fill(name, at, value):
-    def change(header, tensors):
-        tensors[name][at] = value
-
-    return change
 
 
 CHANGES = {

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hostile_cases import CLASSES, MONOTONE, SMALL, made, refuse, sealed
+from hostile_cases import CLASSES, MONOTONE, SMALL, fill, made, put, refuse, sealed
 
 from lambdak import SpectralQuantileRegressor, SpectralRegressor
 
@@ -19,26 +19,6 @@ def changed(model, change):
     header, tensors = deepcopy(model)
     change(header, tensors)
     return sealed(header, tensors)
-
-
-def put(*path, value):
-    """A change of the header: the field at this path becomes ``value``."""
-
-    def change(header, tensors):
-        for key in path[:-1]:
-            header = header[key]
-        header[path[-1]] = value
-
-    return change
-
-
-def fill(name, place, value):
-    """A change of a tensor at one place."""
-
-    def change(header, tensors):
-        tensors[name][place] = value
-
-    return change
 
 
 def drop(name):

@@ -55,12 +55,12 @@ class Attack(ABC):
         return (self.any_cell(j, count),)
 
     @abstractmethod
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """The comparison itself, on what users see."""
 
     def near(self, points: Points) -> Float64Array:
         """(rows,): what the guided search brings down."""
-        return np.asarray(self.judge(points).values.min(axis=1))
+        return np.asarray(self.margins(points).values.min(axis=1))
 
     def scan(self, points: Points) -> Margins | None:
         """Further comparisons around the points that the guided search ended at."""
@@ -98,7 +98,7 @@ def run(attack: Attack) -> Check:
     tally = _Tally(attack.claim)
     if not attack.hopeless:
         for count in attack.search.blocks():
-            tally.add(attack.judge(attack.begin(count)))
+            tally.add(attack.margins(attack.begin(count)))
         _guided(attack, tally)
     return tally.done()
 
@@ -109,7 +109,7 @@ def _guided(attack: Attack, tally: _Tally) -> None:
     for _ in range(_SWEEPS):
         for j in _order(attack):
             points, least = _step(attack, points, least, j)
-        tally.add(attack.judge(points), guided=True)
+        tally.add(attack.margins(points), guided=True)
     scanned = attack.scan(points)
     if scanned is not None:
         tally.add(scanned, guided=True)

@@ -24,7 +24,7 @@ class _Change(Attack):
         super().__init__(search, claim)
         self._bound = float("nan" if claim.value is None else claim.value)
 
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """What remains of the bound."""
         before, after = self.raw(points)
         return Margins(self._bound - np.abs(after - before), self.rounding(points))

@@ -59,7 +59,7 @@ class Monotone(Attack):
         rise = self.search.model.loss.sign * self._sign * (high - low).min(axis=1)
         return np.where(wide, rise / width, np.inf)
 
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """By how much predictions rise; with ordered classes the predicted class as well."""
         low, high = self.search.ordered(together(points)).reshape(2, len(points[0]), -1)
         rise = np.where(high == low, 0.0, self._sign * (high - low))

@@ -25,7 +25,7 @@ class Ordered(_EveryRow):
         """The least step from a raw score to the next."""
         return np.asarray(np.diff(self.search.raw(points[0]), axis=1).min(axis=1))
 
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """From each raw score to the next, from each quantile to the next; or no probability below zero."""
         steps, seen = np.diff(self.search.raw(points[0]), axis=1), self.search.predict(points[0])
         final = seen if self.claim.kind == "cut-points" else np.diff(seen, axis=1)
@@ -40,7 +40,7 @@ class Numbers(_EveryRow):
         words = "every prediction is a number"
         super().__init__(search, Claim("numbers", "predictions", words, True, False, None, None, ""))
 
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """No margin, but whether there is none."""
         return Margins(np.where(np.isnan(self.search.predict(points[0])), np.nan, 0.0), 0.0, np.empty(0))
 

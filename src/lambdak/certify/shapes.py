@@ -47,7 +47,7 @@ class Shape(Attack):
         fixed = self.search.rng.random(count) < 0.25
         return tuple(np.where(fixed, cells, end) for end in self._ends(j, count))
 
-    def judge(self, points: Points) -> Margins:
+    def margins(self, points: Points) -> Margins:
         """How far the middle is below the mean of the ends; above for a concave model."""
         middle = self._middle(points)
         first, last, inner = self.raw((*points, middle))
@@ -56,7 +56,7 @@ class Shape(Attack):
 
     def near(self, points: Points) -> Float64Array:
         """The margin, relative to the length of the line: a short one would be near whatever the model."""
-        width, margins = self._width(points), self.judge(points).values.min(axis=1)
+        width, margins = self._width(points), self.margins(points).values.min(axis=1)
         return np.where(width > 0, margins / np.where(width > 0, width, 1.0), np.inf)
 
     def _ends(self, j: int, count: int) -> Float64Array:

@@ -21,13 +21,12 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.definite import UNIT, frobenius, norm_bound
+from lambdak.pencil.definite import SAFE, UNIT, frobenius, norm_bound
 from lambdak.pencil.diameter import diameter
 from lambdak.pencil.spectrum import Float64Array, extremes
 from lambdak.table.column_contract import Column
 
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
-_SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 _MOST_ROUNDING = 1e-4  # of the range of a raw score
 _TINY = 1e-307  # covers underflow
 _OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
@@ -48,7 +47,7 @@ def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, F
     low, high = extremes(packed)
     relative = eigenvalue_error(readout.dim) + (len(readout.weights) + 4) * UNIT
     error = relative * frobenius(packed) + _rounding(readout, moves, i)
-    return readout.over_members(low - _SAFE * error), readout.over_members(high + _SAFE * error)
+    return readout.over_members(low - SAFE * error), readout.over_members(high + SAFE * error)
 
 
 def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:

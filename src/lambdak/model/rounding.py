@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lambdak.eigen.rounding import eigenvalue_error
-from lambdak.pencil.definite import UNIT, frobenius
+from lambdak.pencil.definite import SAFE, UNIT, frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 
 if TYPE_CHECKING:
     from lambdak.model.readout import Readout
 
-_SAFE = 1.01  # covers second-order terms, and the rounding of the bound itself
 _TINY, _LEAST = 1e-290, 1e-319  # cover underflow: of eigenvalues, and of raw scores
 
 
@@ -37,7 +36,7 @@ def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
     relative = eigenvalue_error(readout.dim) + (slots + 12) * UNIT
     mean = readout.scale * (size @ readout.weights)
     last = (len(readout.weights) + 6) * UNIT * (abs(readout.start) + mean)
-    return np.asarray(_SAFE * (relative * mean + last + readout.scale * _TINY) + _LEAST)
+    return np.asarray(SAFE * (relative * mean + last + readout.scale * _TINY) + _LEAST)
 
 
 def column_sizes(readout: Readout) -> Float64Array:

@@ -17,8 +17,8 @@ from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.pencil.spectrum import Float64Array, spectral_norm
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # of rounding: |fl(x) − x| ≤ UNIT |x|
+SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 
-_SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 _TINY = 1e-290  # relative to the largest entry: covers what underflow can do
 _NORMAL = float(np.finfo(np.float64).tiny)  # the smallest size that the bound on an eigenvalue's error is relative to
 _BLOCK_FLOATS = 1 << 20
@@ -43,7 +43,7 @@ def norm_bound(packed: Float64Array) -> Float64Array:
     True
     """
     error, size = eigenvalue_error(packed_dim(packed.shape[-1])), frobenius(packed)
-    return np.asarray(spectral_norm(packed) + _SAFE * error * np.maximum(size, _NORMAL * (size > 0)))
+    return np.asarray(spectral_norm(packed) + SAFE * error * np.maximum(size, _NORMAL * (size > 0)))
 
 
 def proven_psd(packed: Float64Array, error: Float64Array) -> NDArray[np.bool_]:
@@ -65,7 +65,7 @@ def _proven(packed: Float64Array, error: Float64Array) -> NDArray[np.bool_]:
         matrices = _unpacked(packed * unit[:, None])
         trace = np.abs(np.einsum("nii->ni", matrices)).sum(axis=1)
         rounding = (len(matrices[0]) + 4) * UNIT * trace + UNIT * frobenius(packed * unit[:, None])
-        shift = _SAFE * (rounding + error * unit) + _TINY
+        shift = SAFE * (rounding + error * unit) + _TINY
         np.einsum("nii->ni", matrices)[...] -= shift[:, None]
         return np.asarray(zero | _cholesky_ends(matrices))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
-from lambdak.pencil.definite import UNIT, frobenius, proven_psd
+from lambdak.pencil.definite import SAFE, UNIT, frobenius, proven_psd
 from lambdak.pencil.exact import combination_is_psd
 from lambdak.pencil.spectrum import Float64Array, extremes
 
@@ -21,8 +21,6 @@ Combination = Mapping[int, Fraction]  # position of a row → its factor
 
 # Of integers where float64 leaves a doubt, in statements times dim⁴: some ten seconds. Fits leave none, but files may.
 _MOST_WORK = 1.3e8
-
-_SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves
 
 
 @final
@@ -75,14 +73,14 @@ class Statements:
         once = np.tile((used == units) & (used <= 2), len(self.rows))
         parts = np.abs(factors) @ frobenius(self.rows)[..., None]
         error = np.where(once, UNIT * frobenius(packed), 6 * UNIT * parts.reshape(-1))
-        return packed, np.asarray(_SAFE * error)
+        return packed, np.asarray(SAFE * error)
 
     def _refuted(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which of these have an eigenvalue that is certainly negative."""
         packed, error = self._rounded[0][which], self._rounded[1][which]
         if not len(which):
             return np.zeros(0, np.bool_)
-        slack = error + _SAFE * eigenvalue_error(packed_dim(packed.shape[-1])) * frobenius(packed)
+        slack = error + SAFE * eigenvalue_error(packed_dim(packed.shape[-1])) * frobenius(packed)
         return np.asarray(extremes(packed)[0] < -slack)
 
     def _is_true(self, which: int) -> bool:
