@@ -28,9 +28,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import lambdak
 import torch
-from estimators import DATA, Predict
+from estimators import Predict
 from lambdak import SpectralRegressor
 from quantiles import with_error
+from tables import DATA
 from torch import nn
 
 Fit = Callable[[np.ndarray, np.ndarray, int], Predict]

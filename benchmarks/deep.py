@@ -30,9 +30,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 import lambdak
 import torch
-from estimators import DATA, load
 from lambdak.eigen.packing import packed_size
 from lambdak.torch import SpectralLayer, SpectralNeuron
+from tables import DATA, load
 from torch import Tensor, nn
 
 RATES, DECAYS = (1e-3, 3e-3, 1e-2), (0.0, 0.5)

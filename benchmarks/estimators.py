@@ -18,67 +18,21 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import lightgbm
 import numpy as np
-import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, RidgeCV
-from sklearn.metrics import mean_poisson_deviance, r2_score, roc_auc_score
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralRegressor
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-FREMTPL2_ROWS = 100_000
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A table, its target, and what is to be predicted from it."""
-
-    name: str
-    task: str  # regression, classification or poisson
-    X: pd.DataFrame
-    y: np.ndarray
-    exposure: np.ndarray | None = None
-
-
-def load(name: str, folder: Path) -> Problem:
-    files = {"adult": "adult_train", "higgs": "higgs_sample", "california": "california_housing"}
-    files |= {"bike": "bike_sharing", "fremtpl2": "fremtpl2_frequency"}
-    frame = pd.read_parquet(folder / f"{files[name]}.parquet")
-    if name == "california":
-        return Problem(
-            name, "regression", frame.drop(columns="median_house_value"), frame["median_house_value"].to_numpy(float)
-        )
-    if name == "bike":
-        for column in ("season", "mnth", "hr", "weekday", "weathersit"):
-            frame[column] = frame[column].astype("category")
-        y = np.log1p(frame["cnt"].to_numpy(float))
-        return Problem(name, "regression", frame.drop(columns=["instant", "dteday", "casual", "registered", "cnt"]), y)
-    if name == "adult":
-        y = frame.pop("income").astype(str).str.contains(">").to_numpy(int)
-        return Problem(name, "classification", frame, y)
-    if name == "higgs":
-        y = frame.pop("label").to_numpy(int)
-        return Problem(name, "classification", frame, y)
-    frame = frame.sample(FREMTPL2_ROWS, random_state=0).reset_index(drop=True)
-    y, exposure = frame.pop("ClaimNb").to_numpy(float), frame.pop("Exposure").to_numpy(float)
-    return Problem(name, "poisson", frame.drop(columns="IDpol", errors="ignore"), y, exposure)
-
-
-def categories(X: pd.DataFrame) -> pd.DataFrame:
-    """Strings and booleans as the category dtype, as the boosting libraries want them."""
-    return X.assign(**{c: X[c].astype("category") for c in X if not pd.api.types.is_numeric_dtype(X[c])})
-
+from tables import DATA, MEASURE, Problem, categories, load, score
 
 # ---- the contestants: fit(problem, rows) -> a function that scores rows -------------------------------------------
 
@@ -202,15 +156,6 @@ def contestants(
     return ours | peers
 
 
-def score(problem: Problem, test: np.ndarray, predicted: np.ndarray) -> float:
-    if problem.task == "classification":
-        return roc_auc_score(problem.y[test], predicted)
-    if problem.task == "poisson":
-        rate, exposure = predicted / problem.exposure[test], problem.exposure[test]
-        return mean_poisson_deviance(problem.y[test] / exposure, np.maximum(rate, 1e-9), sample_weight=exposure)
-    return r2_score(problem.y[test], predicted)
-
-
 def compare(problem: Problem, splits: int, efforts: list[str], with_ebm: bool) -> None:
     results: dict[str, list[tuple[float, float, float]]] = {}
     for seed in range(splits):
@@ -223,9 +168,8 @@ def compare(problem: Problem, splits: int, efforts: list[str], with_ebm: bool) -
             predicted = predict(test)
             done = time.perf_counter()
             results.setdefault(name, []).append((score(problem, test, predicted), fitted - began, done - fitted))
-    measure = {"regression": "R²", "classification": "AUC", "poisson": "deviance"}[problem.task]
     print(f"\n## {problem.name}: {len(problem.y):,} rows, {problem.X.shape[1]} columns, {splits} splits\n")
-    print(f"| | {measure} (mean ± s.e.) | fit s | predict s |\n|---|---|---|---|")
+    print(f"| | {MEASURE[problem.task]} (mean ± s.e.) | fit s | predict s |\n|---|---|---|---|")
     for name, rows in results.items():
         scores, fits, predicts = np.array(rows).T
         error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-import estimators
-from estimators import DATA, Predict, Problem, boosted, load, score, spectral
+import tables
+from estimators import Predict, boosted, spectral
+from tables import DATA, Problem, load, score
 
 
 def measure(
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the Parquet files")
     parser.add_argument("--effort", nargs="+", default=["fast", "balanced"])
     arguments = parser.parse_args()
-    estimators.FREMTPL2_ROWS = 678_013
+    tables.FREMTPL2_ROWS = 678_013
     contestants: dict[str, Callable[[Problem, np.ndarray], Predict] | None] = {"the table alone": None}
     contestants |= {f"lambdak {effort}": spectral(effort, 0) for effort in arguments.effort} | {"LightGBM": boosted}
     print("| | deviance | fit s | predict s | peak GB |\n|---|---|---|---|---|")

@@ -39,8 +39,9 @@ from sklearn.metrics import mean_squared_error, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, RepeatedStratifiedKFold
 
 import lambdak
-from estimators import DATA, Problem, additive_boosting, categories, hist_boosting, load, score
+from estimators import additive_boosting, hist_boosting
 from lambdak import SpectralClassifier, SpectralRegressor
+from tables import DATA, Problem, categories, load, score
 
 CHUNK = 50_000  # pairs predicted at once
 GRID = {"learning_rate": (0.03, 0.1), "max_leaf_nodes": (7, 31), "l2_regularization": (0.0, 10.0)}

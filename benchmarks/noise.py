@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from estimators import DATA, Problem, load
 from lambdak import SpectralRegressor
+from tables import DATA, Problem, load
 
 
 def with_noise(problem: Problem, columns: int) -> pd.DataFrame:

@@ -21,8 +21,9 @@ import lightgbm
 import numpy as np
 
 import lambdak
-from estimators import DATA, Predict, Problem, categories, load
+from estimators import Predict
 from lambdak import SpectralQuantileRegressor
+from tables import DATA, Problem, categories, load
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PEER = "LightGBM x 5, sorted"

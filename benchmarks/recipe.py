@@ -26,14 +26,14 @@ from unittest.mock import patch
 import numpy as np
 
 import lambdak
-from estimators import DATA, Problem, load, score, spectral
+from estimators import spectral
 from lambdak.training import coordinates, effort, trainer
 from lambdak.training.effort import GRID, RECIPES, Recipe
+from tables import DATA, MEASURE, Problem, load, score
 
 SEED = 12345  # of the partition into folds; estimators.py uses 0, 1, ...
 EFFORT = "balanced"
 DEFAULT = RECIPES[EFFORT]
-MEASURE = {"regression": "R²", "classification": "AUC", "poisson": "deviance"}
 
 # ---- the variants: context managers inside which one setting is another -------------------------------------------
 
