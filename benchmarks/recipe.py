@@ -27,7 +27,7 @@ import numpy as np
 
 import lambdak
 from estimators import spectral
-from lambdak.training import coordinates, effort, trainer
+from lambdak.training import effort, trainer, whitening
 from lambdak.training.effort import GRID, RECIPES, Recipe
 from tables import DATA, MEASURE, Problem, load, score
 
@@ -63,7 +63,7 @@ def fields() -> dict[str, AbstractContextManager[Any]]:
 
 
 def constants() -> dict[str, AbstractContextManager[Any]]:
-    found = {"whitening by column": patch.object(coordinates, "JOINT_RAMPS", 0)}
+    found = {"whitening by column": patch.object(whitening, "MOST_JOINT", 0)}
     found |= {f"rate x{factor}": patch.object(effort, "_RATE", factor * effort._RATE) for factor in (0.5, 0.75, 1.5)}
     found |= {f"batch x{factor}": batch_times(factor) for factor in (0.5, 2)}
     found |= {f"epochs of any table {n}": patch.object(effort, "_EPOCHS_OF_ANY_TABLE", n) for n in (4, 18)}
