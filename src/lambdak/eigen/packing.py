@@ -11,7 +11,7 @@ them in float64. Everything that is called exact means that function.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import isqrt
+from math import isqrt, prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
 
 ROOT_HALF = 0.7071067811865476  # 6369051672525773 / 2**53, the float64 next to 1/√2
+_LINE = 64  # bytes of a cache line
 PAD = 16  # the kernel reads rows of coefficients in whole vectors, of at most this many numbers
 
 
@@ -116,3 +117,15 @@ def unsym(matrix: ArrayLike) -> FloatArray:
         raise ValueError(f"matrix must have shape (..., d, d); got {full.shape}")
     rows, cols, weight = _layout(full.shape[-1])
     return (full[..., rows, cols] + full[..., cols, rows]) * (weight / 2).astype(full.dtype)
+
+
+def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Zeros that begin at a cache line: the kernel's vectors then never cross one, which costs up to half of the time.
+
+    >>> aligned_zeros((3, 5)).ctypes.data % 64
+    0
+    """
+    size = prod(shape)
+    space = np.zeros(size + _LINE // 4, np.float32)
+    first = -space.ctypes.data % _LINE // 4
+    return space[first : first + size].reshape(shape)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_size
@@ -56,12 +58,18 @@ def design_moments(design: Design, n_design: int, weight: FloatArray | None = No
     if n_design > MOST_COVARIANCES:
         return Moments(mean, np.asarray(matrix.power(2).T @ rows).ravel() - mean**2)
     dtype = np.float64 if len(sample) <= _AT_ONCE else np.float32  # single precision is enough where it saves time
-    matrix, rows = matrix.astype(dtype), rows.astype(dtype)[:, None]
-    second = np.zeros((n_design, n_design), dtype)
-    for first in range(0, len(sample), _AT_ONCE):
+    second = _second_moments((matrix.multiply(np.sqrt(rows)[:, None])).astype(dtype).tocsr())
+    return Moments(mean, np.asarray(second - np.outer(mean, mean), np.float64))
+
+
+def _second_moments(matrix: Any) -> FloatArray:
+    """Zᵀ Z of a sparse matrix, in dense parts: only one half is computed."""
+    half = np.zeros((matrix.shape[1], matrix.shape[1]), matrix.dtype, order="F")
+    (multiply,) = get_blas_funcs(("syrk",), (half,))
+    for first in range(0, matrix.shape[0], _AT_ONCE):
         dense = matrix[first : first + _AT_ONCE].toarray()
-        second += (rows[first : first + _AT_ONCE] * dense).T @ dense
-    return Moments(mean, second - np.outer(mean, mean))
+        half = multiply(1.0, dense.T, beta=1.0, c=half, overwrite_c=True)
+    return np.asarray(half + np.triu(half, 1).T)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import AdamConstants, DesignRows, Floats, Head, Pace, RowTargets
-from lambdak.eigen.packing import packed_size, padded_size
+from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
 from lambdak.training.coordinates import ConeCoordinates
@@ -43,10 +43,11 @@ class Parameters:
         self._decay, self.threads = np.asarray(decay), threads
         width = padded_size(dim)
         sizes = [free.size, *(cone.size for cone in cones)]
-        self.theta = [np.zeros((len(decay), size, width), np.float32) for size in sizes]
-        self.grad = [np.zeros_like(part) for part in self.theta]
-        self._moments = [(np.zeros_like(part), np.zeros_like(part)) for part in self.theta]
-        self.coef = np.zeros((len(decay), free.n_design, width), np.float32)
+        self.theta, self.grad, first, second = (
+            [aligned_zeros((len(decay), size, width)) for size in sizes] for _ in range(4)
+        )
+        self._moments = list(zip(first, second, strict=True))
+        self.coef = aligned_zeros((len(decay), free.n_design, width))
         self._steps = 0
         self._travelled = 0.0  # the squared rates since the last proximal step: how far noise alone would drift
         self.guarded = bool(cones or caps)  # whether the coefficients are constrained

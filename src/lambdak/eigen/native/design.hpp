@@ -123,15 +123,18 @@ template <class T, int R> inline void multiply_rows(const Product& product, int6
                [&](auto chunk, int c) { multiply_part<T, R, chunk.size>(product, i0, product.first + c * W<T>, from, to); });
 }
 
+// As many of `left` rows that begin in the same column as fit blocks of R; then what is left, in smaller blocks.
+template <class T, int R> void multiply_alike(const Product& product, int64_t i, int64_t left) {
+  for (; left >= R; i += R, left -= R) multiply_rows<T, R>(product, i);
+  if constexpr (R > 1)
+    if (left > 0) multiply_alike<T, R / 2>(product, i, left);
+}
+
 template <class T, int R> void multiply_range(const Product& product, int64_t begin, int64_t end) {
   const int32_t* const spans = product.spans;
-  for (int64_t i = begin; i < end;) {
-    bool alike = i + R <= end;
-    for (int r = 1; alike && r < R; ++r) alike = spans[2 * (i + r)] == spans[2 * i];
-    if (alike)
-      multiply_rows<T, R>(product, i), i += R;
-    else
-      multiply_rows<T, 1>(product, i), i += 1;
+  for (int64_t i = begin, next = begin; i < end; i = next) {
+    while (next < end && spans[2 * next] == spans[2 * i]) ++next;
+    multiply_alike<T, R>(product, i, next - i);
   }
 }
 
