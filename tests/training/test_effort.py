@@ -50,10 +50,19 @@ def test_small_tables_get_small_batches_and_large_ones_at_least_eight_steps_an_e
     assert all(RECIPE.pilot_schedule(rows, None).batch <= batch for rows, batch in zip(TABLES, batches, strict=True))
 
 
-@pytest.mark.parametrize("strength", range(len(GRID)))
-def test_members_take_the_regularisations_of_a_strength_in_turns(strength):
-    first, second = GRID[strength]
-    assert RECIPE.regularisations(strength) == [first, second, first, second, first]
+def test_four_members_take_the_best_strength_and_two_the_next_one():
+    (first, second), (third, fourth) = GRID[4], GRID[1]
+    assert replace(RECIPE, members=7).regularisations([4, 1, 0]) == [first, second, third, fourth, first, second, first]
+    assert RECIPE.regularisations([4]) == [first, second, first, second, first]
+
+
+def test_a_larger_capacity_has_more_of_everything_and_none_beyond():
+    larger = RECIPES["balanced"].enlarged()
+    assert larger.dim > RECIPES["balanced"].dim
+    assert all(larger.n_knots(rows, 5) >= RECIPES["balanced"].n_knots(rows, 5) for rows in TABLES)
+    assert larger.n_knots(30_000, 5) == larger.knots
+    assert larger.enlarged() is None
+    assert RECIPES["fast"].enlarged() is None
 
 
 def test_strengths_are_pairs_of_positive_regularisations_and_shaped_models_decay_less():
@@ -83,7 +92,7 @@ def test_more_effort_is_never_less_of_anything():
 
 
 def test_short_tables_compare_pilots_over_several_folds_unless_there_are_many_classes():
-    assert pilot_folds(200, 5, 1) == 3
+    assert pilot_folds(200, 5, 1) == 2
     assert pilot_folds(200, 5, 10) == 1
     assert pilot_folds(100_000, 5, 1) == 1
 

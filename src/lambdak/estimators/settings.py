@@ -114,7 +114,9 @@ def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:
 
 def check_unchanged(model: Model, then: dict[str, Any], now: dict[str, Any], settings: FitSettings) -> None:
     """Refuse settings that a fitted model cannot change any more where its training continues."""
-    sizes = {"dim": (settings.recipe.dim, model.dim), "n_estimators": (settings.recipe.members, len(model.weights))}
+    sizes = {"n_estimators": (settings.recipe.members, len(model.weights))}
+    if settings.own_dim:
+        sizes["dim"] = settings.recipe.dim, model.dim
     fixed = {name: (now[name], value) for name, value in then.items() if name not in _FREE}
     for name, (new, old) in (sizes | fixed).items():
         if not _same(new, old):

@@ -78,10 +78,14 @@ class Loss(ABC):
 
     def value(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
         """Σ w ℓ(r, y) / Σ w of each model, (...,); zero where all weights are zero."""
-        loss = self._loss(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
+        loss = self.of_rows(raw, y)
         if weight is None:
             return np.asarray(np.add.reduce(loss, axis=-1) / loss.dtype.type(loss.shape[-1]))
         return np.asarray(np.add.reduce(loss * _share(weight, raw.dtype), axis=-1))
+
+    def of_rows(self, raw: FloatArray, y: Target) -> FloatArray:
+        """ℓ(r, y) of each row of each model, (..., rows)."""
+        return self._loss(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
 
     def gradient(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
         """∂value/∂raw = w ℓ′(r, y) / Σ w, a new array like ``raw``; at a kink, one of its subgradients."""

@@ -20,7 +20,7 @@ from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
 from lambdak.training.limits import check_fit
-from lambdak.training.pilots import choose_regularisation, vanishing_columns
+from lambdak.training.pilots import explore, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
@@ -28,6 +28,7 @@ from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.settle import settled
 from lambdak.training.trainer import Event, Schedule, Trainer
+from lambdak.training.trials import Option, choose_capacity
 
 
 @dataclass(frozen=True)
@@ -65,19 +66,36 @@ class Request:
 def fit_model(request: Request) -> Fit:
     """A new model."""
     with single_threaded_blas():
-        settings = request.settings.fitted_to(request.loss)
-        sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-        session = _session(sketch, rows, replace(request, settings=settings))
-        plan = session.plan()
-        regularisations = choose_regularisation(session, plan)
+        option, regularisations = _chosen(request)
+        session, plan, settings = option.session, option.plan, option.session.settings
         if settings.alpha:
             plan = replace(plan, dropped=vanishing_columns(session, plan, regularisations))
-            regularisations = choose_regularisation(session, plan)
+            regularisations = settings.recipe.regularisations(explore(session, plan).strengths)
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
         history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
-        state = TrainingState(trainer.theta, plan, regularisations, _quantile_shift(trainer, sketch))
-        return _finished(trainer, sketch, rows, state, history)
+        state = TrainingState(trainer.theta, plan, regularisations, _quantile_shift(trainer, session.draft))
+        return _finished(trainer, session.draft, option.rows, state, history)
+
+
+def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
+    """What pilot and trial models choose: columns, capacity, and the regularisation of each member."""
+    settings = request.settings.fitted_to(request.loss)
+    option = _option(request, settings)
+    findings = explore(option.session, option.plan)
+    options = [replace(option, plan=findings.plan)]
+    larger = settings.enlarged()
+    if larger is not None:
+        other = _option(request, larger)
+        options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))
+    chosen, strengths = choose_capacity(options, findings.strengths)
+    return chosen, settings.recipe.regularisations(strengths)
+
+
+def _option(request: Request, settings: FitSettings) -> Option:
+    sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+    session = _session(sketch, rows, replace(request, settings=settings))
+    return Option(session, session.plan(), rows)
 
 
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:

@@ -47,15 +47,19 @@ class Session:
         moments = design_moments(self.problem.design, n_design, self.problem.weight)
         return Plan(columns, moments, signs, promises.shape, caps, rises=rises)
 
+    @property
+    def copies(self) -> int:
+        """How many rows of the problem a row of the table is: one for each quantile level."""
+        return max(len(self.draft.outputs.quantile_levels), 1)
+
     def folds(self, members: int, larger: float = 1) -> Folds | None:
         """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""
-        copies = max(len(self.draft.outputs.quantile_levels), 1)  # the copies of a row stay together
-        rows, fraction = len(self.problem.design) // copies, self.settings.validation_fraction
+        rows, fraction = len(self.problem.design) // self.copies, self.settings.validation_fraction
         if self.validation is not None or rows < _FEW_ROWS or not fraction:
             return None
         share = max(larger * fraction, 1 / rows)  # at least one row
         folds = max(round(1 / share), 2)
-        fold = np.repeat(self.rng.permutation(rows) % folds, copies)
+        fold = np.repeat(self.rng.permutation(rows) % folds, self.copies)  # the copies of a row stay together
         return Folds(fold.astype(np.int32), tuple(member % folds for member in range(members)))
 
     def new_parameters(self, plan: Plan, regularisations: Sequence[Regularisation]) -> Parameters:

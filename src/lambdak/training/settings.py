@@ -39,6 +39,11 @@ class FitSettings:
             return self
         return replace(self, recipe=replace(self.recipe, dim=max(self.recipe.dim, loss.n_outputs + 2)))
 
+    def enlarged(self) -> FitSettings | None:
+        """The same with more capacity, if the user did not set ``dim`` and there is a choice."""
+        recipe = None if self.own_dim else self.recipe.enlarged()
+        return None if recipe is None else replace(self, recipe=recipe)
+
     def schedule(self, rows: int) -> Schedule:
         """Of the members of a new model."""
         return replace(self.recipe.schedule(rows, self.max_iter), patience=self.patience, tol=self.tol)
