@@ -60,20 +60,25 @@ def test_a_short_table_gives_the_bits_of_its_rows_in_a_long_one(make, settings, 
     for size in (1, 2, FEW_ROWS):
         for first in range(0, ROWS, size):
             part = some_rows(X, first, first + size)
-            assert encoder._short_design(read_table(part), np.dtype(dtype)) is not None
+            assert encoder._short_design(read_table(part, keep=False), np.dtype(dtype)) is not None
             assert_same(encoder.transform(part, dtype), whole.take(slice(first, first + size)))
 
 
 def test_a_table_that_is_not_short_is_read_by_columns():
     encoder = TableEncoder().fit(as_pandas())
-    assert encoder._short_design(read_table(as_pandas().iloc[: FEW_ROWS + 1]), np.dtype(float)) is None
+    assert encoder._short_design(read_table(as_pandas().iloc[: FEW_ROWS + 1], keep=False), np.dtype(float)) is None
+
+
+def test_a_short_table_that_keeps_its_columns_is_not_read_again_by_cells():
+    encoder = TableEncoder().fit(as_pandas())
+    assert encoder._short_design(read_table(as_pandas()[:1]), np.dtype(float)) is None
 
 
 def test_columns_of_a_short_table_are_found_by_name_and_others_are_ignored():
     frame = as_pandas()
     encoder = TableEncoder().fit(frame)
     row = frame.assign(day=pd.Timestamp("2024-01-31"), column_names="x").iloc[3:4, ::-1]
-    assert encoder._short_design(read_table(row), np.dtype(float)) is not None
+    assert encoder._short_design(read_table(row, keep=False), np.dtype(float)) is not None
     assert_same(encoder.transform(row), encoder.transform(frame).take([3]))
     assert_same(encoder.transform(pl.from_pandas(row)), encoder.transform(frame).take([3]))
 

@@ -244,8 +244,9 @@ class TableEncoder:
     ) -> Design:
         table = read_table(X, keep=False)
         positions = self.positions(table)
-        ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
-        weights = np.ones(ids.shape, kind)
+        ids = np.empty((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
+        weights = np.empty(ids.shape, kind)
+        ids[:, 0], weights[:, 0] = 0, 1
         slot = 1
         for column, position in zip(self.columns, positions, strict=True):
             own = slice(slot, slot + column.n_slots)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
-from lambdak.table.cells import EVERY_ROW, Cells, Rows
+from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise_list, first_of_each
 from lambdak.table.plain import (
     FEW_ROWS,
     PlainRows,
@@ -70,8 +70,11 @@ class Table:
         return self._some_cells(position, rows)
 
     def plain_rows(self, positions: list[int]) -> PlainRows | None:
-        """These columns of a short table, row by row; None if it is long, or some dtype needs a closer look."""
-        return self.by_cell(positions) if self.shape[0] <= FEW_ROWS else None
+        """These columns of a short table, row by row; None if some dtype needs a closer look, and for any other table.
+
+        One that keeps its columns is read only once, and so not like this.
+        """
+        return self.by_cell(positions) if self.shape[0] <= FEW_ROWS and not self.keep else None
 
     def _every_cell(self, position: int) -> Cells:
         if position in self._kept:
@@ -138,16 +141,18 @@ def _read_pandas(X: Any, labels: list[Any], keep: bool) -> Table:
     if all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in dtypes):
         names, named = _names(labels)
         return _array_table(X.to_numpy(), names, named, labels, keep)  # all columns at once is much faster
-    plain = is_exactly(X, "pandas")
-    return _read_frame(X, labels, keep, partial(pandas_rows, X, dtypes) if plain else not_plain)
-
-
-def _read_frame(X: Any, labels: list[Any], keep: bool, by_cell: ReadByCell = not_plain) -> Table:
-    names, named = _names(labels)
-    frame = _Frame(X)
-    return Table(
-        names, named, X.shape, lambda i, rows: _series_cells(frame.series(i, rows), names[i]), labels, keep, by_cell
+    numeric = [isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes]
+    return _read_frame(
+        X, labels, keep, partial(pandas_rows, X, dtypes) if is_exactly(X, "pandas") else not_plain, numeric
     )
+
+
+def _read_frame(
+    X: Any, labels: list[Any], keep: bool, by_cell: ReadByCell = not_plain, numeric: Sequence[bool] = ()
+) -> Table:
+    names, named = _names(labels)
+    frame = _Frame(X, names, numeric if named else ())
+    return Table(names, named, X.shape, frame.cells, labels, keep, by_cell)
 
 
 def _names(labels: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
@@ -168,19 +173,25 @@ def _array_table(
 
 
 class _Frame:
-    """A frame of any library, which is not looked at before a column is needed."""
+    """A frame of any library, which is not looked at before a column is needed.
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    ``numeric`` says which columns of pandas are arrays of plain numbers.
+    """
+
+    def __init__(self, native: Any, names: tuple[str, ...], numeric: Sequence[bool]) -> None:
+        self._native, self._names, self._numeric = native, names, numeric
 
     @cached_property
     def _frame(self) -> nw.DataFrame[Any]:
         return nw.from_native(self._native, eager_only=True)
 
-    def series(self, position: int, rows: Rows) -> nw.Series[Any]:
+    def cells(self, position: int, rows: Rows) -> Cells:
         """Some rows of one column."""
+        name = self._names[position]
+        if self._numeric and self._numeric[position]:
+            return array_cells(name, self._native[name].to_numpy()[rows])  # in half the time that narwhals takes
         series = self._frame[:, position]
-        return series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows]
+        return _series_cells(series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows], name)
 
 
 def _are_names(labels: Sequence[object]) -> bool:
@@ -196,6 +207,7 @@ def _are_names(labels: Sequence[object]) -> bool:
     return all(strings)
 
 
+_MANY_ROWS = 1000  # up to which the cells of a category are read faster than its codes
 _PLAIN_INTEGERS = (nw.Int64, nw.Int32, nw.Int16, nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)
 
 
@@ -203,10 +215,9 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     dtype = series.dtype
     if dtype.is_float() or dtype in _PLAIN_INTEGERS:
         return array_cells(name, series.to_numpy())
-    if dtype == nw.String and series.implementation.is_pandas_like():  # which finds distinct strings much faster
-        codes, keys = series.to_native().factorize(use_na_sentinel=False)
-        distinct = keys.to_numpy(object)
-        return Cells(name, distinct, "text", factors=(codes.astype(np.intp), distinct.tolist()))
+    if dtype == nw.String:
+        codes, keys = _distinct_strings(series)
+        return Cells(name, _objects(keys), "text", factors=(codes, keys))
     for refused, what, advice in _REFUSED_DTYPES:
         if dtype == refused:
             native = series.to_native()
@@ -214,10 +225,39 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     if dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has none of these
         return array_cells(name, series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Categorical, nw.Enum):
-        return array_cells(name, _category_values(series), categorical=True)
-    if dtype in (nw.Boolean, nw.String) or dtype.is_numeric():
+        return _category_cells(series, name)
+    if dtype == nw.Boolean or dtype.is_numeric():
         return array_cells(name, series.to_numpy())
     return array_cells(name, _objects(series.to_list()))
+
+
+def _distinct_strings(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """Codes (rows,) and the distinct strings they point at."""
+    if not series.implementation.is_pandas_like():
+        return factorise_list(series.to_list())
+    codes, keys = series.to_native().factorize(use_na_sentinel=False)  # much faster than hashing its cells
+    return codes.astype(np.intp), keys.to_numpy(object).tolist()
+
+
+def _category_cells(series: nw.Series[Any], name: str) -> Cells:
+    """A category, by the codes that its library keeps, if its levels are objects."""
+    codes = _library_codes(series) if len(series) > _MANY_ROWS else None
+    small = None if codes is None else first_of_each(codes)
+    if small is not None:
+        distinct = array_cells(name, _category_values(series[small[1]]), categorical=True)
+        if distinct.values.dtype.kind == "O":
+            return replace(distinct, factors=(small[0], distinct.values.tolist()))
+    return array_cells(name, _category_values(series), categorical=True)
+
+
+def _library_codes(series: nw.Series[Any]) -> NDArray[Any] | None:
+    """One integer per distinct level, if the library has them at hand."""
+    native: Any = series.to_native()
+    if series.implementation.is_pandas():
+        return np.asarray(native.cat.codes)
+    if series.implementation.is_polars() and not native.null_count():
+        return np.asarray(native.to_physical().to_numpy())
+    return None
 
 
 def _category_values(series: nw.Series[Any]) -> NDArray[Any]:
