@@ -34,6 +34,13 @@ def test_a_copy_encodes_alike(clone):
     np.testing.assert_array_equal(twin.transform(mixed_table()).ids, encoder.transform(mixed_table()).ids)
 
 
+def test_what_an_encoder_remembers_for_short_tables_is_not_pickled():
+    encoder = TableEncoder().fit(mixed_table())
+    before = pickle.dumps(encoder)
+    encoder.transform(mixed_table()[:1])
+    assert pickle.dumps(encoder) == before
+
+
 def test_columns_are_found_by_name_whatever_their_order_and_company():
     X = mixed_table()
     encoder = TableEncoder().fit(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,6 +15,7 @@ from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
+from lambdak.table.plain import Entries, plain_level
 
 
 @final
@@ -78,7 +80,7 @@ class Category(Column):
         """Fill with the active entries of ``cells``."""
         codes, levels = cells.levels()
         found = np.array(self._positions(levels), np.int32)
-        given, known = _are_strings(levels), _are_strings(self.levels)
+        given, known = _are_strings(levels), self._known_types
         if cells.named and given and known and not given & known:
             raise ValueError(
                 f"column {self.name!r} must hold {'strings' if True in known else 'numbers'}, as in training; got "
@@ -87,15 +89,37 @@ class Category(Column):
         ids[:, 0] = (self.start + np.maximum(found, 0))[codes]
         weights[:, 0] = (found >= 0)[codes]
 
+    def cell_entries(self, cell: object, named: bool) -> Entries | None:
+        """The active entry of one plain cell; None if it is not plain, or perhaps of the wrong type."""
+        plain = plain_level(cell)
+        if plain is None:
+            return None
+        found = self._position.get(plain[0])
+        if found is not None:
+            return (self.start + found,), (1.0,)
+        if named and plain[0] is not None and self._known_types and isinstance(plain[0], str) not in self._known_types:
+            return None  # the other cells decide about it
+        other = self._position.get(OTHER)
+        return ((self.start,), (0.0,)) if other is None else ((self.start + other,), (1.0,))
+
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with A(x): a level has no slope."""
         self.write_(cells, ids, weights)
 
     def _positions(self, levels: Iterable[object]) -> list[int]:
         """Position of each level among its own; -1 for an unseen one, if none were pooled."""
-        positions = {level: i for i, level in enumerate(self.levels)}
-        other = positions.get(OTHER, -1)
-        return [positions.get(level, other) for level in levels]
+        other = self._position.get(OTHER, -1)
+        return [self._position.get(level, other) for level in levels]
+
+    @cached_property
+    def _position(self) -> dict[object, int]:
+        """Where each level is."""
+        return {level: i for i, level in enumerate(self.levels)}
+
+    @cached_property
+    def _known_types(self) -> set[bool]:
+        """Whether its levels are strings: both answers may occur."""
+        return _are_strings(self.levels)
 
     # ---- its cells ---------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any, cast, final
 
 import numpy as np
@@ -105,6 +105,9 @@ class TableEncoder:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}  # nothing that can be computed again
+
     def __repr__(self) -> str:
         state = f"{self.n_features} columns, {self.n_design} design columns" if self.columns else "not fitted"
         return f"TableEncoder({state})"
@@ -119,7 +122,7 @@ class TableEncoder:
         """Number of design columns, the constant included."""
         return self.columns[-1].stop if self.columns else 1
 
-    @property
+    @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the user columns; x0, x1, … if the table had none."""
         return tuple(column.name for column in self.columns)
@@ -205,7 +208,29 @@ class TableEncoder:
             if self.from_sparse:
                 return Design(*sparse_rows(csr, cast("tuple[Linear, ...]", self.columns), kind))
             X = csr.toarray()
-        return self._design(X, kind, lambda column: partial(column.write_, threads=threads))
+        table = read_table(X, keep=False)
+        short = self._short_design(table, kind)
+        if short is not None:
+            return short
+        return self._design(table, kind, lambda column: partial(column.write_, threads=threads))
+
+    def _short_design(self, table: Table, kind: np.dtype[np.floating]) -> Design | None:
+        """The design of a short table, cell by cell; None if it is not short, or some cell needs a closer look."""
+        rows = table.plain_rows(self.positions(table))
+        if not rows:
+            return None
+        ids, weights = [], []
+        for row in rows:
+            own_ids, own_weights = [0], [1.0]
+            for column, cell in zip(self.columns, row, strict=True):
+                entries = column.cell_entries(cell, table.named)
+                if entries is None:
+                    return None
+                own_ids += entries[0]
+                own_weights += entries[1]
+            ids.append(own_ids)
+            weights.append(own_weights)
+        return Design(np.array(ids, np.int32), np.array(weights, kind))
 
     def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
@@ -219,8 +244,9 @@ class TableEncoder:
     ) -> Design:
         table = read_table(X, keep=False)
         positions = self.positions(table)
-        ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
-        weights = np.ones(ids.shape, kind)
+        ids = np.empty((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
+        weights = np.empty(ids.shape, kind)
+        ids[:, 0], weights[:, 0] = 0, 1
         slot = 1
         for column, position in zip(self.columns, positions, strict=True):
             own = slice(slot, slot + column.n_slots)
@@ -232,6 +258,8 @@ class TableEncoder:
         """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
         if not (self.from_names and table.named):
             self._check_width(table.shape[1])
+            return list(range(table.shape[1]))
+        if table.names == self.feature_names:
             return list(range(table.shape[1]))
         found = {name: i for i, name in enumerate(table.names)}
         missing = sorted(set(self.feature_names) - set(found))
