@@ -12,7 +12,7 @@ of Heart: one row is 1.6 points). The standard error of a difference to lambdak 
 training rows overlap (Nadeau & Bengio 2003), so that repeats do not make it look smaller than it is. Blog takes long:
 ask for it by name.
 
-violations: california, adult and fremtpl2, split as in estimators.py with seed 0. Each model is fitted free and with
+violations: california, adult and fremtpl2, split as in ranks.py with seed 0. Each model is fitted free and with
 monotone columns, LightGBM by its usual method and by "advanced", which constrains less; then one such column of a
 random test row is set to two random values a < b within its range, and f(b) < f(a) is counted. f is the
 prediction (regression), the log-odds (classification) or the rate (Poisson); its spread is its standard deviation over
@@ -39,8 +39,8 @@ from sklearn.metrics import mean_squared_error, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, RepeatedStratifiedKFold
 
 import lambdak
-from estimators import additive_boosting, hist_boosting
 from lambdak import SpectralClassifier, SpectralRegressor
+from peers import additive_boosting, hist_boosting
 from tables import DATA, Problem, categories, load, score
 
 CHUNK = 50_000  # pairs predicted at once
@@ -120,7 +120,7 @@ def histogram(train: Problem, signs: Signs, seed: int, grid: dict[str, tuple] | 
 
 
 def boosted(train: Problem, signs: Signs, seed: int, method: str = "basic") -> Predict:
-    """LightGBM with the settings of estimators.py."""
+    """LightGBM with the settings of peers.py."""
     fitted, held = tenth(train, seed)
     kind = lightgbm.LGBMClassifier if train.task == "classification" else lightgbm.LGBMRegressor
     settings = {"objective": "poisson"} if train.task == "poisson" else {}
