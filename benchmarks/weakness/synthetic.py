@@ -72,9 +72,9 @@ def skewed_levels(_: Path, split: int) -> Case:
 
 
 def few_positives(_: Path, split: int) -> Case:
-    """Four positives in 2,000 rows for training, the same rate in 20,000 for the test; one of five columns matters."""
+    """Four positives in 2,000 rows for training, the same rate in 20,000 for the test; one of 20 columns matters."""
     rng = np.random.default_rng(split)
-    X = rng.standard_normal((300_000, 5))
+    X = rng.standard_normal((100_000, 20))
     y = (rng.random(len(X)) < RATE * np.exp(X[:, 0] - 0.5)).astype(int)  # E exp(x − ½) = 1
     positive, negative = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     cut = FEW_POSITIVE_ROWS - POSITIVES
