@@ -11,7 +11,8 @@ from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates, Whitening, design_moments, free_blocks
+from lambdak.training.cones import ConeCoordinates
+from lambdak.training.coordinates import FreeCoordinates, Whitening, design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer

@@ -9,7 +9,8 @@ from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.caps import Cap
-from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates, Whitening, design_moments, free_blocks
+from lambdak.training.cones import ConeCoordinates
+from lambdak.training.coordinates import FreeCoordinates, Whitening, design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
 

@@ -11,9 +11,9 @@ import numpy as np
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import (
     Block,
-    ConeCoordinates,
     FreeCoordinates,
     Moments,
     Whitening,

@@ -8,7 +8,8 @@ from coordinate_cases import CURVE, GAPPY_CURVE, GAPPY_LINEAR, LINEAR, curves, d
 
 from lambdak.eigen.packing import PAD, padded_width, sym
 from lambdak.table.column_types import Curve
-from lambdak.training.coordinates import ConeCoordinates, design_moments
+from lambdak.training.cones import ConeCoordinates
+from lambdak.training.coordinates import design_moments
 
 
 def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
