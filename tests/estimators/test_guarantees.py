@@ -83,7 +83,7 @@ def test_the_predicted_class_of_an_ordinal_classifier_is_monotone(classes, sign)
     X = rng.uniform(-2, 2, (600, 3))
     level = X[:, 0] + np.sin(3 * X[:, 1]) * X[:, 2] + 0.5 * rng.standard_normal(600)
     y = np.digitize(sign * level, np.linspace(-1.5, 1.5, classes + 1)[1:-1])
-    settings = {"effort": "fast", "max_iter": 5, "dim": 9, "n_estimators": 2, "random_state": 0}
+    settings = {"effort": "fast", "max_iter": 20, "dim": 9, "n_estimators": 2, "random_state": 0}
     model = SpectralOrdinalClassifier(monotonic_cst=[sign, 0, 0], **settings).fit(X, y)
     low = rng.uniform(-2, 2, (200_000, 3))
     high = low.copy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from lambdak.training.effort import GRID, MIDDLE, RECIPES, Recipe, pilot_folds
@@ -72,6 +73,24 @@ def test_strengths_are_pairs_of_positive_regularisations_and_shaped_models_decay
     assert MIDDLE in range(len(GRID))
     shaped = [regularisation for pair in RECIPE.shaped().grid for regularisation in pair]
     assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, regularisations, strict=True))
+
+
+def test_shaped_models_may_decay_far_less_where_there_is_no_noise_and_nearly_as_much_where_there_is():
+    own, shaped = (np.array([[place.decay for place in pair] for pair in r.grid]) for r in (RECIPE, RECIPE.shaped()))
+    factors = (shaped / own).mean(axis=1)
+    np.testing.assert_allclose(shaped / own, factors[:, None] * np.ones(2))
+    assert factors[0] < 0.05
+    assert factors[-1] > 0.2
+    assert (np.diff(factors) > 0).all()
+
+
+def test_shaped_models_take_larger_steps_and_cost_no_more_than_eight_times_as_much():
+    shaped = RECIPE.shaped()
+    for rows in TABLES:
+        assert shaped.schedule(rows, None).rate > 2 * RECIPE.schedule(rows, None).rate
+        # A row costs about the square of dim, for these dims.
+        cost, free = (r.dim**2 * r.schedule(rows, None).epochs for r in (shaped, RECIPE))
+        assert cost <= 8 * free
 
 
 def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():

@@ -60,15 +60,18 @@ class Recipe:
     pilot_dim: int
     pilot_steps: int  # rows that a pilot model sees
     knots: int
-    ease: float = 1.0  # factor on the decays of the grid
+    ease: tuple[float, float] = (1.0, 1.0)  # factors on the decays of the grid, at its weak and its strong end
+    pace: float = 1.0  # factor on Adam's rate
     larger: Capacity | None = None  # which is used where trial models do better with it
     finer: int = 1  # factor on the knots that the rows and columns of a table allow
 
     def shaped(self) -> Recipe:
-        """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and patience."""
-        return replace(
-            self, dim=3 * self.dim + 4, pilot_dim=15, row_steps=3 * self.row_steps, knots=8, ease=0.3, larger=None
-        )
+        """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and freedom.
+
+        Without noise almost no decay is best, and large steps replace patience.
+        """
+        larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
+        return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)
 
     def enlarged(self) -> Recipe | None:
         """The same with more capacity, if there is a choice."""
@@ -79,7 +82,11 @@ class Recipe:
     @property
     def grid(self) -> list[list[Regularisation]]:
         """Pairs of settings of one strength each, from weak to strong."""
-        return [[Regularisation(damping, self.ease * decay) for damping, decay in pair] for pair in GRID]
+        factors = np.geomspace(*self.ease, len(GRID)).tolist()
+        return [
+            [Regularisation(damping, factor * decay) for damping, decay in pair]
+            for factor, pair in zip(factors, GRID, strict=True)
+        ]
 
     def regularisations(self, strengths: Sequence[int]) -> list[Regularisation]:
         """The regularisation of each member: four with the best strength, given first, and two with the next one."""
@@ -95,7 +102,8 @@ class Recipe:
         """Epochs and batch for this many rows."""
         epochs = int(np.clip(self.row_steps / rows + _EPOCHS_OF_ANY_TABLE, 1, _MOST_EPOCHS))
         batch = _batch(rows)
-        return Schedule(epochs if max_iter is None else max_iter, batch, _RATE * max(batch / 1024, 1) ** 0.5)
+        rate = self.pace * _RATE * max(batch / 1024, 1) ** 0.5
+        return Schedule(epochs if max_iter is None else max_iter, batch, rate)
 
     def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """The same for pilot models."""

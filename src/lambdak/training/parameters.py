@@ -11,7 +11,8 @@ from lambdak.eigen.engine import AdamConstants
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
-from lambdak.training.coordinates import ConeCoordinates, FreeCoordinates
+from lambdak.training.cones import ConeCoordinates
+from lambdak.training.coordinates import FreeCoordinates
 from lambdak.training.shrink import Shrinkage
 
 ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)

@@ -11,9 +11,9 @@ import numpy as np
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap
+from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import (
     Block,
-    ConeCoordinates,
     FreeCoordinates,
     Moments,
     Whitening,
@@ -45,7 +45,8 @@ class Plan:
         free = FreeCoordinates(self._whitening, damping.tolist())
         caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
-        return Parameters(free, self._cones(dim), dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
+        cones = [ConeCoordinates(self._cones, self.moments, dim)] if self._cones else []
+        return Parameters(free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
 
     @cached_property
     def _bent(self) -> list[int]:
@@ -68,7 +69,8 @@ class Plan:
     def _whitening(self) -> Whitening:
         return Whitening(self._blocks, self.moments, apart=self.alpha > 0)
 
-    def _cones(self, dim: int) -> list[ConeCoordinates]:
+    @cached_property
+    def _cones(self) -> list[Cone]:
         cones = []
         for i in sorted([*self._rising, *self._bent]):
             column, sign = self.columns[i], self.signs.get(i, 0)
@@ -76,5 +78,5 @@ class Plan:
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
             spread = column.hinged(sign * bend) if bend else column.rising()
             if spread.shape[1]:
-                cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread, self.rises.get(i)))
+                cones.append(Cone(column, bend or sign, spread, self.rises.get(i)))
         return cones
