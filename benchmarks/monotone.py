@@ -100,11 +100,7 @@ def tenth(train: Problem, seed: int) -> tuple[Problem, Problem]:
 
 
 def spectral(train: Problem, signs: Signs, seed: int, effort: str = "balanced") -> Predict:
-<<<<<<< HEAD
     settings = {"monotonic_cst": signs or None, "effort": effort, "random_state": seed}
-=======
-    settings = {"monotonic_cst": signs or None, "random_state": seed, "effort": effort}
->>>>>>> constraints
     if train.task == "classification":
         return SpectralClassifier(**settings).fit(train.X, train.y).decision_function
     if train.task == "poisson":
@@ -148,7 +144,6 @@ def extreme(train: Problem, signs: Signs, seed: int) -> Predict:
     fitted, held = tenth(train, seed)
     kind = XGBClassifier if train.task == "classification" else XGBRegressor
     model = kind(n_estimators=2000, learning_rate=0.05, early_stopping_rounds=50, random_state=seed)
-<<<<<<< HEAD
     model.set_params(monotone_constraints=signs, enable_categorical=True)
     offsets = {}
     if train.task == "poisson":
@@ -158,16 +153,6 @@ def extreme(train: Problem, signs: Signs, seed: int) -> Predict:
     if train.task == "poisson":
         return lambda X: model.predict(X, base_margin=np.zeros(len(X)))
     return partial(model.predict, output_margin=True)
-=======
-    model.set_params(monotone_constraints=signs or None, enable_categorical=True)
-    if train.task != "poisson":
-        model.fit(fitted.X, fitted.y, eval_set=[(held.X, held.y)], verbose=False)
-        return partial(model.predict, output_margin=True)
-    model.set_params(objective="count:poisson")
-    offsets = {"base_margin": np.log(fitted.exposure), "base_margin_eval_set": [np.log(held.exposure)]}
-    model.fit(fitted.X, fitted.y, eval_set=[(held.X, held.y)], verbose=False, **offsets)
-    return lambda X: model.predict(X, base_margin=np.zeros(len(X)))
->>>>>>> constraints
 
 
 def additive(train: Problem, signs: Signs, seed: int) -> Predict:

@@ -130,11 +130,11 @@ class SpectralClassifier(_Classifier):
 
 
 class SpectralOrdinalClassifier(_Classifier):
-    """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
+    """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
-    The order is that of the sorted labels. As a column with a monotone constraint +1 rises, P(y > j) never falls for
-    any class j, nor does the predicted class, the median. Settings as in :class:`SpectralClassifier`; ``shape`` needs
-    two classes.
+    So P(y ≤ j) never falls with j. The order is that of the sorted labels. As a column with a monotone constraint +1
+    rises, P(y > j) never falls for any class j, nor does the predicted class, the median. Settings as in
+    :class:`SpectralClassifier`; ``shape`` is that of the log-odds of P(y ≤ j), for every j.
     """
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -145,12 +145,6 @@ class SpectralOrdinalClassifier(_Classifier):
         return super().predict(X)
 
     def _class_loss(self, classes: int) -> Loss:
-        if classes > 2 and self.shape is not None:
-            raise ValueError(
-                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their raw scores are several "
-                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: omit it, "
-                "or use SpectralClassifier, which gives each class its own matrix"
-            )
         return Ordinal(classes)
 
 

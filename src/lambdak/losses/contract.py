@@ -33,7 +33,7 @@ class Arrangement(Enum):
 
     SINGLE = "one eigenvalue"
     PER_CLASS = "one eigenvalue of a matrix per class"
-    ORDERED = "several eigenvalues of one matrix"
+    ORDERED = "one eigenvalue at several cut-points"
     QUANTILES = "one eigenvalue at several quantile levels"
 
 
@@ -121,6 +121,13 @@ class Loss(ABC):
     def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Loss:
         """Return the loss with what depends on the target filled in: itself, except for Huber."""
         return self
+
+    def at_levels(self, y: Target) -> tuple[Loss, Target]:
+        """The loss of a single raw score, and its targets (rows * levels, …): every row once for each of its levels.
+
+        Only for losses whose raw scores are one eigenvalue at several levels.
+        """
+        raise NotImplementedError(f"loss={self.name!r} has no levels")
 
     def check_target(self, y: ArrayLike) -> Target:
         """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry."""

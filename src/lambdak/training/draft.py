@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.losses import IDENTITY, LOG, LevelPinball, Loss
+from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
@@ -39,7 +39,7 @@ class Draft:
     scale: float
     promises: Promises
     classes: NDArray[Any] | None
-    anchors: tuple[float, ...] = ()  # initial values of ordered outputs, in units of eigenvalues
+    anchors: tuple[float, ...] = ()  # initial values of outputs in order, in units of eigenvalues
 
     @classmethod
     def of(cls, model: Model) -> Draft:
@@ -66,14 +66,14 @@ class Draft:
         )
 
     def problem(self, rows: TrainingRows) -> Problem:
-        """What is to be fitted, in units that suit training, with every row once for each quantile level."""
+        """What is to be fitted, in units that suit training, with every row once for each level of its outputs."""
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
         problem = Problem(rows.design, rows.y, weight, None, self.loss, self.start, self.scale, self.outputs)
         if self.loss.link is IDENTITY:
             problem = self._rescaled(problem, rows.offset)
         elif self.loss.link is LOG:
             problem = self._recounted(problem, rows.offset)
-        return self._at_levels(problem) if self.outputs.quantile_levels else problem
+        return self._at_levels(problem) if self.outputs.levels else problem
 
     def _rescaled(self, problem: Problem, offset: Float64Array | None) -> Problem:
         """In units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
@@ -96,11 +96,10 @@ class Draft:
         return replace(problem, y=np.ldexp(problem.y, -power), start=start - power * np.log(2))
 
     def _at_levels(self, problem: Problem) -> Problem:
-        """One output, but every row once for each quantile level."""
-        levels, rows = self.outputs.quantile_levels, len(problem.design)
-        y = np.column_stack([np.repeat(problem.y, len(levels)), np.tile(levels, rows)])
-        weight = None if problem.weight is None else np.repeat(problem.weight, len(levels))
-        loss = LevelPinball()
+        """One output, but every row once for each level."""
+        levels = len(self.outputs.levels)
+        loss, y = self.loss.at_levels(problem.y)
+        weight = None if problem.weight is None else np.repeat(problem.weight, levels)
         return replace(
             problem,
             design=self.outputs.expand(problem.design, self.encoder.n_design),
@@ -125,9 +124,9 @@ def draft(
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(loss, dim, settings.shape, settings.eig_idx))
+    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.shape, settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())
-    if outputs.in_order:  # they differ by their eigenvalues or quantile levels alone, so that their order is certain
+    if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
     return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, anchors), rows
 

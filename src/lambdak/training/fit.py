@@ -18,7 +18,7 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
-from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
+from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor
 from lambdak.training.limits import check_fit
 from lambdak.training.pilots import explore, vanishing_columns
 from lambdak.training.plan import Plan
@@ -124,7 +124,8 @@ def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | No
 def _finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
-    coef = np.asarray(matrices_of(trainer, sketch, state.plan), np.float64)
+    factor = 1.0 if sketch.outputs.levels else shrink_factor(trainer)
+    coef = np.asarray(factor * matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
     model = sketch.model(coef, trainer.members)

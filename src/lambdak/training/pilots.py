@@ -96,11 +96,10 @@ def _small(session: Session) -> Session:
 
 def _of_pilot_size(session: Session) -> Session:
     draft, settings = session.draft, session.settings
-    several = len(session.problem.outputs.indices) > 1
-    dim = max(settings.recipe.pilot_dim, draft.loss.n_outputs + 2 if several else 1)
+    dim = settings.recipe.pilot_dim
     # A position among the members' eigenvalues means nothing in smaller matrices: pilots then read the middle one.
     eig_idx = settings.eig_idx if dim == draft.dim else None
-    indices = eigenvalue_indices(draft.loss, dim, settings.shape, eig_idx)
+    indices = eigenvalue_indices(dim, settings.shape, eig_idx)
 
     def at_indices(some: Problem) -> Problem:
         return replace(some, outputs=outputs_of(some.loss, indices))
