@@ -30,7 +30,7 @@ import numpy as np
 
 import lambdak
 from contest import MAX_ROWS, limited
-from lambdak.training import coordinates, effort, trainer
+from lambdak.training import effort, trainer, whitening
 from lambdak.training.effort import RECIPES
 from peers import spectral
 from tables import DATA, MEASURE, NAMES, SMALLER_IS_BETTER, Problem, load, score
@@ -45,7 +45,7 @@ Variants = dict[str, AbstractContextManager[Any]]
 VALUES = {"dim": (5, 7, 9, 13, 17, 23), "members": (1, 3, 6, 12), "knots": (16, 32, 48), "pilot_dim": (3, 5, 7)}
 FACTORS = {"row_steps": (0.5, 2), "pilot_steps": (0.5, 2)}
 CONSTANTS: list[tuple[str, ModuleType, str, tuple[float, ...]]] = [
-    ("whitening by column", coordinates, "JOINT_RAMPS", (0,)),
+    ("whitening by column", whitening, "MOST_JOINT", (0,)),
     ("rate", effort, "_RATE", (0.03, 0.045, 0.09)),
     ("epochs of any table", effort, "_EPOCHS_OF_ANY_TABLE", (4, 18)),
     ("most epochs", effort, "_MOST_EPOCHS", (40, 160)),

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from lambdak.eigen.engine import AdamConstants
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
 from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.cones import Cone, ConeCoordinates
-from lambdak.training.coordinates import FreeCoordinates, Whitening, design_moments, free_blocks
+from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer
+from lambdak.training.whitening import FreeCoordinates, Whitening
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
@@ -113,3 +115,13 @@ class Recorder:
     def multiply(self, left, which, right, spans, out, threads):
         self.threads.add(threads)
         self.engine.multiply(left, which, right, spans, out, threads)
+
+    def epoch(self, design, target, head, state, basis, pace, threads):
+        """Its steps are recorded as if they had been taken one by one."""
+        constants = AdamConstants(pace.beta1, pace.beta2, pace.tiny)
+        for step, rate in enumerate(pace.rates, pace.steps_before + 1):
+            self.rates.append([rate / constants.rate_correction(step)] * len(pace.decays))
+            self.corrections.append(constants.rule(step)[2])
+        self.rows += np.array_split(np.repeat(design[2], head.pencils, axis=0), len(pace.rates), axis=1)
+        self.threads.add(threads)
+        return self.engine.epoch(design, target, head, state, basis, pace, threads)

@@ -6,7 +6,7 @@ import pytest
 from training_cases import Recorder
 
 from lambdak.eigen import steps as _steps
-from lambdak.training import coordinates, parameters
+from lambdak.training import parameters, whitening
 from lambdak.training import trainer as train
 
 
@@ -14,6 +14,6 @@ from lambdak.training import trainer as train
 def recorder(monkeypatch):
     """What training steps ask of the engine."""
     result = Recorder(_steps.step_engine())
-    for module in (train, parameters, coordinates):
+    for module in (train, parameters, whitening):
         monkeypatch.setattr(module, "step_engine", lambda: result)
     return result

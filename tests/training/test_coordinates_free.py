@@ -23,7 +23,8 @@ from coordinate_cases import (
 
 from lambdak.eigen.packing import padded_width
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.coordinates import JOINT_RAMPS, FreeCoordinates, Whitening, design_moments, free_blocks
+from lambdak.training.coordinates import design_moments, free_blocks
+from lambdak.training.whitening import MOST_JOINT, FreeCoordinates, Whitening
 
 DAMPING = (0.1, 1.0, 100.0)
 
@@ -141,9 +142,9 @@ def test_a_column_with_a_single_knot_has_no_ramp():
 # ---- free coordinates ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("joint", [JOINT_RAMPS, 3])
+@pytest.mark.parametrize("joint", [MOST_JOINT, 0])
 def test_pull_back_is_the_transpose_of_write(joint, monkeypatch):
-    monkeypatch.setattr("lambdak.training.coordinates.JOINT_RAMPS", joint)
+    monkeypatch.setattr("lambdak.training.whitening.MOST_JOINT", joint)
     encoder, design = mixed()
     free = free_coordinates(encoder, design)
     rng = np.random.default_rng(0)
@@ -171,7 +172,15 @@ def test_the_mean_matrix_over_the_training_rows_is_the_constant_for_any_paramete
     np.testing.assert_allclose(mean, theta[:, 0], atol=1e-5 * np.abs(matrices).max())
 
 
-def test_the_basis_is_the_ramps_times_the_inverse_root_of_the_damped_covariance():
+@pytest.fixture
+def every_direction(monkeypatch):
+    """All correlations between columns are whitened, not only those worth their cost."""
+    monkeypatch.setattr("lambdak.training.whitening.MOST_JOINT", 1000)
+    monkeypatch.setattr("lambdak.training.whitening._WORTH_IT", 0.0)
+
+
+@pytest.mark.usefixtures("every_direction")
+def test_the_basis_is_a_root_of_the_inverse_of_the_damped_covariance():
     encoder, design = mixed()
     T, _ = ramps_of(encoder)
     covariance = np.cov(dense(design, encoder.n_design) @ T, rowvar=False, bias=True)
@@ -180,11 +189,33 @@ def test_the_basis_is_the_ramps_times_the_inverse_root_of_the_damped_covariance(
         inverse = np.linalg.inv(covariance + epsilon * mean_eigenvalue * np.eye(T.shape[1]))
         wanted = T @ inverse @ T.T  # B Bᵀ without any square root
         np.testing.assert_allclose((B @ B.T)[1:, 1:], wanted[1:, 1:], atol=1e-5 * np.abs(wanted).max())
+
+
+def test_the_basis_of_a_column_by_itself_is_its_ramps_times_a_symmetric_root():
+    encoder, design = mixed()
+    T, owners = ramps_of(encoder)
+    for B in basis(free_coordinates(encoder, design, apart=True), len(DAMPING)):
         root = np.linalg.lstsq(T, np.where(np.arange(len(B))[:, None] > 0, B, 0))[0]
         np.testing.assert_allclose(root, root.T, atol=1e-5 * np.abs(root).max())
         assert np.linalg.eigvalsh(root).min() > 0
+        assert (np.abs(root[owners[:, None] != owners]) < 1e-6 * np.abs(root).max()).all()
 
 
+@pytest.mark.parametrize("damping", DAMPING)
+def test_a_few_directions_whiten_columns_that_are_nearly_the_same(damping):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 1))
+    encoder = TableEncoder(12).fit(table := np.hstack([x, x + 0.1 * rng.standard_normal((2000, 2))]))
+    design = encoder.transform(table)
+    B, T = basis(free_coordinates(encoder, design, [damping]), 1)[0], ramps_of(encoder)[0]
+    covariance = np.cov(dense(design, encoder.n_design) @ T, rowvar=False, bias=True)
+    root = np.linalg.lstsq(T[1:], B[1:])[0]
+    damped = covariance + damping * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    share = np.linalg.eigvalsh(root.T @ damped @ root)  # all 1 where the whitening is exact
+    assert 0.7 < share.min() <= share.max() < 1.4
+
+
+@pytest.mark.usefixtures("every_direction")
 def test_with_tiny_damping_the_parameters_of_the_design_are_white():
     encoder, design = curves()
     B = basis(free_coordinates(encoder, design, [1e-6]), 1)[0]
@@ -204,12 +235,12 @@ def test_with_huge_damping_the_basis_tends_to_the_ramps_over_the_root_of_the_dam
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_beyond_the_joint_limit_or_apart_every_column_is_whitened_on_its_own(apart, monkeypatch):
+def test_without_joint_directions_or_apart_every_column_is_whitened_on_its_own(apart, monkeypatch):
     encoder, design = curves(columns=3)
     Z, (_, owners) = dense(design, encoder.n_design), ramps_of(encoder)
     joint = basis(free_coordinates(encoder, design, [1e-6]), 1)[0]
     if not apart:
-        monkeypatch.setattr("lambdak.training.coordinates.JOINT_RAMPS", 5)
+        monkeypatch.setattr("lambdak.training.whitening.MOST_JOINT", 0)
     B = basis(free_coordinates(encoder, design, [1e-6], apart=apart), 1)[0]
     for position, column in enumerate(encoder.columns):
         own = owners == position

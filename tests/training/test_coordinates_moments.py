@@ -8,7 +8,7 @@ from coordinate_cases import GAPPY_CURVE, ROWS, curves, dense, mixed
 from scipy import sparse
 
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.coordinates import JOINT_RAMPS, design_moments
+from lambdak.training.coordinates import design_moments
 
 
 def wide_design():
@@ -18,22 +18,21 @@ def wide_design():
     return encoder, encoder.transform(X)
 
 
-# The three ways to moments: dense products of small designs, sparse products, and variances alone.
-LIMITS = {"dense": (JOINT_RAMPS, 2500), "sparse": (0, 2500), "diagonal": (0, 0)}
+# The two ways to moments: covariances, and variances alone.
+LIMITS = {"covariances": 2500, "variances": 0}
 
 
 @pytest.fixture(params=LIMITS)
 def way(request, monkeypatch):
-    for name, limit in zip(("JOINT_RAMPS", "MOST_COVARIANCES"), LIMITS[request.param], strict=True):
-        monkeypatch.setattr(f"lambdak.training.coordinates.{name}", limit)
+    monkeypatch.setattr("lambdak.training.coordinates.MOST_COVARIANCES", LIMITS[request.param])
     return request.param
 
 
 def assert_moments(moments, mean, covariance, way, atol=1e-12):
     """Dense products are taken in float32: a design has entries of about one."""
-    wanted = np.diag(covariance) if way == "diagonal" else covariance
+    wanted = np.diag(covariance) if way == "variances" else covariance
     np.testing.assert_allclose(moments.mean, mean, atol=atol)
-    np.testing.assert_allclose(moments.covariance, wanted, atol=max(atol, 1e-6 if way == "dense" else 0))
+    np.testing.assert_allclose(moments.covariance, wanted, atol=max(atol, 1e-6 if way == "covariances" else 0))
 
 
 @pytest.mark.parametrize("make", [mixed, wide_design])
@@ -61,7 +60,7 @@ def test_a_row_of_weight_two_counts_as_two_rows(way):
     weight = np.where(np.arange(ROWS) < 40, 2.0, 1.0)
     twice = design.take(np.concatenate([np.arange(40), np.arange(ROWS)]))
     weighted, repeated = design_moments(design, encoder.n_design, weight), design_moments(twice, encoder.n_design)
-    atol = 1e-6 if way == "dense" else 1e-12
+    atol = 1e-6 if way == "covariances" else 1e-12
     np.testing.assert_allclose(weighted.mean, repeated.mean, atol=1e-12)
     np.testing.assert_allclose(weighted.covariance, repeated.covariance, atol=atol)
 
@@ -70,9 +69,9 @@ def test_the_block_of_a_column_is_its_part_of_the_covariance_or_a_diagonal(way):
     encoder, design = mixed()
     covariance = np.cov(dense(design, encoder.n_design), rowvar=False, bias=True)
     own = slice(encoder.columns[GAPPY_CURVE].start, encoder.columns[GAPPY_CURVE].stop)
-    wanted = np.diag(np.diag(covariance)[own]) if way == "diagonal" else covariance[own, own]
+    wanted = np.diag(np.diag(covariance)[own]) if way == "variances" else covariance[own, own]
     block = design_moments(design, encoder.n_design).block(own)
-    np.testing.assert_allclose(block, wanted, atol=1e-6 if way == "dense" else 1e-12)
+    np.testing.assert_allclose(block, wanted, atol=1e-6 if way == "covariances" else 1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

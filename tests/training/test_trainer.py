@@ -112,9 +112,10 @@ def test_the_same_seed_gives_the_same_bits_for_one_and_two_threads(threads):
             np.testing.assert_array_equal(got, wanted)
 
 
-def test_every_call_of_the_kernel_gets_the_threads_of_the_parameters(recorder):
+@pytest.mark.parametrize("signs", [{}, {0: 1}], ids=["epochs", "steps"])
+def test_every_call_of_the_kernel_gets_the_threads_of_the_parameters(signs, recorder):
     task, validation, encoder = small_problem()
-    trainer = trainer_of(task, validation, encoder, signs={0: 1})
+    trainer = trainer_of(task, validation, encoder, signs=signs)
     assert recorder.threads == {0}
     recorder.threads.clear()
     trainer.parameters.threads = 2
@@ -130,16 +131,17 @@ def test_another_seed_gives_other_models():
     assert (first.coef[0] != first.coef[1]).any(), "models of one stack start apart"
 
 
-def test_the_reference_engine_trains_like_the_kernel(monkeypatch):
+@pytest.mark.parametrize("signs", [{}, {1: 1}], ids=["epochs", "steps"])
+def test_the_reference_engine_trains_like_the_kernel(signs, monkeypatch):
     problem, validation, encoder = small_problem()
     trained = []
     for engine in (_steps.step_engine(), _steps):
-        for module in ("trainer", "parameters", "coordinates"):
+        for module in ("trainer", "parameters", "whitening"):
             monkeypatch.setattr(f"lambdak.training.{module}.step_engine", lambda engine=engine: engine)
-        trainer = trainer_of(problem, validation, encoder, signs={1: 1})
+        trainer = trainer_of(problem, validation, encoder, signs=signs)
         list(trainer.run(Schedule(epochs=2, batch=100)))
         trained.append(trainer)
-    start = trainer_of(problem, validation, encoder, signs={1: 1}).coef
+    start = trainer_of(problem, validation, encoder, signs=signs).coef
     moved = np.abs(trained[0].coef - start).max()
     assert moved > 0.05
     np.testing.assert_allclose(trained[1].coef, trained[0].coef, atol=1e-3 * moved)
@@ -163,7 +165,8 @@ def test_rows_of_weight_zero_do_not_move_the_models():
 
 
 @pytest.mark.parametrize("kind", ["one output", "several pencils"])
-def test_in_a_step_a_row_counts_by_its_weight_relative_to_the_whole_table(kind, recorder):
+def test_in_a_step_a_row_counts_by_its_weight_relative_to_the_whole_table(kind, recorder, monkeypatch):
+    monkeypatch.setattr("lambdak.training.trainer.compiled_loss", lambda problem: None)
     loss, outputs = OUTPUTS[kind]
     X = table(100)
     encoder = TableEncoder(n_knots=8).fit(X)

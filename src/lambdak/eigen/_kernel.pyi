@@ -7,13 +7,18 @@ from lambdak._checks import FloatArray
 from lambdak.eigen.engine import (
     AdamRule,
     AdamState,
+    Basis,
     DescentRule,
     DesignBatch,
     DesignRows,
+    EpochState,
     Gradient,
+    Head,
     Ids,
     Matrices,
+    Pace,
     Pair,
+    RowTargets,
     Solution,
 )
 
@@ -32,6 +37,15 @@ def multiply(
 def adam(
     state: AdamState, rate: Sequence[float], keep: Sequence[float], rule: AdamRule, spared: int, threads: int
 ) -> None: ...
+def epoch(
+    design: DesignRows,
+    target: RowTargets,
+    head: Head,
+    state: EpochState,
+    basis: Basis,
+    pace: Pace,
+    threads: int,
+) -> list[float]: ...
 def descend(
     batch: DesignBatch,
     vector: FloatArray,

@@ -26,6 +26,9 @@ DesignRows: TypeAlias = tuple[Ids, FloatArray, Ids]  # ids and weights (n, slots
 DesignBatch: TypeAlias = tuple[Ids, FloatArray]  # ids and weights (rows, slots)
 AdamState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # θ, gradient, both moments (models, size)
 AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction of the second moment, tiny
+Floats: TypeAlias = NDArray[np.float64]
+RowTargets: TypeAlias = tuple[Floats, Floats | None, Floats | None]  # targets or codes, importance, offsets (n,)
+EpochState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # θ, both moments, coefficients
 DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
 
 
@@ -43,6 +46,45 @@ class AdamConstants(NamedTuple):
     def rule(self, step: int) -> AdamRule:
         """What :meth:`StepEngine.adam` takes at a step, counted from one."""
         return self.beta1, self.beta2, 1.0 / (1.0 - self.beta2**step), self.tiny
+
+
+class Basis(NamedTuple):
+    """B of C = B θ, for each of several kinds of models: L (I + V D Vᵀ), and the means that the constant gives up.
+
+    Rows of L and of its transpose are stored between the columns that their spans name, as ``multiply`` takes them.
+    """
+
+    left: FloatArray  # L, (kinds, P, reach)
+    left_spans: Ids
+    back: FloatArray  # its transpose, (kinds, size, reach)
+    back_spans: Ids
+    thin: FloatArray  # Vᵀ, (kinds, r, size)
+    wide: FloatArray  # V D, and as a last column the negative means of B's columns, (kinds, size, r + 1)
+    constant: FloatArray  # row 0 of B: one, and the same negative means, (kinds, 1, size)
+    which: list[int]  # kind of each model
+
+
+class Head(NamedTuple):
+    """How losses come from eigenvalues: raw = start + scale λ + offset, one pencil for each raw score."""
+
+    dim: int
+    eig_idx: int
+    pencils: int
+    start: list[float]  # of each raw score
+    scale: float
+    loss: str  # squared_error, absolute_error, huber, quantile, log_loss, half_deviance, softmax
+    numbers: list[float]  # threshold of huber, level of quantile, exponents of half_deviance
+
+
+class Pace(NamedTuple):
+    """The steps of an epoch: one for each rate."""
+
+    rates: list[float]
+    decays: list[float]  # of each model: a step keeps 1 − rate · decay of its parameters, the constant apart
+    steps_before: int
+    beta1: float
+    beta2: float
+    tiny: float
 
 
 class EigenEngine(Protocol):
@@ -86,6 +128,18 @@ class StepEngine(Protocol):
         threads: int,
     ) -> None:
         """θ = keep θ − rate m / (√(correct v) + tiny); the first ``spared`` numbers of θ do not decay."""
+
+    def epoch(
+        self,
+        design: DesignRows,
+        target: RowTargets,
+        head: Head,
+        state: EpochState,
+        basis: Basis,
+        pace: Pace,
+        threads: int,
+    ) -> list[float]:
+        """Take the steps of an epoch, each on the next part of rows (members, n); the mean loss of each member."""
 
     def descend(
         self,

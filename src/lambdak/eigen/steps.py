@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
-from lambdak.eigen.engine import AdamRule, AdamState, DescentRule, DesignBatch, DesignRows, Ids, Solution, StepEngine
+from lambdak.eigen.engine import (
+    AdamConstants,
+    AdamRule,
+    AdamState,
+    Basis,
+    DescentRule,
+    DesignBatch,
+    DesignRows,
+    EpochState,
+    Head,
+    Ids,
+    Pace,
+    RowTargets,
+    Solution,
+    StepEngine,
+)
 from lambdak.eigen.packing import packed_size
+from lambdak.eigen.row_loss import slopes, values
 from lambdak.eigen.runtime import native
 
 
@@ -68,6 +85,63 @@ def adam(
     theta -= np.asarray(rate, dtype)[:, None] * step
 
 
+def epoch(
+    design: DesignRows,
+    target: RowTargets,
+    head: Head,
+    state: EpochState,
+    basis: Basis,
+    pace: Pace,
+    threads: int,
+) -> list[float]:
+    """Take the steps of an epoch, each on the next part of rows (members, n); the mean loss of each member."""
+    ids, weights, rows = design
+    parts = np.array_split(rows, len(pace.rates), axis=1)
+    losses = []
+    for step, (chosen, rate) in enumerate(zip(parts, pace.rates, strict=True), pace.steps_before + 1):
+        grad = np.zeros_like(state[3])
+        losses.append(_mean_losses((ids, weights, chosen), target, head, state[3], grad, threads))
+        _update(state, grad, basis, pace, (rate, step))
+    return [float(loss) for loss in np.mean(losses, axis=0)]
+
+
+def _mean_losses(
+    design: DesignRows, target: RowTargets, head: Head, coef: FloatArray, grad: FloatArray, threads: int
+) -> NDArray[np.float64]:
+    """Loss of each member over its rows, (members,); fills the gradient of the coefficients."""
+    ids, weights, chosen = design
+    y, importance, offset = target
+    members, batch = chosen.shape
+    rows, width = (ids, weights, np.repeat(chosen, head.pencils, axis=0)), packed_size(head.dim)
+    value = np.empty((members * head.pencils * batch, 1), coef.dtype)
+    vector = np.empty((*value.shape, head.dim), coef.dtype)
+    forward(rows, coef[..., :width], head.dim, [head.eig_idx], (value, vector), threads)
+    raw = np.array(head.start)[:, None] + head.scale * value.reshape(members, head.pencils, batch).astype(np.float64)
+    raw += 0 if offset is None else offset[chosen][:, None]
+    own = np.ones(chosen.shape) if importance is None else importance[chosen]
+    slope = head.scale / batch * slopes(head, raw, y[chosen]) * own[:, None]
+    backward(rows, vector, slope.astype(coef.dtype).reshape(-1, 1), head.dim, grad[..., :width], threads)
+    mass = own.sum(axis=1)
+    return np.where(mass > 0, (own * values(head, raw, y[chosen])).sum(axis=1) / np.where(mass > 0, mass, 1), 0.0)
+
+
+def _update(state: EpochState, grad: FloatArray, basis: Basis, pace: Pace, now: tuple[float, int]) -> None:
+    """Pull the gradient of the coefficients back, take Adam's step and write the coefficients."""
+    theta, first, second, coef = state
+    constants, (rate, step) = AdamConstants(pace.beta1, pace.beta2, pace.tiny), now
+    thin, wide, constant = (part[basis.which] for part in (basis.thin, basis.wide, basis.constant))
+    pulled = np.empty_like(theta)
+    multiply(basis.back, basis.which, grad, basis.back_spans, pulled, 1)
+    pulled += wide @ np.concatenate([thin @ pulled, grad[:, :1]], axis=1)
+    parts = [part.reshape(len(theta), -1) for part in (theta, pulled, first, second)]
+    keep = [max(1 - rate * decay, 0.0) for decay in pace.decays]
+    rates = [rate / constants.rate_correction(step)] * len(theta)
+    adam((parts[0], parts[1], parts[2], parts[3]), rates, keep, constants.rule(step), theta.shape[2], 1)
+    mixed = theta + wide[..., :-1] @ (thin @ theta)
+    multiply(basis.left, basis.which, mixed, basis.left_spans, coef, 1)
+    coef[:, :1] = constant @ theta
+
+
 def descend(
     batch: DesignBatch,
     vector: FloatArray,
@@ -95,7 +169,7 @@ def descend(
 
 
 def step_engine() -> StepEngine:
-    """Return the module whose forward, backward, multiply, adam and descend do the work: the kernel, or this one."""
+    """Return the module that takes the steps: the kernel, or this one."""
     return native() or _REFERENCE
 
 

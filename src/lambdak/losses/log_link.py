@@ -25,6 +25,11 @@ class _HalfDeviance(Loss):
     @abstractmethod
     def _exponents(self) -> tuple[float, float]: ...  # a, b
 
+    @property
+    def exponents(self) -> tuple[float, float]:
+        """Those of the mean: a and b."""
+        return self._exponents()
+
     def predict(self, raw: FloatArray) -> FloatArray:
         """μ = eʳ, the mean."""
         return np.asarray(self.link.inverse(raw))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.engine import AdamConstants
+from lambdak.eigen.engine import AdamConstants, DesignRows, Floats, Head, Pace, RowTargets
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
 from lambdak.training.cones import ConeCoordinates
-from lambdak.training.coordinates import FreeCoordinates
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.whitening import FreeCoordinates
 
 ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)
 
@@ -104,6 +104,20 @@ class Parameters:
             self._adam_(part, rate)
         self._travelled += rate**2
         self.write_()
+
+    @property
+    def free_only(self) -> bool:
+        """Whether all columns are free, so that the kernel can take the steps of an epoch by itself."""
+        return not self._cones and not self._caps
+
+    def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Floats:
+        """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""
+        pace = Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
+        state = (self.theta[0], *self._moments[0], self.coef)
+        losses = step_engine().epoch(design, target, head, state, self._free.basis, pace, self.threads)
+        self._steps += len(pace.rates)
+        self._travelled += float(np.square(pace.rates).sum())
+        return np.array(losses)
 
     def shrink_(self) -> None:
         """Take the proximal step that belongs to the steps since the last one, if columns may vanish."""

@@ -14,14 +14,13 @@ from lambdak.training.caps import Cap
 from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import (
     Block,
-    FreeCoordinates,
     Moments,
-    Whitening,
     free_blocks,
 )
 from lambdak.training.effort import Regularisation
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.whitening import FreeCoordinates, Whitening
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Head, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.model.eigenvalues import evaluate
+from lambdak.training.compiled_loss import compiled_loss
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem, RowIds
 
@@ -94,6 +96,7 @@ class Trainer:
         self.coef = parameters.coef.copy()
         self.theta = [part.copy() for part in parameters.theta]
         self.best = np.full(self.members, np.inf)
+        self._head, self._target = self._compiled()
 
     def run(self, schedule: Schedule) -> Iterator[Event]:
         """Train, yielding after every epoch."""
@@ -102,15 +105,13 @@ class Trainer:
         for epoch in range(schedule.epochs):
             order = self._folds.without(self._rng.permutation(every))
             batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
-            losses = []
-            for chosen in batches:
-                step += 1
-                shape = _shape(step, schedule.epochs * len(batches))
-                losses.append(self._step(chosen, schedule.rate * shape))
+            steps = range(step + 1, step + len(batches) + 1)
+            rates = [schedule.rate * _shape(now, schedule.epochs * len(batches)) for now in steps]
+            step += len(batches)
+            train = self._epoch(order, batches, rates)
             self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
-            train = np.mean(losses, axis=0)
             yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began)
             waited = 0 if (seen < before - schedule.tol).any() else waited + 1
             if schedule.patience is not None and waited >= schedule.patience:
@@ -119,6 +120,24 @@ class Trainer:
     def training_rows(self) -> RowIds:
         """(members, n): the rows that each member trains on, cut to the same number."""
         return self._folds.without(np.arange(len(self.problem.design), dtype=np.int32))
+
+    def _compiled(self) -> tuple[Head | None, RowTargets | None]:
+        """What the kernel needs to take the steps of an epoch by itself, where it can."""
+        problem, named = self.problem, compiled_loss(self.problem)
+        if named is None or not self.parameters.free_only:
+            return None, None
+        outputs, start = problem.outputs, np.broadcast_to(problem.start, problem.outputs.pencils)
+        head = Head(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)
+        given = (problem.y, self._importance, problem.offset)
+        y, importance, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
+        return head, (np.empty(0) if y is None else y, importance, offset)
+
+    def _epoch(self, order: RowIds, batches: list[RowIds], rates: list[float]) -> FloatArray:
+        """The steps of an epoch, in one call of the kernel if it can; returns the mean loss over them."""
+        if self._head is None or self._target is None:
+            return np.asarray(np.mean([self._step(*step) for step in zip(batches, rates, strict=True)], axis=0))
+        design = (self.problem.design.ids, self.problem.design.weights, order)
+        return self.parameters.epoch_(design, self._target, self._head, rates)
 
     def _step(self, chosen: RowIds, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""

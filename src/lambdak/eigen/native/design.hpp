@@ -10,19 +10,22 @@ inline void prefetch(const void* data, int64_t bytes) {
   for (int64_t i = 0; i < bytes && i < 4096; i += 64) __builtin_prefetch(static_cast<const char*>(data) + i);
 }
 
-// V vectors of one row from column c on, summed in registers over the row's slots.
+// V vectors of one row from column c on, summed in registers over the row's slots: even and odd ones apart, because a sum waits
+// for the one before it.
 template <class T, int V>
 inline void gather_part(const int32_t* ids, const T* weights, int slots, int64_t stride, const T* coef, T* out) {
-  Vec<T> sum[V] = {};
-  for (int s = 0; s < slots; ++s) {
-    if (weights[s] == T(0)) continue;  // a value at a knot
+  Vec<T> even[V] = {}, odd[V] = {};
+  const auto add = [&](Vec<T>* sum, int s) {
     const T* const from = coef + ids[s] * stride;
     const Vec<T> weight = splat<T>(weights[s]);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) sum[v] += weight * load<T>(from + v * W<T>);
-  }
+  };
+  int s = 0;
+  for (; s + 1 < slots; s += 2) add(even, s), add(odd, s + 1);
+  if (s < slots) add(even, s);
 #pragma GCC unroll 8
-  for (int v = 0; v < V; ++v) store<T>(out + v * W<T>, sum[v]);
+  for (int v = 0; v < V; ++v) store<T>(out + v * W<T>, even[v] + odd[v]);
 }
 
 // Calls work(V) for chunks of at most `most` vectors that add up to `count`, V as a constant: work(Chunk<8>{}), ...
@@ -47,10 +50,25 @@ template <class T> void gather(const Design& design, int64_t begin, int64_t end,
       for (int s = 0; s < design.slots; ++s)
         prefetch(static_cast<const T*>(coef) + next[s] * design.stride, design.width * int64_t(sizeof(T)));
     }
-    in_chunks<8>(design.width / w, [&](auto chunk, int c) {
+    in_chunks<4>(design.width / w, [&](auto chunk, int c) {
       gather_part<T, chunk.size>(design.ids + first, weights + first, design.slots, design.stride, static_cast<const T*>(coef) + c * w,
                                  out + c * w);
     });
+  }
+}
+
+// V vectors of one row, kept in registers, added to some of its slots' coefficients.
+template <class T, int V>
+inline void scatter_part(const int32_t* ids, const T* weights, int slots, int64_t stride, const T* from, T* coef) {
+  Vec<T> row[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) row[v] = load<T>(from + v * W<T>);
+  for (int s = 0; s < slots; ++s) {
+    if (weights[s] == T(0)) continue;
+    T* const to = coef + ids[s] * stride;
+    const Vec<T> weight = splat<T>(weights[s]);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) store<T>(to + v * W<T>, load<T>(to + v * W<T>) + weight * row[v]);
   }
 }
 
@@ -59,13 +77,10 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
   const T* const weights = static_cast<const T*>(design.weights);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t first = int64_t(design.rows[i]) * design.slots;
-    const T* const from = static_cast<const T*>(packed) + (i - begin) * design.width;
-    for (int s = 0; s < design.slots; ++s) {
-      if (weights[first + s] == T(0)) continue;
-      T* const to = static_cast<T*>(coef) + design.ids[first + s] * design.stride;
-      const Vec<T> weight = splat<T>(weights[first + s]);
-      for (int c = 0; c < design.width; c += w) store<T>(to + c, load<T>(to + c) + weight * load<T>(from + c));
-    }
+    in_chunks<8>(design.width / w, [&](auto chunk, int c) {
+      scatter_part<T, chunk.size>(design.ids + first, weights + first, design.slots, design.stride,
+                                  static_cast<const T*>(packed) + (i - begin) * design.width + c * w, static_cast<T*>(coef) + c * w);
+    });
   }
 }
 
@@ -74,7 +89,12 @@ template <class T> void scatter(const Design& design, int64_t begin, int64_t end
 template <class T, int R, int V> inline void multiply_part(const Product& product, int64_t i0, int c, int from, int to) {
   const T *const left = static_cast<const T*>(product.left), *const right = static_cast<const T*>(product.right);
   const int reach = product.reach, width = product.width;
-  Vec<T> sum[R][V] = {};
+  Vec<T> sum[R][V];
+  const T* const base = static_cast<const T*>(product.base);
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sum[r][v] = base ? load<T>(base + (i0 + r) * width + c + v * W<T>) : Vec<T>{};
   for (int k = from; k < to; ++k) {
     Vec<T> b[V];
 #pragma GCC unroll 4
@@ -99,7 +119,8 @@ template <class T, int R> inline void multiply_rows(const Product& product, int6
   const int from = spans[2 * i0];
   int to = from;
   for (int64_t i = i0; i < i0 + R; ++i) to = spans[2 * i + 1] > to ? spans[2 * i + 1] : to;
-  in_chunks<V>(product.width / W<T>, [&](auto chunk, int c) { multiply_part<T, R, chunk.size>(product, i0, c * W<T>, from, to); });
+  in_chunks<V>((product.last - product.first) / W<T>,
+               [&](auto chunk, int c) { multiply_part<T, R, chunk.size>(product, i0, product.first + c * W<T>, from, to); });
 }
 
 template <class T, int R> void multiply_range(const Product& product, int64_t begin, int64_t end) {
@@ -139,6 +160,16 @@ template <class T> void adam(const Adam& step, void* theta_, const void* grad_, 
     const T factor = i < step.spared ? T(1) : keep;
     store<T>(theta + i, factor * load<T>(theta + i) - rate * m / (vsqrt(v * correct) + tiny));
   }
+}
+
+inline uint32_t largest(const int32_t* ids, int64_t count) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < count; ++i) most = uint32_t(ids[i]) > most ? uint32_t(ids[i]) : most;
+  return most;
+}
+
+inline void add(float* to, const float* from, int64_t count) {
+  for (int64_t i = 0; i < count; i += W<float>) store<float>(to + i, load<float>(to + i) + load<float>(from + i));
 }
 
 // ---- Adam on the rows of a table ---------------------------------------------------------------------------------

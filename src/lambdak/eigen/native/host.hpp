@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -35,12 +36,14 @@ using Outputs = std::tuple<Out, std::optional<Out>>;      // value and vector, o
 using DesignRows = std::tuple<In, In, In>;                // ids, weights, rows
 
 constexpr int max_dim = 512;
+constexpr int64_t step_rows = 64;  // of one task of a training step
 
 extern std::atomic<const Kernel*> active;  // the build for this CPU; a call reads it once, for `use_isa` may change it meanwhile
 extern std::atomic<int> num_threads;       // of a call that does not say how many
 
 void bind_steps(nb::module_& m);
 void bind_table(nb::module_& m);
+void bind_epoch(nb::module_& m);
 
 // Points the job to its look-up tables, which `guess` helps to keep.
 void complete(Job& job, std::vector<Guess>& guess);
@@ -74,6 +77,18 @@ template <class A> bool dense(const A& a) {
   for (size_t axis = a.ndim(); axis-- > 0; expected *= int64_t(a.shape(axis)))
     if (a.shape(axis) != 1 && a.stride(axis) != expected) return false;
   return true;
+}
+
+template <class A> int64_t extent(const A& a, size_t axis) { return axis < a.ndim() ? int64_t(a.shape(axis)) : -1; }
+
+// The numbers of a dense array of exactly this shape.
+template <class T, class A>
+T* dense_data(const A& a, const char* name, std::initializer_list<int64_t> shape, nb::dlpack::dtype dtype) {
+  bool fits = a.ndim() == shape.size() && a.dtype() == dtype && dense(a);
+  size_t axis = 0;
+  for (int64_t size : shape) fits = fits && int64_t(a.shape(axis++)) == size;
+  if (!fits) throw nb::value_error((std::string(name) + " has the wrong shape, dtype or layout").c_str());
+  return static_cast<T*>(const_cast<void*>(static_cast<const void*>(a.data())));
 }
 
 // The default floating-point environment, whatever flush-to-zero mode the calling thread has set.

@@ -240,6 +240,8 @@ const Kernel LAMBDAK_JOIN(kernel_, LAMBDAK_ISA) = {
     {build::gather<float>, build::gather<double>},
     {build::scatter<float>, build::scatter<double>},
     {build::multiply<float>, build::multiply<double>},
+    build::largest,
+    build::add,
     {build::adam<float>, build::adam<double>},
     {build::descend_bytes<float>, build::descend_bytes<double>},
     {build::descend<float>, build::descend<double>},

@@ -40,12 +40,15 @@ struct Design {
 constexpr int pad = 16;
 
 // out (rows, width) = left right, right (inner, width), width a multiple of `pad`. Row i of `left` differs from zero between
-// the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end.
+// the columns spans[i] only, and is stored from there on: left (rows, reach), zeros at the end. With `base` (rows, width) it
+// is base + left right. Only the columns first .. last-1 of out are computed, multiples of `pad`.
 struct Product {
   const void *left, *right;
   void* out;
   int reach, width;
   const int32_t* spans;
+  const void* base;
+  int first, last;
 };
 
 // Adam's numbers for one step: `rate` holds the correction of the first moment, `correct` that of the second.
@@ -79,6 +82,8 @@ struct Kernel {
   void (*gather[2])(const Design&, int64_t begin, int64_t end, const void* coef, void* packed);   // packed[i] = A(row i)
   void (*scatter[2])(const Design&, int64_t begin, int64_t end, const void* packed, void* coef);  // its transpose, added
   void (*multiply[2])(const Product&, int64_t begin, int64_t end);  // some rows of out = left right
+  uint32_t (*largest)(const int32_t* ids, int64_t count);           // a negative one is huge
+  void (*add)(float* to, const float* from, int64_t count);         // to += from, count a multiple of `pad`
   void (*adam[2])(const Adam&, void* theta, const void* grad, void* first, void* second, int64_t count);
   int64_t (*descend_bytes[2])(const Table&, int64_t most);  // scratch for buckets of at most so many slots
   void (*descend[2])(const Adam&, const Table&, const void* slots, int64_t count, void* scratch);  // one bucket

@@ -224,6 +224,7 @@ NB_MODULE(_kernel, m) {
   m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
   bind_table(m);
+  bind_epoch(m);
   m.def("isa", [] { return std::string(active.load()->name); });
   m.def("use_isa", &use_isa, nb::arg("name"));
   m.def("available_isas", [] {

@@ -47,19 +47,15 @@ void* at(const Array& a, int64_t element, const Step& step) {
 }
 
 // Whether the ids of a model's rows begin .. end-1 name coefficients that exist.
-bool ids_exist(const Step& step, const Design& design, int64_t begin, int64_t end) {
-  uint32_t largest = 0;  // a negative id is a huge one
-  for (int64_t i = begin; i < end; ++i)
-    for (int s = 0; s < design.slots; ++s)
-      largest = std::max(largest, uint32_t(design.ids[int64_t(design.rows[i]) * design.slots + s]));
-  return int64_t(largest) < step.n_coef;
+bool ids_exist(const Kernel* build, const Step& step, const Design& design, int64_t begin, int64_t end) {
+  uint32_t most = 0;
+  for (int64_t i = begin; i < end; ++i) most = std::max(most, build->largest(design.ids + int64_t(design.rows[i]) * design.slots, design.slots));
+  return int64_t(most) < step.n_coef;
 }
-
-constexpr int64_t rows_at_once = 64;
 
 Job step_job(const Step& step, int dim, int n_index) {
   Job job;
-  job.dim = dim, job.n_index = n_index, job.rows = rows_at_once, job.double_precision = step.design.double_precision;
+  job.dim = dim, job.n_index = n_index, job.rows = step_rows, job.double_precision = step.design.double_precision;
   return job;
 }
 
@@ -80,13 +76,13 @@ void forward(const DesignRows& sparse, In coef, int dim, Indices index, const Ou
   complete(shape, guess);
   const Kernel* const build = active;
   std::atomic<bool> bad_id{false};
-  const int64_t chunks = (step.batch + rows_at_once - 1) / rows_at_once;
-  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
+  const int64_t chunks = (step.batch + step_rows - 1) / step_rows;
+  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = step_rows * step.design.width * element;
   in_parallel(step.models * chunks, threads, size_t(packed_bytes + build->scratch_bytes(shape)), [&](int64_t task, void* scratch) {
-    const int64_t model = task / chunks, begin = task % chunks * rows_at_once, end = std::min(step.batch, begin + rows_at_once);
+    const int64_t model = task / chunks, begin = task % chunks * step_rows, end = std::min(step.batch, begin + step_rows);
     Design design = step.design;
     design.rows += model * step.batch;
-    if (!ids_exist(step, design, begin, end)) {
+    if (!ids_exist(build, step, design, begin, end)) {
       bad_id = true;
       return;
     }
@@ -115,7 +111,7 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
   shape.vector = vectors, shape.grad_value = factors;
   shape.grad = rows_of(nullptr, step.design.width);
   shape.grad.data = &shape;  // present: the scratch size depends on it
-  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = rows_at_once * step.design.width * element;
+  const int64_t element = step.design.double_precision ? 8 : 4, packed_bytes = step_rows * step.design.width * element;
   const int64_t parts = std::max<int64_t>(1, 4 / std::max<int64_t>(1, step.models));
   const int64_t part_rows = (step.batch + parts - 1) / parts, size = step.n_coef * step.design.stride;
   const Kernel* const build = active;
@@ -129,9 +125,9 @@ void backward(const DesignRows& sparse, In vector, In grad_value, int dim, Out g
     std::memset(scratch, 0, size_t(packed_bytes));
     Design design = step.design;
     design.rows += model * step.batch;
-    for (int64_t begin = part * part_rows, last = std::min(step.batch, begin + part_rows); begin < last; begin += rows_at_once) {
-      const int64_t end = std::min(last, begin + rows_at_once), first = model * step.batch + begin;
-      if (!ids_exist(step, design, begin, end)) {
+    for (int64_t begin = part * part_rows, last = std::min(step.batch, begin + part_rows); begin < last; begin += step_rows) {
+      const int64_t end = std::min(last, begin + step_rows), first = model * step.batch + begin;
+      if (!ids_exist(build, step, design, begin, end)) {
         bad_id = true;
         return;
       }
@@ -184,7 +180,7 @@ void multiply(In left, std::vector<int64_t> which, In right, In spans, Out out, 
     const int64_t model = task / chunks, begin = task % chunks * at_once;
     const auto of = [&](const Array& x, int64_t at, int64_t size) { return static_cast<char*>(x.data) + at * size * element; };
     const Product product{of(a, which[size_t(model)], rows * reach), of(b, model, inner * width), of(c, model, rows * width),
-                          int(reach), int(width), limits};
+                          int(reach), int(width), limits, nullptr, 0, int(width)};
     work(product, begin, std::min(rows, begin + at_once));
   });
 }
