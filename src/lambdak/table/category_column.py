@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -14,6 +15,8 @@ from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
+
+MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
 
 
 @final
@@ -35,12 +38,11 @@ class Category(Column):
     levels: tuple[object, ...]
 
     @classmethod
-    def fit(cls, cells: Cells, start: int, min_level_count: int, max_levels: int, mass: Floats | None) -> Category:
-        """Levels of a column; those with less than ``min_level_count`` rows, or beyond ``max_levels``, become OTHER."""
+    def fit(cls, cells: Cells, start: int, min_level_count: int, max_categories: int, mass: Floats | None) -> Category:
+        """Levels of a column; those with less than ``min_level_count`` rows, or too many of them, become OTHER."""
         codes, levels = cells.levels()
-        counts = np.bincount(codes, mass, len(levels))
-        kept = _kept_levels(dict(zip(levels, counts.tolist(), strict=True)), min_level_count, max_levels)
-        return cls(cells.name, start, levels=kept)
+        counts = dict(zip(levels, np.bincount(codes, mass, len(levels)).tolist(), strict=True))
+        return cls(cells.name, start, levels=_kept_levels(cells.name, counts, min_level_count, max_categories))
 
     @property
     def stop(self) -> int:
@@ -175,14 +177,29 @@ def _are_strings(levels: Iterable[object]) -> set[bool]:
     return {isinstance(level, str) for level in levels if level is not None and level is not OTHER}
 
 
-def _kept_levels(counts: dict[object, float], min_level_count: int, max_levels: int) -> tuple[object, ...]:
+def _kept_levels(
+    name: str, counts: dict[object, float], min_level_count: int, max_categories: int
+) -> tuple[object, ...]:
     """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
     seen = sorted((level for level in counts if level is not None), key=_natural)
     frequent = [level for level in seen if counts[level] >= min_level_count]
-    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:max_levels], key=_natural)
+    room = max_categories if len(seen) == len(frequent) <= max_categories else max_categories - 1  # OTHER counts too
+    if len(frequent) > room:
+        _warn_of_pooling(name, len(seen), max_categories)
+    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=_natural)
     missing = [None] if None in counts else []
     pooled = [OTHER] if len(kept) < len(seen) else []
     return (*kept, *missing, *pooled)
+
+
+def _warn_of_pooling(name: str, levels: int, most: int) -> None:
+    advice = f"raise max_categories to {levels}" if levels <= MAX_LEVELS else "group its levels before the fit"
+    warnings.warn(
+        f"column {name!r} has {levels} levels, of which {most} are kept: the rarest are pooled into one of them; "
+        f"{advice} to keep them apart",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _natural(level: object) -> tuple[bool, object]:
