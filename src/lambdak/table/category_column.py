@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -17,6 +18,7 @@ from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
 
 MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
+_ALL_DRAWN = 1_000  # levels, up to which a picture has them all
 
 
 @final
@@ -109,6 +111,15 @@ class Category(Column):
         """Its levels, and an unseen one, if no levels were pooled."""
         return [*self.cell_names(), *([] if OTHER in self.levels else ["an unseen level"])]
 
+    @property
+    def reach(self) -> float:
+        """One: a level has one active entry."""
+        return 1.0
+
+    def exact_cells(self) -> list[dict[int, Fraction]]:
+        """Its levels, and nothing for an unseen one, if no levels were pooled."""
+        return [{j: Fraction(1)} if j < self.width else {} for j in range(len(self.all_names()))]
+
     def all_cells(self) -> tuple[Floats, list[str]]:
         """(cells, p) and their names: the levels, and an unseen one, if no levels were pooled."""
         names = self.all_names()
@@ -129,8 +140,10 @@ class Category(Column):
         return "average level"
 
     def points(self, most: int) -> tuple[tuple[str, ...], Floats]:
-        """All levels."""
-        return tuple(self.cell_names()), np.eye(self.width)
+        """All levels, but of very many only some, evenly spread."""
+        step = 1 if self.width <= _ALL_DRAWN else -(-self.width // most)
+        chosen = np.arange(0, self.width, step)
+        return tuple(self.cell_names()[::step]), _one_hot(chosen, self.width)
 
     def check_between(self, between: Any) -> Sequence[object]:
         """Known levels; with None all of them, and OTHER for those never seen."""
@@ -144,8 +157,7 @@ class Category(Column):
 
     def path(self, between: Sequence[Any], least: int) -> Floats:
         """(levels, p): an unseen level counts as the average of all levels, if none were pooled."""
-        cells = np.vstack([np.eye(self.width), np.zeros(self.width)])
-        return np.asarray(cells[self._positions(between)])
+        return _one_hot(np.asarray(self._positions(between)), self.width)
 
     def shown_cells(self, cells: Cells) -> NDArray[np.object_]:
         """Cells as text."""
@@ -170,6 +182,13 @@ class Category(Column):
         if len(set(levels)) < len(levels):
             raise ValueError(f"levels of {what} must differ")
         return cls(saved["name"], start, levels=levels)
+
+
+def _one_hot(positions: NDArray[np.intp], width: int) -> Floats:
+    """(n, width): one at each position, nothing where that is -1."""
+    cells = np.zeros((len(positions), width))
+    cells[np.flatnonzero(positions >= 0), positions[positions >= 0]] = 1.0
+    return cells
 
 
 def _are_strings(levels: Iterable[object]) -> set[bool]:
