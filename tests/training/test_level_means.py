@@ -27,16 +27,13 @@ def test_means_are_shrunken_by_the_ratio_of_the_variances(spread):
     np.testing.assert_allclose(found, wanted, atol=0.1 * spread)
 
 
-def test_the_mean_of_a_row_does_not_know_its_target():
+def test_the_mean_of_a_row_does_not_know_its_target(monkeypatch):
     group, pull, _ = grouped()
     other = pull.copy()
     other[group.fold == 3] += 5.0 * np.sign(pull[group.fold == 3])
-    prior = [Grouped._prior, lambda *_: np.ones(1)][1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Grouped, "_prior", prior)
-        shift = other.mean() - pull.mean()
-        first, second = (group.means(some[:, None], NOTHING).unseen for some in (pull, other + 0.0))
-    own = group.fold == 3
+    monkeypatch.setattr(Grouped, "_prior", lambda *_: np.ones(1))  # the variances of all rows say little of one
+    first, second = (group.means(some[:, None], NOTHING).unseen for some in (pull, other))
+    own, shift = group.fold == 3, other.mean() - pull.mean()
     count = np.array([((group.codes == code) & ~own).sum() for code in group.codes[own]])
     np.testing.assert_allclose(second[own, 0], first[own, 0] - shift * count / (count + 1), atol=1e-9)
 
