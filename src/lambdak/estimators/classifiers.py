@@ -30,6 +30,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
         n_knots: int | str = "auto",
         alpha: float = 0.0,
         effort: str = "balanced",
@@ -46,7 +47,8 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
+            effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
             warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,

@@ -128,6 +128,11 @@ class Column(ABC):
         """(cells, p): cells between which its largest changes lie, with "missing"."""
         return np.eye(self.width)
 
+    @property
+    def reach(self) -> float:
+        """The largest sum of absolute weights of an extreme cell, but at least 1."""
+        return float(np.abs(self.extreme_cells()).sum(axis=1).max(initial=1.0))
+
     @abstractmethod
     def cell_names(self) -> list[str]:
         """Names of the extreme cells."""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int, check_weight
 from lambdak.table.categorical_features import is_category, listed_columns
+from lambdak.table.category_column import MAX_LEVELS
 from lambdak.table.cells import EVERY_ROW, Cells, Rows
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
@@ -26,7 +27,6 @@ from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
 
-MAX_LEVELS = 1 << 20
 _NAMES_SHOWN = 5
 
 
@@ -51,8 +51,9 @@ class TableEncoder:
         Numeric columns to be linear, by name (x0, x1, … where the table has no names). Booleans may be among them.
     min_level_count : int
         A level of a category with fewer training rows is pooled into the level OTHER.
-    max_levels : int
-        If there are more levels than this, the most frequent ones stay and the others are pooled into OTHER.
+    max_categories : int, optional
+        Most levels of a category, OTHER included: if there are more, the most frequent ones stay and the others are
+        pooled into OTHER, with a warning. None keeps up to 131,072 levels. Missing cells do not count.
     clamp : bool
         Whether columns of numbers are constant outside of the training range; otherwise they continue with the
         slope they have at its ends.
@@ -76,7 +77,7 @@ class TableEncoder:
 
     Examples
     --------
-    >>> encoder = TableEncoder(n_knots=3, min_level_count=1).fit([[0.0, "a"], [1.0, "b"], [4.0, "a"]])
+    >>> encoder = TableEncoder(n_knots=3).fit([[0.0, "a"], [1.0, "b"], [4.0, "a"]])
     >>> encoder.columns[0].knots, encoder.columns[1].levels
     (array([0., 1., 4.]), ('a', 'b'))
     >>> design = encoder.transform([[2.5, "b"]])
@@ -87,8 +88,8 @@ class TableEncoder:
     n_knots: int | str = "auto"
     categorical_features: ArrayLike | None = "from_dtype"
     linear: Collection[str] = ()
-    min_level_count: int = 5
-    max_levels: int = 255
+    min_level_count: int = 1
+    max_categories: int | None = None
     clamp: bool = True
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
@@ -98,8 +99,8 @@ class TableEncoder:
         checked = {
             "n_knots": _check_knots(self.n_knots),
             "linear": (self.linear,) if isinstance(self.linear, str) else tuple(self.linear),
-            "min_level_count": check_int(self.min_level_count, "min_level_count", 1, MAX_LEVELS),
-            "max_levels": check_int(self.max_levels, "max_levels", 1, MAX_LEVELS),
+            "min_level_count": check_int(self.min_level_count, "min_level_count", 1, 1 << 31),
+            "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
         }
         for name, value in checked.items():
@@ -173,7 +174,7 @@ class TableEncoder:
     def _fit_column(self, cells: Cells, start: int, listed: bool, mass: Floats | None) -> Column:
         straight, by_dtype = cells.name in self.linear, isinstance(self.categorical_features, str)
         if not straight and (listed or is_category(cells, by_dtype)):
-            return Category.fit(cells, start, self.min_level_count, self.max_levels, mass)
+            return Category.fit(cells, start, self.min_level_count, self.max_categories or MAX_LEVELS, mass)
         if straight or self.n_knots == 0:
             return Linear.fit(cells, start, self.clamp, mass)
         return Curve.fit(cells, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp, mass)
@@ -292,6 +293,12 @@ def _check_knots(n_knots: int | str) -> int | str:
     if check_int(n_knots, "n_knots", 0, MAX_KNOTS) == 1:
         raise ValueError("n_knots must be 0 (linear columns) or at least 2; got 1")
     return int(n_knots)
+
+
+def _check_categories(max_categories: int | None) -> int | None:
+    if max_categories is None:
+        return None
+    return min(check_int(max_categories, "max_categories", 1, 1 << 31), MAX_LEVELS)
 
 
 def _check_not_empty(shape: tuple[int, int]) -> None:

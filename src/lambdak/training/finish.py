@@ -22,10 +22,10 @@ def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
     guarded = trainer.parameters.guarded or draft.promises.shape is not None
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
-    for column in draft.encoder.columns:
-        if not column.is_number:
-            _centre_(coef, slice(column.start, column.stop), plan)
-    return coef
+    for first, *others in draft.trained.parts:
+        if not (first.is_number or others):
+            _centre_(coef, slice(first.start, first.stop), plan)
+    return draft.trained.matrices(coef)
 
 
 def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:

@@ -27,8 +27,10 @@ from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.settle import settled
+from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.trainer import Event, Schedule, Trainer
 from lambdak.training.trials import Option, choose_capacity
+from lambdak.training.wide_categories import with_wide_categories
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class TrainingState:
     theta: Sequence[FloatArray]  # the parameters behind the matrices
     plan: Plan
     regularisations: list[Regularisation]  # of the members
+    trained: TrainedColumns
     quantile_shift: NDArray[np.float64] | None
 
 
@@ -74,8 +77,9 @@ def fit_model(request: Request) -> Fit:
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
         history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
-        state = TrainingState(trainer.theta, plan, regularisations, _quantile_shift(trainer, session.draft))
-        return _finished(trainer, session.draft, option.rows, state, history)
+        sketch = session.draft
+        state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, _quantile_shift(trainer, sketch))
+        return _finished(trainer, sketch, option.rows, state, history)
 
 
 def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
@@ -94,16 +98,17 @@ def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
 
 def _option(request: Request, settings: FitSettings) -> Option:
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-    session = _session(sketch, rows, replace(request, settings=settings))
+    sketch, written = with_wide_categories(sketch, rows, request.rng)
+    session = _session(sketch, written, replace(request, settings=settings))
     return Option(session, session.plan(), rows)
 
 
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
-        settings, sketch = request.settings, Draft.of(model)
+        settings, sketch = request.settings, Draft.of(model, state.trained)
         rows = request.rows.encoded(model.encoder, settings.threads)
-        session = _session(sketch, rows, request)
+        session = _session(sketch, sketch.written(rows), request)
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
@@ -113,7 +118,7 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
     validation = request.rows.encoded_validation(sketch.encoder, request.settings.threads)
-    measured = None if validation is None else sketch.problem(validation)
+    measured = None if validation is None else sketch.problem(sketch.written(validation))
     return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
 
 

@@ -73,7 +73,7 @@ def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regula
     folds = session.folds(_SELECTION_MODELS)
     schedule = session.settings.recipe.schedule(len(session.problem.design), session.settings.max_iter)
     models = _trained(_of_pilot_size(session), penalised, chosen, folds, schedule)
-    spans = [slice(column.start, column.stop) for column in session.draft.encoder.columns]
+    spans = [slice(column.start, column.stop) for column in session.draft.trained.columns]
     size = np.stack([np.abs(models.parameters.coef[:, span]).max(axis=(1, 2)) for span in spans])
     alive = (size > 0).reshape(len(size), _SELECTION_MODELS, -1).any(axis=2).mean(axis=1) > 0.5
     return plan.dropped | frozenset(np.flatnonzero(~alive).tolist())

@@ -18,8 +18,10 @@ from lambdak.training.coordinates import (
     free_blocks,
 )
 from lambdak.training.effort import Regularisation
+from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import FreeCoordinates, Whitening
 
 
@@ -35,6 +37,7 @@ class Plan:
     alpha: float = 0.0  # size of the penalty that makes columns vanish
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
+    trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
 
     def parameters(
         self, regularisations: Sequence[Regularisation], dim: int, pencils: int, threads: int = 0
@@ -42,17 +45,29 @@ class Plan:
         """Parameters of a stack of models: ``pencils`` with each of the regularisations."""
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         free = FreeCoordinates(self._whitening, damping.tolist())
-        caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
+        caps = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates(self._cones, self.moments, dim)] if self._cones else []
         return Parameters(free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
+
+    def _cap(self, i: int, limit: float, dim: int) -> Cap:
+        """The cap of a column, or of the category whose first trained column it is."""
+        levels = {} if self.trained is None else {self.trained.first(k): k for k in self.trained.levels}
+        if self.trained is None or i not in levels:
+            return Cap(self.columns[i], limit, dim)
+        parts = self.trained.parts[levels[i]]
+        return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
+
+    @property
+    def _rewritten(self) -> frozenset[int]:
+        return frozenset() if self.trained is None else self.trained.rewritten()
 
     @cached_property
     def _bent(self) -> list[int]:
         return [
             i
             for i, column in enumerate(self.columns)
-            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped}
+            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped, *self._rewritten}
         ]
 
     @cached_property

@@ -38,17 +38,17 @@ class Session:
 
     def plan(self) -> Plan:
         """What is requested of the columns, the levels of outputs in order among them."""
-        draft, promises = self.draft, self.draft.promises
-        columns, n_design, rises = list(draft.encoder.columns), draft.encoder.n_design, {}
-        signs = {i: draft.loss.sign * sign for i, sign in promises.monotone.items()}
-        caps = {i: cap / draft.scale for i, cap in promises.capped.items()}
+        draft, promises, trained = self.draft, self.draft.promises, self.draft.trained
+        columns, n_design, rises = trained.columns, trained.n_design, {}
+        signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
+        caps = {trained.first(i): cap / draft.scale for i, cap in promises.capped.items()}
         if draft.outputs.levels:
             signs[len(columns)] = 1
             rises[len(columns)] = np.maximum(np.diff(draft.anchors), _SMALLEST_RISE)
             columns.append(level_column(draft.outputs.levels, n_design))
             n_design = columns[-1].stop
         moments = design_moments(self.problem.design, n_design, self.problem.weight)
-        return Plan(columns, moments, signs, promises.shape, caps, rises=rises)
+        return Plan(columns, moments, signs, promises.shape, caps, rises=rises, trained=trained)
 
     @property
     def copies(self) -> int:

@@ -25,6 +25,7 @@ class FitSettings:
     monotonic_cst: Any
     max_influence: Any
     categorical_features: Any
+    max_categories: int | None
     n_knots: int | str
     alpha: float
     max_iter: int | None
