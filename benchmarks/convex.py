@@ -9,7 +9,7 @@ has a given split and its error is in miles per gallon: there the seeds vary the
 validates its own choices on a tenth of the training rows; boosting with defaults is there for its error alone: no
 boosting library can be asked for joint convexity, so its violations say nothing against it. Violations are segments
 with f((a+b)/2) > (f(a)+f(b))/2 by more than rounding, counted over all seeds; "worst" is the largest difference, in
-standard deviations of the target. Needs torch, pandas and lightgbm (for estimators.py).
+standard deviations of the target. Needs torch and pandas.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import lambdak
 import torch
-from estimators import Predict
 from lambdak import SpectralRegressor
+from peers import Predict
 from quantiles import with_error
 from tables import DATA
 from torch import nn

@@ -7,7 +7,7 @@ Depth is the number of nonlinear layers; all networks end in a linear layer, but
 row. Widths are those at which networks have about --size parameters. Everything else is the same for all: AdamW with a
 cosine schedule, the same batches of 256 rows, standardised inputs. Each seed is another split (60/20/20 %) and another
 start. Rate, weight decay and the step at which to stop are chosen on the validation rows of that split, and only then
-the test rows are scored. Times are CPU seconds of training on one thread. Needs lightgbm and pandas, as estimators.py.
+the test rows are scored. Times are CPU seconds of training on one thread. Needs lightgbm and pandas.
 """
 
 from __future__ import annotations

@@ -11,25 +11,24 @@ import argparse
 import multiprocessing
 import resource
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import tables
-from estimators import Predict, boosted, spectral
-from tables import DATA, Problem, load, score
+from peers import METHODS, Fit
+from tables import DATA, load, score
+
+THREADS = 2
 
 
-def measure(
-    fit: Callable[[Problem, np.ndarray], Predict] | None, folder: Path, queue: multiprocessing.Queue[tuple[float, ...]]
-) -> None:
+def measure(fit: Fit | None, folder: Path, queue: multiprocessing.Queue[tuple[float, ...]]) -> None:
     problem = load("fremtpl2", folder)
     order = np.random.default_rng(0).permutation(len(problem.y))
     test, train = order[: len(order) // 5], order[len(order) // 5 :]
     began = time.perf_counter()
-    predict = None if fit is None else fit(problem, train)
+    predict = None if fit is None else fit(problem, train, 0, THREADS)
     fitted = time.perf_counter()
     deviance = np.nan if predict is None else score(problem, test, predict(test))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -42,8 +41,8 @@ def main() -> None:
     parser.add_argument("--effort", nargs="+", default=["fast", "balanced"])
     arguments = parser.parse_args()
     tables.FREMTPL2_ROWS = 678_013
-    contestants: dict[str, Callable[[Problem, np.ndarray], Predict] | None] = {"the table alone": None}
-    contestants |= {f"lambdak {effort}": spectral(effort, 0) for effort in arguments.effort} | {"LightGBM": boosted}
+    names = [*(f"lambdak-{effort}" for effort in arguments.effort), "LightGBM"]
+    contestants: dict[str, Fit | None] = {"the table alone": None} | {name: METHODS[name].fit for name in names}
     print("| | deviance | fit s | predict s | peak GB |\n|---|---|---|---|---|")
     context = multiprocessing.get_context("fork")
     for name, fit in contestants.items():

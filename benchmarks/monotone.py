@@ -12,7 +12,7 @@ of Heart: one row is 1.6 points). The standard error of a difference to lambdak 
 training rows overlap (Nadeau & Bengio 2003), so that repeats do not make it look smaller than it is. Blog takes long:
 ask for it by name.
 
-violations: california, adult and fremtpl2, split as in estimators.py with seed 0. Each model is fitted free and with
+violations: california, adult and fremtpl2, split as in ranks.py with seed 0. Each model is fitted free and with
 monotone columns, LightGBM by its usual method and by "advanced", which constrains less; then one such column of a
 random test row is set to two random values a < b within its range, and f(b) < f(a) is counted. f is the
 prediction (regression), the log-odds (classification) or the rate (Poisson); its spread is its standard deviation over
@@ -39,8 +39,8 @@ from sklearn.metrics import mean_squared_error, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, RepeatedKFold, RepeatedStratifiedKFold
 
 import lambdak
-from estimators import additive_boosting, hist_boosting
 from lambdak import SpectralClassifier, SpectralRegressor
+from peers import additive_boosting, hist_boosting
 from tables import DATA, Problem, categories, load, score
 
 CHUNK = 50_000  # pairs predicted at once
@@ -99,8 +99,8 @@ def tenth(train: Problem, seed: int) -> tuple[Problem, Problem]:
     return subset(train, order[len(order) // 10 :]), subset(train, order[: len(order) // 10])
 
 
-def spectral(train: Problem, signs: Signs, seed: int) -> Predict:
-    settings = {"monotonic_cst": signs or None, "random_state": seed}
+def spectral(train: Problem, signs: Signs, seed: int, effort: str = "balanced") -> Predict:
+    settings = {"monotonic_cst": signs or None, "effort": effort, "random_state": seed}
     if train.task == "classification":
         return SpectralClassifier(**settings).fit(train.X, train.y).decision_function
     if train.task == "poisson":
@@ -120,7 +120,7 @@ def histogram(train: Problem, signs: Signs, seed: int, grid: dict[str, tuple] | 
 
 
 def boosted(train: Problem, signs: Signs, seed: int, method: str = "basic") -> Predict:
-    """LightGBM with the settings of estimators.py."""
+    """LightGBM with the settings of peers.py."""
     fitted, held = tenth(train, seed)
     kind = lightgbm.LGBMClassifier if train.task == "classification" else lightgbm.LGBMRegressor
     settings = {"objective": "poisson"} if train.task == "poisson" else {}
@@ -144,8 +144,14 @@ def extreme(train: Problem, signs: Signs, seed: int) -> Predict:
     fitted, held = tenth(train, seed)
     kind = XGBClassifier if train.task == "classification" else XGBRegressor
     model = kind(n_estimators=2000, learning_rate=0.05, early_stopping_rounds=50, random_state=seed)
-    model.set_params(monotone_constraints=signs)
-    model.fit(fitted.X, fitted.y, eval_set=[(held.X, held.y)], verbose=False)
+    model.set_params(monotone_constraints=signs, enable_categorical=True)
+    offsets = {}
+    if train.task == "poisson":
+        model.set_params(objective="count:poisson")
+        offsets = {"base_margin": np.log(fitted.exposure), "base_margin_eval_set": [np.log(held.exposure)]}
+    model.fit(fitted.X, fitted.y, eval_set=[(held.X, held.y)], verbose=False, **offsets)
+    if train.task == "poisson":
+        return lambda X: model.predict(X, base_margin=np.zeros(len(X)))
     return partial(model.predict, output_margin=True)
 
 

@@ -2,7 +2,7 @@
 
 usage: python benchmarks/noise.py [--data DIR] [--only california bike] [--noise 100] [--splits 3] [--alpha 0 0.5 1 2]
 
-The splits are those of estimators.py: a fifth of the rows is the test, which nothing sees before the score.
+The splits are those of ranks.py: a fifth of the rows is the test, which nothing sees before the score.
 """
 
 from __future__ import annotations

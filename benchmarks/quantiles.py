@@ -2,7 +2,7 @@
 
 usage: python benchmarks/quantiles.py [--data DIR] [--splits 3] [--only california bike] [--effort balanced]
 
-Splits as in estimators.py: a fifth of the rows is held out for the test. The peer is one LightGBM model per quantile,
+Splits as in ranks.py: a fifth of the rows is held out for the test. The peer is one LightGBM model per quantile,
 with early stopping on a tenth of the training rows, and the five predictions of a row are sorted: that repairs the
 crossings and never makes the mean pinball loss worse. Crossings are counted before that. No column is constrained on
 either side: LightGBM refuses monotone_constraints for this objective. A quantile τ is calibrated if a share τ of the
@@ -21,8 +21,8 @@ import lightgbm
 import numpy as np
 
 import lambdak
-from estimators import Predict
 from lambdak import SpectralQuantileRegressor
+from peers import Predict
 from tables import DATA, Problem, categories, load
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -20,7 +20,7 @@ def change(model, row, i, cell, output):
         strict=True,
     ):
         C = matrices(model, member)
-        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.quantile_levels else 0.0)
+        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.levels else 0.0)
         for j, (other, own) in enumerate(zip(model.model_.encoder.columns, row, strict=True)):
             if j != i:
                 A = A + np.tensordot(cell_weights(other, own), C[other.start : other.stop], 1)

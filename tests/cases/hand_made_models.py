@@ -10,6 +10,9 @@ from fitted_models import SMALL, at_indices, changed, fitted, own_coef, with_col
 from score_cases import packed_from
 
 from lambdak import SpectralRegressor
+from lambdak.model.outputs import OrderedOutputs
+
+APART = np.array([0.0, -9.0, 1.0])  # where cut-points start
 
 
 @cache
@@ -65,12 +68,20 @@ def _broken_order():
     return changed(model, coef=coef)
 
 
-def _broken_cuts():
-    return at_indices(fitted("ordinal"), 3, 2, 5)
+def several_eigenvalues(*indices):
+    """Cut-points as they were in files that were saved before: eigenvalues of one matrix."""
+    model, coef = own_coef("ordinal")
+    return changed(model, coef=coef[:, : model.model_.encoder.n_design], outputs=OrderedOutputs(indices))
+
+
+def _broken_cut_point():
+    model, coef = own_coef("ordinal")
+    coef[1, -1, :28] -= packed_from(9 * np.eye(7))
+    return changed(model, coef=coef)
 
 
 def _broken_starts():
-    return changed(fitted("ordinal"), start=np.array([0.0, -9.0, 1.0]))
+    return changed(fitted("ordinal"), start=APART)
 
 
 def _broken_cap():
@@ -85,7 +96,9 @@ BROKEN = {
     "a curve that bends the other way": (_broken_bend, "convex", None),
     "an inner eigenvalue": (_broken_index, "concave", None),
     "a quantile below a lower one": (_broken_order, "quantiles", None),
-    "eigenvalues out of order": (_broken_cuts, "cut-points", None),
+    "a cut-point below a lower one": (_broken_cut_point, "cut-points", None),
+    "eigenvalues out of order": (lambda: several_eigenvalues(3, 2, 5), "cut-points", None),
+    "eigenvalues that start apart": (lambda: changed(several_eigenvalues(2, 3, 5), start=APART), "cut-points", None),
     "cut-points that start apart": (_broken_starts, "cut-points", None),
     "a cap that is exceeded": (_broken_cap, "influence", "region"),
 }

@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 from score_cases import unpacked
 
-from lambdak.losses import Arrangement
 from lambdak.store import ModelFileError
 from lambdak.store._header import Blueprint
 from lambdak.store._tensors import check_forms
@@ -101,15 +100,15 @@ def _bends(blueprint, own, sign):
 
 def _crossing(blueprint, tensors):
     same = len(set(tensors["start"].tolist())) == 1
-    if len(blueprint.outputs.quantile_levels) > 1:
+    if len(blueprint.outputs.levels) > 1:
         steps = [
             combined((1, matrix(high, blueprint.dim)), (-1, matrix(low, blueprint.dim)))
             for own in tensors["coef"]
             for low, high in pairwise(own[blueprint.encoder.n_design :])
         ]
         if not (same and all(map(positive, steps))):
-            yield "quantiles", "all"
-    if blueprint.loss.arrangement is Arrangement.ORDERED and not same:
+            yield "quantiles" if blueprint.outputs.quantile_levels else "cut-points", "all"
+    if len(blueprint.outputs.indices) > 1 and not same:
         yield "cut-points", "all"
 
 

@@ -68,7 +68,7 @@ def row_matrices(model, cells, output=0):
         output if model.model_.outputs.pencils > 1 else 0, len(model.model_.coef), model.model_.outputs.pencils
     ):
         C = matrices(model, member)
-        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.quantile_levels else 0.0)
+        A = C[0] + (C[model.model_.encoder.n_design + output] if model.model_.outputs.levels else 0.0)
         for column, cell in zip(model.model_.encoder.columns, cells, strict=True):
             A = A + np.tensordot(cell_weights(column, cell), C[column.start : column.stop], 1)
         stack.append(A)
@@ -83,9 +83,7 @@ def score_by_hand(model, cells, output=0):
 
 
 def n_outputs(model):
-    return len(model.model_.outputs.quantile_levels) or max(
-        model.model_.outputs.pencils, len(model.model_.outputs.indices)
-    )
+    return len(model.model_.outputs.levels) or max(model.model_.outputs.pencils, len(model.model_.outputs.indices))
 
 
 def predictions_of(model, rows, output):
@@ -95,7 +93,7 @@ def predictions_of(model, rows, output):
     if not hasattr(model, "classes_"):
         return model.predict(rows)
     shares = model.predict_proba(rows)
-    if len(model.model_.outputs.indices) > 1:
+    if model.model_.outputs.in_order:
         return shares.cumsum(axis=1)[:, output]
     return shares[:, output if model.model_.outputs.pencils > 1 else 1]
 

@@ -12,7 +12,8 @@ from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import anchored, gapped
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.coordinates import ConeCoordinates, design_moments, free_blocks
+from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer
@@ -51,9 +52,9 @@ def trainer_of(
     moments = design_moments(problem.design, encoder.n_design, problem.weight)
     pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
     free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
-    columns = [(encoder.columns[i], sign) for i, sign in signs.items()]
-    cones = [ConeCoordinates(column, sign, moments, DIM, column.rising()) for column, sign in columns]
-    start = Parameters(free, cones, DIM, pairs[1].tolist())
+    cones = [Cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in signs.items()]
+    constrained = [ConeCoordinates(cones, moments, DIM)] if cones else []
+    start = Parameters(free, constrained, DIM, pairs[1].tolist())
     start.start_(np.stack([constant(problem, anchors, rng) for _ in pairs[0]]), rng)
     return Trainer(problem, start, rng, folds, validation)
 

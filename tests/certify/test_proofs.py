@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from claim_cases import claim, strict
 from fitted_models import KINDS, fitted, with_columns
-from hand_made_models import BROKEN, broken
+from hand_made_models import BROKEN, broken, several_eigenvalues
 from score_cases import matrices
 
 
@@ -154,22 +154,25 @@ def test_a_model_without_a_shape_says_why():
     assert "must be the last of 5 eigenvalues, but it is number 3" in free.how
     assert "clamped at the ends of the training range" in free.how
     ordered = claim(fitted("ordinal").certify(), "convex")
-    assert "must be the last of 7 eigenvalues, but it is number 3, 4, 6" in ordered.how
+    assert "must be the last of 7 eigenvalues, but it is number 4" in ordered.how
+    before = claim(several_eigenvalues(2, 3, 5).certify(), "convex")
+    assert "must be the last of 7 eigenvalues, but it is number 3, 4, 6" in before.how
 
 
 # ---- order of outputs ------------------------------------------------------------------------------------------
 
 
-def test_quantiles_rise_by_semidefinite_steps():
-    model = fitted("quantiles")
-    found = claim(model.certify(), "quantiles")
+@pytest.mark.parametrize(("model", "kind"), [("quantiles", "quantiles"), ("ordinal", "cut-points")])
+def test_quantiles_and_cut_points_rise_by_semidefinite_steps(model, kind):
+    model = fitted(model)
+    found = claim(model.certify(), kind)
     steps = [np.diff(matrices(model, member)[-3:], axis=0) for member in range(2)]
     assert found.value == pytest.approx(model.model_.scale * np.linalg.eigvalsh(steps).min(), abs=found.margin)
     assert found.requested
 
 
-def test_cut_points_are_eigenvalues_of_one_matrix():
-    found = claim(fitted("ordinal").certify(), "cut-points")
+def test_cut_points_that_are_eigenvalues_of_one_matrix_are_in_order():
+    found = claim(several_eigenvalues(2, 3, 5).certify(), "cut-points")
     assert found.proven
     assert "eigenvalues number 3, 4, 6 of one matrix" in found.how
 

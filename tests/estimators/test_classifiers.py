@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_score
 
-from lambdak import SpectralClassifier, SpectralOrdinalClassifier
+from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralRegressor
 
 
 def test_class_weight_is_the_weight_of_the_rows_of_a_class(table):
@@ -54,8 +55,25 @@ def test_a_class_of_weight_zero_does_not_count(table):
         SpectralClassifier().fit(X, target, (target == 1) * 1.0)
 
 
-def test_ordinal_classifiers_make_room_for_many_classes(table):
+@pytest.mark.parametrize("dim", [None, 3])
+def test_ordinal_classifiers_have_more_classes_than_rows_of_a_matrix(table, dim):
     X, y = table
     target = np.digitize(y, np.quantile(y, np.linspace(0.08, 0.92, 12)))
-    model = SpectralOrdinalClassifier(effort="fast", max_iter=2, random_state=0).fit(X, target)
+    model = SpectralOrdinalClassifier(dim=dim, effort="fast", max_iter=2, random_state=0).fit(X, target)
     assert model.predict_proba(X).shape == (len(X), 13)
+
+
+def test_the_median_class_is_as_good_as_a_rounded_regression_and_better_with_more_effort():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (2400, 6))
+    level = np.sin(4 * X[:, 0] + 2 * X[:, 1]) + X[:, 2] * X[:, 3] * 2 + 0.1 * rng.standard_normal(2400)
+    y = np.digitize(level, np.quantile(level, [0.1, 0.3, 0.7, 0.9]))
+    train, test, agreement = slice(0, 1200), slice(1200, None), {}
+    for effort in ("fast", "balanced"):
+        for model in (SpectralOrdinalClassifier, SpectralRegressor):
+            said = model(effort=effort, random_state=0).fit(X[train], y[train]).predict(X[test])
+            codes = np.clip(np.rint(said), 0, 4).astype(int)
+            agreement[model, effort] = cohen_kappa_score(y[test], codes, weights="quadratic")
+    for effort in ("fast", "balanced"):
+        assert agreement[SpectralOrdinalClassifier, effort] > agreement[SpectralRegressor, effort] - 0.01
+    assert agreement[SpectralOrdinalClassifier, "balanced"] > agreement[SpectralOrdinalClassifier, "fast"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,6 @@ def test_bad_targets_weights_and_offsets_are_named(table):
         SpectralClassifier(monotonic_cst={"income": 1}).fit(X, np.arange(3000) % 3)
     with pytest.raises(ValueError, match="at least two classes"):
         SpectralClassifier().fit(X, np.zeros(3000))
-    with pytest.raises(ValueError, match="dim must be at least 4"):
-        SpectralOrdinalClassifier(dim=3).fit(X, np.arange(3000) % 5)
 
 
 def test_bad_validation_rows_and_weights_are_named(table):

@@ -117,3 +117,14 @@ def test_probabilities_of_a_row_do_not_depend_on_the_others(classes):
     whole = SoftmaxLog(classes).predict(raw)
     for count in range(1, 20):
         np.testing.assert_array_equal(SoftmaxLog(classes).predict(raw[:count]), whole[:count])
+
+
+def test_ordered_classes_are_one_question_for_each_cut_point():
+    loss, y = Ordinal(4).at_levels(np.array([0, 3, 1]))
+    assert loss == BinaryLog()
+    np.testing.assert_array_equal(y.reshape(3, 3), [[1, 1, 1], [0, 0, 0], [0, 1, 1]])
+
+
+def test_losses_without_levels_say_so():
+    with pytest.raises(NotImplementedError, match="loss='log_loss' has no levels"):
+        BinaryLog().at_levels(np.zeros(2))

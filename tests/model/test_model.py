@@ -93,13 +93,14 @@ class Counted:
         self.reads = {}
         import lambdak.table.read as module
 
-        original = module._series_cells
+        original = module._Frame.cells
 
-        def counted(series, name):
-            self.reads[name] = self.reads.get(name, 0) + 1
-            return original(series, name)
+        def counted(frame, position, rows):
+            cells = original(frame, position, rows)
+            self.reads[cells.name] = self.reads.get(cells.name, 0) + 1
+            return cells
 
-        monkeypatch.setattr(module, "_series_cells", counted)
+        monkeypatch.setattr(module._Frame, "cells", counted)
         self.frame = frame
 
 

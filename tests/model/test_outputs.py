@@ -8,6 +8,7 @@ import pytest
 from lambdak.losses import BinaryLog, Ordinal, Pinball, SoftmaxLog, SquaredError
 from lambdak.model.outputs import (
     ClassOutputs,
+    CutPointOutputs,
     OrderedOutputs,
     QuantileOutputs,
     SingleOutput,
@@ -23,6 +24,7 @@ CASES = {
     "per class": (ClassOutputs((2,), 3), 3, 1),
     "ordered": (OrderedOutputs((0, 2, 4)), 3, 1),
     "quantiles": (QuantileOutputs((2,), (0.1, 0.5, 0.9)), 3, 3),
+    "cut-points": (CutPointOutputs((2,), 3), 3, 3),
     "one quantile": (QuantileOutputs((2,), (0.5,)), 1, 1),
 }
 
@@ -57,13 +59,13 @@ def test_arranging_back_is_the_transpose(kind):
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_only_quantiles_expand_rows_and_only_one_output_has_no_axis(kind):
+def test_only_levels_expand_rows_and_only_one_output_has_no_axis(kind):
     outputs, _, copies = CASES[kind]
     encoder = TableEncoder(n_knots=2).fit([[0.0], [4.0]])
     design = encoder.transform([[1.0], [2.0]])
     expanded = outputs.expand(design, encoder.n_design)
     assert len(expanded) == 2 * copies
-    assert (expanded is design) == (not outputs.quantile_levels)
+    assert (expanded is design) == (not outputs.levels)
     assert outputs.single == (kind == "single")
     assert outputs.in_order == (kind not in ("single", "per class"))
 
@@ -75,29 +77,26 @@ def test_only_quantiles_expand_rows_and_only_one_output_has_no_axis(kind):
         (BinaryLog(), SingleOutput, 1),
         (Ordinal(2), SingleOutput, 1),
         (SoftmaxLog(4), ClassOutputs, 4),
-        (Ordinal(4), OrderedOutputs, 3),
+        (Ordinal(4), CutPointOutputs, 3),
         (Pinball((0.1, 0.9)), QuantileOutputs, 2),
         (Pinball((0.5,)), QuantileOutputs, 1),
     ],
 )
 def test_a_loss_says_which_outputs_it_has(loss, kind, count):
-    outputs = outputs_of(loss, eigenvalue_indices(loss, 9))
+    outputs = outputs_of(loss, eigenvalue_indices(9))
     assert type(outputs) is kind
     assert loss.n_outputs == count
-    assert max(outputs.pencils, len(outputs.indices), len(outputs.quantile_levels)) == count
+    assert max(outputs.pencils, len(outputs.indices), len(outputs.levels)) == count
 
 
 def test_the_eigenvalue_is_the_middle_one_an_end_or_the_one_requested():
-    assert eigenvalue_indices(SquaredError(), 9) == (4,)
-    assert eigenvalue_indices(SquaredError(), 9, eig_idx=7) == (7,)
-    assert eigenvalue_indices(SquaredError(), 9, shape="convex") == (8,)
-    assert eigenvalue_indices(SquaredError(), 9, shape="concave") == (0,)
+    assert eigenvalue_indices(9) == (4,)
+    assert eigenvalue_indices(9, eig_idx=7) == (7,)
+    assert eigenvalue_indices(9, shape="convex") == (8,)
+    assert eigenvalue_indices(9, shape="concave") == (0,)
     with pytest.raises(ValueError, match=r"eig_idx must be in \[0, 9\); got 9"):
-        eigenvalue_indices(SquaredError(), 9, eig_idx=9)
+        eigenvalue_indices(9, eig_idx=9)
 
 
-def test_several_eigenvalues_are_spread_away_from_the_ends_if_there_is_room():
-    assert eigenvalue_indices(Ordinal(4), 9) == (2, 4, 6)
-    assert eigenvalue_indices(Ordinal(4), 3) == (0, 1, 2)
-    with pytest.raises(ValueError, match="dim must be at least 3, one eigenvalue per output; got 2"):
-        eigenvalue_indices(Ordinal(4), 2)
+def test_cut_points_of_files_that_were_saved_before_are_several_eigenvalues():
+    assert outputs_of(Ordinal(4), (2, 4, 6)) == OrderedOutputs((2, 4, 6))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def test_a_level_round_trips_through_its_design_column(cells):
 
 def test_levels_come_in_natural_order_with_missing_and_other_last():
     cells = [10, 9, "b", "a", None, 2.5] * 6 + ["rare"]
-    encoder = TableEncoder().fit([[cell] for cell in cells])
+    encoder = TableEncoder(min_level_count=2).fit([[cell] for cell in cells])
     assert encoder.columns[0].levels == (2.5, 9, 10, "a", "b", None, OTHER)
     assert encoder.columns[0].missing == 6
 
@@ -47,16 +48,32 @@ def test_rare_levels_are_pooled_and_unseen_ones_join_them():
 
 def test_levels_are_rare_or_frequent_by_the_sum_of_their_weights():
     X, sample_weight = [["a"], ["b"], ["b"], ["c"], ["d"], [None]], [6, 2.5, 2.5, 4.9, 0, 0]
-    encoder = TableEncoder().fit(X, sample_weight)
+    encoder = TableEncoder(min_level_count=5).fit(X, sample_weight)
     assert encoder.columns[0].levels == ("a", "b", OTHER)
-    assert TableEncoder(max_levels=1).fit(X, sample_weight).columns[0].levels == ("a", OTHER)
-    assert TableEncoder(min_level_count=1).fit(X, sample_weight).columns[0].levels == ("a", "b", "c")
+    with pytest.warns(UserWarning, match="pooled"):
+        assert TableEncoder(max_categories=2).fit(X, sample_weight).columns[0].levels == ("a", OTHER)
+    assert TableEncoder().fit(X, sample_weight).columns[0].levels == ("a", "b", "c")
 
 
-def test_only_the_most_frequent_levels_stay_beyond_max_levels():
+def test_only_the_most_frequent_levels_stay_beyond_max_categories_and_a_warning_says_so():
     cells = ["a"] * 5 + ["b"] * 9 + ["c"] * 7 + ["d"] * 7 + ["e"] * 7
-    encoder = TableEncoder(max_levels=3).fit([[cell] for cell in cells])
+    with pytest.warns(UserWarning, match=r"column 'x0' has 5 levels, of which 4 are kept.* raise max_categories to 5"):
+        encoder = TableEncoder(max_categories=4).fit([[cell] for cell in cells])
     assert encoder.columns[0].levels == ("b", "c", "d", OTHER)
+    assert TableEncoder(max_categories=5).fit([[cell] for cell in cells]).columns[0].levels == tuple("abcde")
+
+
+def test_levels_are_never_pooled_unless_it_is_requested():
+    cells = [f"level {i:04}" for i in range(3000)]
+    assert TableEncoder().fit([[cell] for cell in cells]).columns[0].levels == tuple(cells)
+
+
+def test_more_levels_than_a_model_can_hold_are_pooled_with_a_warning(monkeypatch):
+    monkeypatch.setattr("lambdak.table.category_column.MAX_LEVELS", 3)
+    monkeypatch.setattr("lambdak.table.encoder.MAX_LEVELS", 3)
+    with pytest.warns(UserWarning, match=r"column 'x0' has 5 levels, of which 3 are kept.* group its levels before"):
+        encoder = TableEncoder().fit([[cell] for cell in "aabbcde"])
+    assert encoder.columns[0].levels == ("a", "b", OTHER)
 
 
 def test_an_unseen_level_has_weight_zero_where_nothing_was_pooled():

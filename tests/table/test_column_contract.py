@@ -49,6 +49,16 @@ def test_nothing_but_files_and_reports_asks_for_the_kind_of_a_column():
 
 
 @contract
+def test_a_cell_alone_has_the_entries_it_has_among_others_bit_for_bit(case):
+    column, shape = case.column, (len(case.cells), case.column.n_slots)
+    ids, weights = np.zeros(shape, np.int32), np.zeros(shape)
+    column.write_(cells_of(column, case.cells), ids, weights)
+    alone = [column.cell_entries(cell, named=False) for cell in case.cells]
+    assert [entries[0] for entries in alone] == list(map(tuple, ids.tolist()))
+    assert [entries[1] for entries in alone] == list(map(tuple, weights.tolist()))
+
+
+@contract
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_is_written_is_the_dense_evaluation(case, dtype):
     got = written(case.column, case.cells, dtype=dtype)

@@ -28,10 +28,17 @@ def test_fit_changes_neither_the_table_nor_depends_on_the_order_of_its_rows():
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda encoder: pickle.loads(pickle.dumps(encoder))])
 def test_a_copy_encodes_alike(clone):
-    encoder = TableEncoder().fit(mixed_table())
+    encoder = TableEncoder(min_level_count=5).fit(mixed_table())
     twin = clone(encoder)
     assert twin.columns[-1].levels[-1] is OTHER
     np.testing.assert_array_equal(twin.transform(mixed_table()).ids, encoder.transform(mixed_table()).ids)
+
+
+def test_what_an_encoder_remembers_for_short_tables_is_not_pickled():
+    encoder = TableEncoder().fit(mixed_table())
+    before = pickle.dumps(encoder)
+    encoder.transform(mixed_table()[:1])
+    assert pickle.dumps(encoder) == before
 
 
 def test_columns_are_found_by_name_whatever_their_order_and_company():
@@ -71,7 +78,7 @@ def test_a_wrong_number_of_columns_is_refused_in_scikit_learns_words(make):
         ({"n_knots": "many"}, ValueError, "n_knots must be \"auto\" or an int; got 'many'"),
         ({"n_knots": 2.5}, TypeError, "n_knots must be an int; got 2.5"),
         ({"min_level_count": 0}, ValueError, r"min_level_count must be in \[1, "),
-        ({"max_levels": 0}, ValueError, r"max_levels must be in \[1, "),
+        ({"max_categories": 0}, ValueError, r"max_categories must be in \[1, "),
     ],
 )
 def test_wrong_settings_are_refused(settings, error, message):

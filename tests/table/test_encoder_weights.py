@@ -52,6 +52,7 @@ def weighted_tables(draw):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+@pytest.mark.filterwarnings("ignore:column .* levels:UserWarning")  # pooled, because that is what is tried
 @settings(max_examples=60, deadline=None)
 @given(
     weighted_tables(),
@@ -62,7 +63,7 @@ def weighted_tables(draw):
 )
 def test_whole_weights_are_repetition_to_the_last_bit_in_any_make_and_order(make, case, n_knots, listed, most, seed):
     X, weight = make(case[0]), case[1]
-    settings = {"n_knots": n_knots, "categorical_features": listed, "min_level_count": 30, "max_levels": most}
+    settings = {"n_knots": n_knots, "categorical_features": listed, "min_level_count": 30, "max_categories": most}
     weighted = TableEncoder(**settings).fit(X, weight)
     assert bits(weighted) == bits(TableEncoder(**settings).fit(repeat(X, weight, seed)))
     assert bits(TableEncoder(**settings).fit(X)) == bits(TableEncoder(**settings).fit(X, np.ones(len(weight))))

@@ -13,8 +13,7 @@ from lambdak.eigen.packing import packed_size, sym
 from lambdak.model.readout import readouts
 from lambdak.pencil import diameter as search
 from lambdak.table.column_types import OTHER, Category, Curve, Linear
-from lambdak.table.encoder import TableEncoder
-from lambdak.training import caps, draft
+from lambdak.training import caps
 from lambdak.training.caps import Cap, steepest_of_many
 
 QUICK = {"effort": "fast", "max_iter": 1, "random_state": 0}
@@ -170,8 +169,7 @@ def test_classes_keep_the_caps_of_many_levels(tmp_path):
 
 
 @pytest.mark.parametrize("levels", [20, 1000])
-def test_an_unseen_level_and_a_missing_one_keep_the_cap(levels, monkeypatch, tmp_path):
-    monkeypatch.setattr(draft, "TableEncoder", functools.partial(TableEncoder, max_levels=5000, min_level_count=1))
+def test_an_unseen_level_and_a_missing_one_keep_the_cap(levels, tmp_path):
     X, y = table(levels, 4000)
     model = SpectralRegressor(max_influence={"kind": 0.3, "x": 0.3}, **QUICK).fit(X, y)
     column = model.model_.encoder.columns[0]

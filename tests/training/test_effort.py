@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from lambdak.training.effort import GRID, MIDDLE, RECIPES, Recipe, pilot_folds
@@ -50,10 +51,19 @@ def test_small_tables_get_small_batches_and_large_ones_at_least_eight_steps_an_e
     assert all(RECIPE.pilot_schedule(rows, None).batch <= batch for rows, batch in zip(TABLES, batches, strict=True))
 
 
-@pytest.mark.parametrize("strength", range(len(GRID)))
-def test_members_take_the_regularisations_of_a_strength_in_turns(strength):
-    first, second = GRID[strength]
-    assert RECIPE.regularisations(strength) == [first, second, first, second, first]
+def test_four_members_take_the_best_strength_and_two_the_next_one():
+    (first, second), (third, fourth) = GRID[4], GRID[1]
+    assert replace(RECIPE, members=7).regularisations([4, 1, 0]) == [first, second, third, fourth, first, second, first]
+    assert RECIPE.regularisations([4]) == [first, second, first, second, first]
+
+
+def test_a_larger_capacity_has_more_of_everything_and_none_beyond():
+    larger = RECIPES["balanced"].enlarged()
+    assert larger.dim > RECIPES["balanced"].dim
+    assert all(larger.n_knots(rows, 5) >= RECIPES["balanced"].n_knots(rows, 5) for rows in TABLES)
+    assert larger.n_knots(30_000, 5) == larger.knots
+    assert larger.enlarged() is None
+    assert RECIPES["fast"].enlarged() is None
 
 
 def test_strengths_are_pairs_of_positive_regularisations_and_shaped_models_decay_less():
@@ -63,6 +73,24 @@ def test_strengths_are_pairs_of_positive_regularisations_and_shaped_models_decay
     assert MIDDLE in range(len(GRID))
     shaped = [regularisation for pair in RECIPE.shaped().grid for regularisation in pair]
     assert all(a[0] == b[0] and a[1] < b[1] for a, b in zip(shaped, regularisations, strict=True))
+
+
+def test_shaped_models_may_decay_far_less_where_there_is_no_noise_and_nearly_as_much_where_there_is():
+    own, shaped = (np.array([[place.decay for place in pair] for pair in r.grid]) for r in (RECIPE, RECIPE.shaped()))
+    factors = (shaped / own).mean(axis=1)
+    np.testing.assert_allclose(shaped / own, factors[:, None] * np.ones(2))
+    assert factors[0] < 0.05
+    assert factors[-1] > 0.2
+    assert (np.diff(factors) > 0).all()
+
+
+def test_shaped_models_take_larger_steps_and_cost_no_more_than_eight_times_as_much():
+    shaped = RECIPE.shaped()
+    for rows in TABLES:
+        assert shaped.schedule(rows, None).rate > 2 * RECIPE.schedule(rows, None).rate
+        # A row costs about the square of dim, for these dims.
+        cost, free = (r.dim**2 * r.schedule(rows, None).epochs for r in (shaped, RECIPE))
+        assert cost <= 8 * free
 
 
 def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
@@ -83,7 +111,7 @@ def test_more_effort_is_never_less_of_anything():
 
 
 def test_short_tables_compare_pilots_over_several_folds_unless_there_are_many_classes():
-    assert pilot_folds(200, 5, 1) == 3
+    assert pilot_folds(200, 5, 1) == 2
     assert pilot_folds(200, 5, 10) == 1
     assert pilot_folds(100_000, 5, 1) == 1
 

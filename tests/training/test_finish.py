@@ -1,12 +1,15 @@
-"""From trained parameters to a model: centred categories, and quantiles that move without crossing."""
+"""From trained parameters to a model: centred categories, calibrated quantiles, and a factor on all matrices."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fit_cases import X, Y
+from sklearn.metrics import log_loss
 
-from lambdak import SpectralQuantileRegressor, SpectralRegressor
+from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.training import finish
 
 QUICK = {"effort": "fast", "max_iter": 3, "random_state": 0}
@@ -48,3 +51,91 @@ def test_quantiles_move_in_order_by_multiples_of_the_identity(shifts):
     expected = np.broadcast_to(shift[:, None], moved[:, draft.encoder.n_design :, diagonal].shape)
     np.testing.assert_allclose(moved[:, draft.encoder.n_design :, diagonal], expected, atol=1e-6)
     assert (np.diff(model.predict_quantiles(X), axis=1) >= 0).all()
+
+
+class OfUnseen:
+    """A trainer whose members say what is given on rows that they have not seen."""
+
+    def __init__(self, errors, teams, members):
+        self.raw, self.members, self._teams = -np.asarray(errors).reshape(len(errors), -1), members, np.asarray(teams)
+
+    def unseen(self):
+        rows = np.arange(self.raw.shape[1])
+        problem = SimpleNamespace(y=np.zeros((len(rows), 2)), weight=None)
+        return self.raw, np.broadcast_to(rows, self.raw.shape), problem
+
+    def teams(self):
+        return self._teams
+
+
+def test_quantiles_of_a_mean_are_calibrated_for_a_mean():
+    rng, rows, members = np.random.default_rng(0), 40_000, 6
+    truth, noise = rng.standard_normal(rows), 0.8 * rng.standard_normal((members, rows))
+    errors = np.repeat((truth + noise)[:, :, None], 2, axis=2)  # of both levels
+    shift = finish.quantile_shift(OfUnseen(errors, [[0, 1], [2, 3], [4, 5]], members), (0.05, 0.95))
+    of_mean = np.quantile(truth + noise.mean(axis=0), (0.05, 0.95))
+    np.testing.assert_allclose(shift, of_mean, atol=0.03)
+    assert np.abs(np.quantile(truth + noise[0], (0.05, 0.95)) - of_mean).min() > 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_the_outer_quantiles_cover_their_share_of_unseen_rows(effort):
+    rng = np.random.default_rng(3)
+    table = rng.uniform(-1, 1, (8000, 5))
+    noise = (0.2 + 0.5 * np.abs(table[:, 3])) * rng.standard_normal(8000)
+    y = np.sin(3 * table[:, 0]) + table[:, 1] * table[:, 2] + noise
+    inside = []
+    for first in (0, 4000):
+        rows = slice(first, first + 4000)
+        model = SpectralQuantileRegressor((0.05, 0.5, 0.95), effort=effort, random_state=0).fit(table[rows], y[rows])
+        low, _, high = model.predict_quantiles(np.delete(table, rows, axis=0)).T
+        others = np.delete(y, rows)
+        inside.append(((low <= others) & (others <= high)).mean())
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.01)
+
+
+def rare(positives, seed=0):
+    """As many test rows as training rows, 2,000; the columns say nothing."""
+    rng = np.random.default_rng(seed)
+    y = np.zeros(4000, int)
+    y[:positives] = y[2000 : 2000 + positives] = 1
+    return rng.standard_normal((4000, 8)), y
+
+
+@pytest.mark.parametrize("positives", [4, 20])
+def test_rare_positives_that_nothing_tells_apart_get_about_the_base_rate(positives):
+    above = []
+    for seed in range(3):
+        table, y = rare(positives, seed)
+        model = SpectralClassifier(effort="fast", random_state=seed).fit(table[:2000], y[:2000])
+        base = log_loss(y[2000:], np.full(2000, positives / 2000))
+        above.append(log_loss(y[2000:], model.predict_proba(table[2000:])) / base - 1)
+    assert max(above) < 0.15
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_columns_that_say_nothing_of_the_target_are_hardly_used(loss):
+    rng = np.random.default_rng(0)
+    table, y = rng.standard_normal((2000, 8)), rng.poisson(0.3, 2000).astype(float)
+    model = SpectralRegressor(loss=loss, effort="fast", random_state=0).fit(table[:1000], y[:1000])
+    said, mean = model.predict(table[1000:]), y[:1000].mean()
+    assert np.square(said - y[1000:]).mean() < 1.02 * np.square(mean - y[1000:]).mean()
+
+
+def test_a_model_of_what_columns_say_is_not_shrunk(monkeypatch):
+    factors, original = [], finish.shrink_factor
+    monkeypatch.setattr("lambdak.training.fit.shrink_factor", lambda own: factors.append(original(own)) or factors[-1])
+    SpectralRegressor(effort="fast", random_state=0).fit(X, Y)
+    assert factors[0] > 0.95
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.3])
+def test_a_model_that_is_shrunk_keeps_what_it_promises(monkeypatch, factor):
+    monkeypatch.setattr("lambdak.training.fit.shrink_factor", lambda trainer: factor)
+    settings = {"monotonic_cst": [1, 0, 0, 0], "max_influence": [np.inf, 0.2, np.inf, np.inf]}
+    model = SpectralRegressor(**settings, **QUICK).fit(X, Y)
+    assert model.certify(exact=True).holds
+    assert (np.ptp(model.predict(X)) == 0) == (factor == 0)
+    if not factor:
+        np.testing.assert_allclose(model.predict(X), Y.mean())

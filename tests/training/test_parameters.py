@@ -9,7 +9,8 @@ from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.caps import Cap
-from lambdak.training.coordinates import ConeCoordinates, design_moments, free_blocks
+from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
 from lambdak.training.whitening import FreeCoordinates, Whitening
@@ -39,8 +40,8 @@ class Parts:
         self.blocks = free_blocks(columns, [MONOTONE], [CONVEX])
         self.free = FreeCoordinates(Whitening(self.blocks, MOMENTS, apart=alpha > 0), DAMPING)
         self.cones = [
-            ConeCoordinates(columns[MONOTONE], -1, MOMENTS, DIM, columns[MONOTONE].rising()),
-            ConeCoordinates(columns[CONVEX], 1, MOMENTS, DIM, columns[CONVEX].hinged(0)),
+            ConeCoordinates([Cone(columns[MONOTONE], -1, columns[MONOTONE].rising())], MOMENTS, DIM),
+            ConeCoordinates([Cone(columns[CONVEX], 1, columns[CONVEX].hinged(0))], MOMENTS, DIM),
         ]
         self.caps = [Cap(columns[i], 0.7, DIM) for i in caps]
         self.shrinkage = Shrinkage([block.cols for block in self.blocks], DIM, alpha) if alpha else None

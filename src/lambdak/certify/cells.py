@@ -66,7 +66,7 @@ class Pool:
         column = self.column
         if isinstance(column, Numeric):
             return column.low < column.high or column.has_missing
-        return len(column.all_cells()[0]) > 1
+        return len(column.all_names()) > 1
 
 
 def pool_of(column: Column, cells: Cells) -> Pool:

@@ -33,7 +33,8 @@ _METHODS = {
     "rounding",
     "quantiles": "the steps from quantile to quantile must be positive semidefinite; value is the smallest of their "
     "eigenvalues",
-    "cut-points": "the eigenvalues of one matrix are in order",
+    "cut-points": "the steps from cut-point to cut-point must be positive semidefinite, or they are eigenvalues of one "
+    "matrix, which are in order",
 }
 _PROOFS = {
     True: "Statements were decided in integers, about the numbers as they are stored: there is no margin. Only what is "

@@ -13,7 +13,7 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
              and columns continue straight beyond their ends (concave: minus this ⪰ 0, and k is the first)
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
-  cut-points they are eigenvalues of one matrix with rising numbers k, and all start are equal
+  cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
 They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
 differs by rounding: a bound on that is printed, and if it exceeds 1e-4 of the range, nothing counts as proven.
 The exit code is 0 if all that was requested is proven, 1 if not, 2 if the file cannot be read. Needs Python 3.11 only.
@@ -202,19 +202,20 @@ class Model:
             column.sign, column.cap = int(sign), cap
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
-        several = {"Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
-        self.outputs = {**several, **dict.fromkeys(SINGLE, 1)}[self.loss]
-        self.pencils = wanted if self.loss == "SoftmaxLog" else 1  # matrices of each member, one for each class
+        several = {**dict.fromkeys(SINGLE, 1), "Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
+        self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
         fits = self.levels == sorted({*self.levels}) and len(self.classes) == wanted and self.outputs > 0
         need(fits, "classes or quantiles do not fit the loss")
         self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
         self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
-        need(len(self.indices) == (self.outputs if self.loss == "Ordinal" else 1), "indices must fit the loss")
+        cuts = self.outputs if self.loss == "Ordinal" else 1
+        self.levels += range(cuts * (len(self.indices) < cuts))  # cut-points saved before are eigenvalues instead
+        need(len(self.indices) == (1 if self.levels else cuts), "indices must fit the loss")
         self._read_tensors(header, outer, data[8 + size :])
         self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
         need(reach <= MOST_SIZE and reach * self.scale <= 1.7e308, "its matrices are too large to compute with")
-        fits = min(self.weights) > 0 and abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
-        need(fits, "weights must be positive and sum to 1")
+        one = abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
+        need(one and min(self.weights) > 0, "weights must be positive and sum to 1")
         self.rounding = self._rounding()
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
@@ -355,15 +356,13 @@ class Model:
             yield self.shape, "all columns of numbers together", words, verdict, True, how, None
         yield from map(self.influence, self.columns)
         apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
-        if len(self.levels) > 1:
-            rows = Record(name="quantile", kind="curve", nodes=self.levels, missing=False, start=self.columns[-1].stop)
-            rows.stop = self.n_design
-            verdict, how = apart or self.proof(self.steps(rows, 1))
-            yield "quantiles", "all", "a higher quantile is never below a lower one", verdict, True, how, None
-        if len(self.indices) > 1:
-            verdict = "proven" if self.indices == sorted({*self.indices}) else "refuted"
-            verdict, how = apart or (verdict, f"eigenvalues number {[k + 1 for k in self.indices]} of one matrix")
-            yield "cut-points", "all", "cut-points never cross", verdict, True, how, None
+        if len(self.levels) > 1 or len(self.indices) > 1:
+            rows = Record(name="level", kind="curve", nodes=self.levels, missing=False, start=self.columns[-1].stop)
+            rows.stop, one = self.n_design, f"eigenvalues number {[k + 1 for k in self.indices]} of one matrix"
+            order = "proven" if self.indices == sorted({*self.indices}) else "refuted"
+            verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
+            words = "cut-points never cross" if self.classes else "a higher quantile is never below a lower one"
+            yield "cut-points" if self.classes else "quantiles", "all", words, verdict, True, how, None
 
 
 def main() -> int:

@@ -187,21 +187,28 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 
 
 def _orders(model: Model, outputs: tuple[Readout, ...], exact: bool = False) -> Iterator[Claim]:
-    if len(outputs) == 1:
+    if len(outputs) == 1 or not model.outputs.in_order:
         return
-    same = len({output.start for output in outputs}) == 1
-    if model.loss.arrangement is Arrangement.QUANTILES:
-        statements = ordered_levels(model.outputs, model.matrices)
-        proven = same and statements.all_true(exact)
-        yield Claim(
-            "quantiles", f"{len(outputs)} quantiles", "a higher quantile is never below a lower one", proven, True,
-            model.scale * _decisive(statements.least, proven), None,
-            "the steps from quantile to quantile are positive semidefinite",
-        )  # fmt: skip
-    elif model.loss.arrangement is Arrangement.ORDERED:
-        indices = [output.index for output in outputs]
-        yield Claim(
-            "cut-points", f"{len(indices)} cut-points", "cumulative probabilities never fall from class to class",
-            same and bool((np.diff(indices) > 0).all()), True, None, None,
-            f"eigenvalues number {', '.join(str(i + 1) for i in indices)} of one matrix are always in this order",
-        )  # fmt: skip
+    kind, words = "quantiles", "a higher quantile is never below a lower one"
+    if model.loss.arrangement is Arrangement.ORDERED:
+        kind, words = "cut-points", "cumulative probabilities never fall from class to class"
+    apart = np.diff([output.start for output in outputs])
+    proven, value, how = _ordered(model, outputs, exact)
+    if apart.any():
+        proven, value = False, float(apart.min())
+    yield Claim(kind, f"{len(outputs)} {kind}", words, proven, True, value, None, how)
+
+
+def _ordered(model: Model, outputs: tuple[Readout, ...], exact: bool) -> tuple[bool, float | None, str]:
+    """Whether eigenvalues are in order, by how much, and why."""
+    if model.outputs.levels:
+        statements, between = ordered_levels(model.outputs, model.matrices), "quantile to quantile"
+        if model.loss.arrangement is Arrangement.ORDERED:
+            between = "cut-point to cut-point"
+        proven = statements.all_true(exact)
+        value = model.scale * _decisive(statements.least, proven)
+        return proven, value, f"the steps from {between} are positive semidefinite"
+    indices = [output.index for output in outputs]
+    numbers = ", ".join(str(i + 1) for i in indices)
+    how = f"eigenvalues number {numbers} of one matrix are always in this order"
+    return bool((np.diff(indices) > 0).all()), None, how

@@ -45,6 +45,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
         n_knots: int | str = "auto",
         alpha: float = 0.0,
         effort: str = "balanced",
@@ -65,6 +66,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         self.monotonic_cst = monotonic_cst
         self.max_influence = max_influence
         self.categorical_features = categorical_features
+        self.max_categories = max_categories
         self.n_knots = n_knots
         self.alpha = alpha
         self.effort = effort

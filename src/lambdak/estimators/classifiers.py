@@ -30,6 +30,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
         n_knots: int | str = "auto",
         alpha: float = 0.0,
         effort: str = "balanced",
@@ -46,7 +47,8 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
+            effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
             warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
@@ -130,11 +132,11 @@ class SpectralClassifier(_Classifier):
 
 
 class SpectralOrdinalClassifier(_Classifier):
-    """Ordered classes from ordered eigenvalues: P(y ≤ j) is a sigmoid of the j-th one, so it never falls with j.
+    """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
-    The order is that of the sorted labels. As a column with a monotone constraint +1 rises, P(y > j) never falls for
-    any class j, nor does the predicted class, the median. Settings as in :class:`SpectralClassifier`; ``shape`` needs
-    two classes.
+    So P(y ≤ j) never falls with j. The order is that of the sorted labels. As a column with a monotone constraint +1
+    rises, P(y > j) never falls for any class j, nor does the predicted class, the median. Settings as in
+    :class:`SpectralClassifier`; ``shape`` is that of the log-odds of P(y ≤ j), for every j.
     """
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -145,12 +147,6 @@ class SpectralOrdinalClassifier(_Classifier):
         return super().predict(X)
 
     def _class_loss(self, classes: int) -> Loss:
-        if classes > 2 and self.shape is not None:
-            raise ValueError(
-                f"shape must be None for {classes} ordered classes; got {self.shape!r}: their raw scores are several "
-                "eigenvalues of one matrix, and only the last one can be convex, only the first one concave: omit it, "
-                "or use SpectralClassifier, which gives each class its own matrix"
-            )
         return Ordinal(classes)
 
 

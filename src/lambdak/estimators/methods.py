@@ -27,7 +27,8 @@ class ModelMethods:
 
     @property
     def _fitted(self) -> Model:
-        check_is_fitted(self, "model_")
+        if "model_" not in vars(self):  # the check takes longer than a prediction
+            check_is_fitted(self, "model_")
         return self.model_
 
     @property

@@ -37,6 +37,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         Hard cap on what a column can do to the raw score, for all columns, by name or position, or one for each.
     categorical_features
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
+    max_categories : int, optional
+        Most levels of a category, as in scikit-learn's OneHotEncoder: if there are more, the rarest ones become one
+        level, with a warning. None keeps them all; a level with few rows is drawn towards the average one.
     n_knots : int or "auto"
         Knots per numeric column; 0 makes columns linear.
     alpha : float
@@ -98,6 +101,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
         n_knots: int | str = "auto",
         alpha: float = 0.0,
         effort: str = "balanced",
@@ -114,7 +118,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
+            effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
             warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
@@ -177,6 +182,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
         n_knots: int | str = "auto",
         alpha: float = 0.0,
         effort: str = "balanced",
@@ -193,7 +199,8 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            categorical_features=categorical_features, n_knots=n_knots, alpha=alpha, effort=effort,
+            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
+            effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
             warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,

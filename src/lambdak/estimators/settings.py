@@ -34,6 +34,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
         categorical_features=estimator.categorical_features,
+        max_categories=_categories(estimator.max_categories),
         n_knots=_knots(estimator.n_knots),
         alpha=_alpha(estimator.alpha),
         max_iter=estimator.max_iter,
@@ -60,6 +61,10 @@ def _fraction(value: Any) -> float:
     if not (_is_real(value) and 0 <= value < 1):
         raise ValueError(f"validation_fraction must be in [0, 1); got {value!r}")
     return float(value)
+
+
+def _categories(value: Any) -> int | None:
+    return None if value is None else check_int(value, "max_categories", 1, 2**31)
 
 
 def _alpha(value: Any) -> float:
@@ -114,7 +119,9 @@ def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:
 
 def check_unchanged(model: Model, then: dict[str, Any], now: dict[str, Any], settings: FitSettings) -> None:
     """Refuse settings that a fitted model cannot change any more where its training continues."""
-    sizes = {"dim": (settings.recipe.dim, model.dim), "n_estimators": (settings.recipe.members, len(model.weights))}
+    sizes = {"n_estimators": (settings.recipe.members, len(model.weights))}
+    if settings.own_dim:
+        sizes["dim"] = settings.recipe.dim, model.dim
     fixed = {name: (now[name], value) for name, value in then.items() if name not in _FREE}
     for name, (new, old) in (sizes | fixed).items():
         if not _same(new, old):

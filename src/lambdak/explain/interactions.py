@@ -108,13 +108,16 @@ def commutators(readout: Readout, design: Design | None) -> Float64Array:
 
 def _moments(readout: Readout, design: Design | None, i: int, member: int) -> Float64Array:
     """Few matrices B (p, d, d) with Σ B ⊗ B = E A_i ⊗ A_i over the cells of the rows, or the extreme cells."""
-    column = readout.columns[i]
+    column, own = readout.columns[i], readout.column(i)[member]
+    if not column.is_number and column.width > own.shape[1]:  # its many levels are sums of few matrices
+        packed = own - own.mean(axis=0) if design is None else _centred(readout, design, i, member)
+        return np.asarray(sym(np.linalg.qr(packed / np.sqrt(len(packed)), mode="r")))
     if design is None:
         cells = column.extreme_cells()
     else:
         cells = design.to_sparse(readout.coef.shape[1])[:, column.start : column.stop].toarray()
     root = np.linalg.qr((cells - cells.mean(axis=0)) / np.sqrt(len(cells)), mode="r")
-    return np.asarray(sym(root @ readout.column(i)[member]))
+    return np.asarray(sym(root @ own))
 
 
 def _centred(readout: Readout, design: Design, i: int, member: int) -> Float64Array:

@@ -19,6 +19,7 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 
 TEETH = 24  # at least, over the range
+_LEVELS_AT_ONCE = 300  # of a category
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,10 @@ def score_interval(
 ) -> tuple[Float64Array, Float64Array]:
     """Lowest and highest computed raw score, each (rows,), while column i is at ``cells``, or between two numbers."""
     column = readout.columns[i]
+    if not column.is_number and len(cells) > _LEVELS_AT_ONCE:
+        some = [cells[first : first + _LEVELS_AT_ONCE] for first in range(0, len(cells), _LEVELS_AT_ONCE)]
+        found = [score_interval(readout, design, i, part) for part in some]
+        return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
     own = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
     still.weights[:, list(slots_of(readout.columns)[i])] = 0.0

@@ -155,7 +155,7 @@ class Ordinal(_Classes):
 
     @property
     def arrangement(self) -> Arrangement:
-        """Several eigenvalues; a single cut-point is one eigenvalue like any other."""
+        """One eigenvalue at each of the cut-points; a single cut-point is one eigenvalue like any other."""
         return Arrangement.ORDERED if self.n_outputs > 1 else Arrangement.SINGLE
 
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
@@ -177,6 +177,14 @@ class Ordinal(_Classes):
         array([1, 2])
         """
         return np.asarray((self._edges(raw)[..., 1:] >= 0.0).argmax(axis=-1))
+
+    def at_levels(self, y: Target) -> tuple[Loss, Target]:
+        """Log loss of "y ≤ j" for each j: cut-points far from a row's class count too, unlike in the likelihood.
+
+        >>> Ordinal(4).at_levels(np.array([0, 2]))[1]
+        array([1., 1., 1., 0., 0., 1.])
+        """
+        return BinaryLog(), np.asarray(y[:, None] <= np.arange(self.n_outputs), np.float64).ravel()
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         edges = self._edges(raw)

@@ -33,7 +33,7 @@ class Arrangement(Enum):
 
     SINGLE = "one eigenvalue"
     PER_CLASS = "one eigenvalue of a matrix per class"
-    ORDERED = "several eigenvalues of one matrix"
+    ORDERED = "one eigenvalue at several cut-points"
     QUANTILES = "one eigenvalue at several quantile levels"
 
 
@@ -78,10 +78,14 @@ class Loss(ABC):
 
     def value(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
         """Σ w ℓ(r, y) / Σ w of each model, (...,); zero where all weights are zero."""
-        loss = self._loss(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
+        loss = self.of_rows(raw, y)
         if weight is None:
             return np.asarray(np.add.reduce(loss, axis=-1) / loss.dtype.type(loss.shape[-1]))
         return np.asarray(np.add.reduce(loss * _share(weight, raw.dtype), axis=-1))
+
+    def of_rows(self, raw: FloatArray, y: Target) -> FloatArray:
+        """ℓ(r, y) of each row of each model, (..., rows)."""
+        return self._loss(raw, y.astype(self._target_dtype or raw.dtype, copy=False))
 
     def gradient(self, raw: FloatArray, y: Target, weight: FloatArray | None = None) -> FloatArray:
         """∂value/∂raw = w ℓ′(r, y) / Σ w, a new array like ``raw``; at a kink, one of its subgradients."""
@@ -117,6 +121,13 @@ class Loss(ABC):
     def resolved(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Loss:
         """Return the loss with what depends on the target filled in: itself, except for Huber."""
         return self
+
+    def at_levels(self, y: Target) -> tuple[Loss, Target]:
+        """The loss of a single raw score, and its targets (rows * levels, …): every row once for each of its levels.
+
+        Only for losses whose raw scores are one eigenvalue at several levels.
+        """
+        raise NotImplementedError(f"loss={self.name!r} has no levels")
 
     def check_target(self, y: ArrayLike) -> Target:
         """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry."""

@@ -12,6 +12,8 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.table.encoder import Design
 
+_FEW = 1 << 16  # matrices times dim³: waking another thread takes longer
+
 
 def evaluate(
     coef: FloatArray,
@@ -31,5 +33,6 @@ def evaluate(
     value = np.empty((rows.size, len(indices)), coef.dtype)
     width, chosen = packed_size(dim), np.ascontiguousarray(rows)
     given = (design.ids, design.weights, chosen)
+    threads = 1 if rows.size * dim**3 <= _FEW else threads
     step_engine().forward(given, coef[..., :width], dim, list(indices), (value, None), threads)
     return value.reshape(models, chosen.shape[1], len(indices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import eigenvalue
@@ -41,10 +42,11 @@ def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int |
     for i, column in enumerate(readout.columns):
         if Z.indptr[column.start] == Z.indptr[column.stop]:  # a sparse column that is zero in all of these rows
             continue
-        moves = column.typical() - Z[:, column.start : column.stop].toarray()
-        rows = np.flatnonzero(moves.any(axis=1))
+        typical = sparse.csr_array(column.typical()[None])
+        moves = (sparse.csr_array(np.ones((len(design), 1))) @ typical - Z[:, column.start : column.stop]).tocsr()
+        rows = np.flatnonzero(np.abs(moves).sum(axis=1))
         if rows.size:
-            moved = packed[:, rows] + moves[rows] @ readout.column(i)
+            moved = packed[:, rows] + np.stack([moves[rows] @ own for own in readout.column(i)])
             values = readout.over_members(eigenvalue(moved, readout.dim, readout.index, n_jobs=n_jobs))
             effects[i] = mass[rows] @ np.abs(values - score[rows]) / mass.sum()
     return effects

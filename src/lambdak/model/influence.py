@@ -74,8 +74,7 @@ def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
 
 def _cancelled(readout: Readout, i: int) -> Float64Array:
     """What rounding two weights of column i does to their difference, times its largest matrix, (members,)."""
-    reach = np.abs(readout.columns[i].extreme_cells()).sum(axis=1).max(initial=1.0)
-    return np.asarray(16 * UNIT * reach * frobenius(readout.column(i)).max(axis=1, initial=0.0))
+    return np.asarray(16 * UNIT * readout.columns[i].reach * frobenius(readout.column(i)).max(axis=1, initial=0.0))
 
 
 def of_outputs(readout: Readout, bound: float) -> float:

@@ -1,4 +1,4 @@
-"""How the outputs of a model come from its matrices: one eigenvalue, one per class, several in order, or quantiles.
+"""How the outputs of a model come from its matrices: one eigenvalue, one per class, or one at several levels.
 
 Coefficients are stacked, (models, design columns, width): the pencils of a member follow one another.
 """
@@ -21,9 +21,14 @@ class Outputs:
 
     indices: tuple[int, ...]  # zero-based positions of the eigenvalues that are read off each pencil
     pencils: int = 1  # of a member
-    quantile_levels: tuple[float, ...] = ()  # each is a design column beyond those of the table
+    quantile_levels: tuple[float, ...] = ()
     in_order: bool = False  # whether each output is never below the one before it
     single: bool = False  # whether raw scores are (rows,): without an axis of outputs
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Knots of the column that tells outputs of one eigenvalue apart: design columns beyond those of the table."""
+        return ()
 
     def expand(self, design: Design, n_design: int) -> Design:
         """The design rows to evaluate for these rows of a table."""
@@ -84,7 +89,7 @@ class ClassOutputs(Outputs):
 @final
 @dataclass(frozen=True)
 class OrderedOutputs(Outputs):
-    """Several eigenvalues of one pencil: they are always in order."""
+    """Several eigenvalues of one pencil, in files that were saved before: they are always in order."""
 
     indices: tuple[int, ...]
     in_order = True
@@ -94,30 +99,54 @@ class OrderedOutputs(Outputs):
         return self.indices[i]
 
 
-@final
-@dataclass(frozen=True)
-class QuantileOutputs(Outputs):
-    """One eigenvalue of A(x) + P(q) for every q, where P rises by semidefinite steps: quantiles never cross."""
+class LevelOutputs(Outputs):
+    """One eigenvalue of A(x) + P(l) for every level l, in order because P rises by semidefinite steps."""
 
-    indices: tuple[int, ...]
-    quantile_levels: tuple[float, ...]
     in_order = True
 
     def expand(self, design: Design, n_design: int) -> Design:
-        """Every row once for each quantile level."""
-        return with_levels(design, n_design, len(self.quantile_levels))
+        """Every row once for each level."""
+        return with_levels(design, n_design, len(self.levels))
 
     def arrange(self, eigenvalues: FloatArray) -> FloatArray:
         """The copies of a row become its outputs."""
-        return eigenvalues.reshape(len(eigenvalues), -1, len(self.quantile_levels))
+        return eigenvalues.reshape(len(eigenvalues), -1, len(self.levels))
 
     def arrange_back(self, grad: FloatArray) -> FloatArray:
         """The outputs of a row become its copies."""
         return _flat(grad[..., None])
 
     def own_level(self, i: int) -> int | None:
-        """That of its quantile level."""
+        """That of its level."""
         return i
+
+
+@final
+@dataclass(frozen=True)
+class QuantileOutputs(LevelOutputs):
+    """The levels are those of quantiles, which never cross."""
+
+    indices: tuple[int, ...]
+    quantile_levels: tuple[float, ...]
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The quantile levels."""
+        return self.quantile_levels
+
+
+@final
+@dataclass(frozen=True)
+class CutPointOutputs(LevelOutputs):
+    """The levels are the first classes of several, counted from 1: cumulative probabilities never fall."""
+
+    indices: tuple[int, ...]
+    cut_points: int
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The first classes up to each cut-point, counted."""
+        return tuple(float(level) for level in range(1, self.cut_points + 1))
 
 
 def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
@@ -126,33 +155,23 @@ def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
         case Arrangement.PER_CLASS:
             return ClassOutputs(indices, loss.n_outputs)
         case Arrangement.ORDERED:
-            return OrderedOutputs(indices)
+            several = len(indices) > 1  # in files that were saved before
+            return OrderedOutputs(indices) if several else CutPointOutputs(indices, loss.n_outputs)
         case Arrangement.QUANTILES:
             return QuantileOutputs(indices, loss.quantile_levels)
         case Arrangement.SINGLE:
             return SingleOutput(indices)
 
 
-def eigenvalue_indices(loss: Loss, dim: int, shape: str | None = None, eig_idx: int | None = None) -> tuple[int, ...]:
-    """Which eigenvalues a loss reads off matrices of this size.
+def eigenvalue_indices(dim: int, shape: str | None = None, eig_idx: int | None = None) -> tuple[int, ...]:
+    """Which eigenvalue is read off matrices of this size.
 
-    Several outputs of one pencil are spread over its spectrum; otherwise a convex function is the last eigenvalue, a
-    concave one the first, and any other the one that was requested, or the middle one.
+    A convex function is the last one, a concave one the first, and any other the one that was requested, or the middle
+    one.
     """
-    if loss.arrangement is Arrangement.ORDERED:
-        return _spread(loss.n_outputs, dim)
     if shape is not None:
         return (dim - 1,) if shape == "convex" else (0,)
     return (dim // 2,) if eig_idx is None else (check_int(eig_idx, "eig_idx", 0, dim),)
-
-
-def _spread(outputs: int, dim: int) -> tuple[int, ...]:
-    """Several eigenvalues of one pencil, away from its ends if there is room."""
-    if outputs > dim:
-        raise ValueError(f"dim must be at least {outputs}, one eigenvalue per output; got {dim}")
-    inner = dim >= outputs + 2
-    positions = np.linspace(0, dim - 1, outputs + 2)[1:-1] if inner else np.linspace(0, dim - 1, outputs)
-    return tuple(np.floor(positions + 0.5).astype(int).tolist())
 
 
 def _flat(grad: FloatArray) -> FloatArray:

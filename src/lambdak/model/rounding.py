@@ -47,4 +47,4 @@ def column_sizes(readout: Readout) -> Float64Array:
 
 def in_range(columns: Sequence[Column]) -> Float64Array:
     """The largest sum of absolute weights of each column, (columns,), over its training range."""
-    return np.array([np.abs(column.extreme_cells()).sum(axis=1).max(initial=1.0) for column in columns])
+    return np.array([column.reach for column in columns])

@@ -22,8 +22,8 @@ def bending(column: Column, coef: Float64Array, sign: int) -> Statements:
 
 
 def ordered_levels(outputs: Outputs, coef: Float64Array) -> Statements:
-    """Going from one quantile to the next adds a positive semidefinite matrix, in every pencil."""
-    levels = outputs.quantile_levels
+    """Going from one quantile or cut-point to the next adds a positive semidefinite matrix, in every pencil."""
+    levels = outputs.levels
     return rising(level_column(levels, coef.shape[1] - len(levels)), coef, 1)
 
 

@@ -32,8 +32,8 @@ def widen_(coef: Float64Array, encoder: TableEncoder, promises: Promises, loss: 
     for column, sign in zip(encoder.columns, promises.signs, strict=True):
         if column.is_number and (sign or bend):
             _widen_column_(coef, column, loss.sign * sign, bend if column.n_ramps else 0)
-    if outputs.quantile_levels:
-        _widen_column_(coef, level_column(outputs.quantile_levels, encoder.n_design), 1, 0)
+    if outputs.levels:
+        _widen_column_(coef, level_column(outputs.levels, encoder.n_design), 1, 0)
 
 
 def _widen_column_(coef: Float64Array, column: Column, sign: int, bend: int) -> None:

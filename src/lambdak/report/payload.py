@@ -124,7 +124,7 @@ def _is_special(level: object) -> bool:
 def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Coefficients and families of outputs: those of one family are eigenvalues of the same matrices.
 
-    Quantiles share the coefficients but not the constant, cut-points of ordered classes both.
+    Quantiles and cut-points share the coefficients but not the constant; in old files, cut-points share both.
     """
     dtype = model.stored_dtype
     own = model.outputs.pencils > 1

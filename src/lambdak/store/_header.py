@@ -147,7 +147,7 @@ class Blueprint:
     @property
     def forms(self) -> dict[str, Form]:
         """The tensors that belong to it."""
-        design = self.encoder.n_design + len(self.outputs.quantile_levels)
+        design = self.encoder.n_design + len(self.outputs.levels)
         shape = (self.members * self.outputs.pencils, design, packed_size(self.dim))
         wide = np.dtype(np.float64)
         return {
@@ -237,8 +237,9 @@ def _plain(value: Any) -> Any:
 
 
 def _decode_indices(value: Any, loss: Loss, dim: int) -> tuple[int, ...]:
-    """Increasing eigenvalue indices: one, or one per output where the outputs are eigenvalues of one pencil."""
-    wanted = loss.n_outputs if loss.arrangement is Arrangement.ORDERED else 1
+    """One eigenvalue index; of cut-points that were saved before, increasing ones, one for each."""
+    several = loss.arrangement is Arrangement.ORDERED and isinstance(value, list) and len(value) > 1
+    wanted = loss.n_outputs if several else 1
     indices = tuple(whole(index, "indices", 0, dim) for index in items(value, "indices", wanted, wanted))
     if any(low >= high for low, high in pairwise(indices)):
         raise damaged(f"indices must increase; got {list(indices)}")

@@ -37,8 +37,8 @@ def widened(model: Model) -> Model:
     except ValueError:
         return model
     moved = np.abs(coef - model.coef).max(axis=2)  # (pencils, design columns)
-    quantiles = model.outputs.quantile_levels
-    levels = [level_column(quantiles, model.encoder.n_design)] if quantiles else []
+    knots = model.outputs.levels
+    levels = [level_column(knots, model.encoder.n_design)] if knots else []
     for column in (*model.encoder.columns, *levels):
         own = slice(column.start, column.stop)
         steps = frobenius(column.increments() @ model.matrices[:, own])

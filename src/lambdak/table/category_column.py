@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,6 +17,10 @@ from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
+from lambdak.table.plain import Entries, plain_level
+
+MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
+_ALL_DRAWN = 1_000  # levels, up to which a picture has them all
 
 
 @final
@@ -35,12 +42,11 @@ class Category(Column):
     levels: tuple[object, ...]
 
     @classmethod
-    def fit(cls, cells: Cells, start: int, min_level_count: int, max_levels: int, mass: Floats | None) -> Category:
-        """Levels of a column; those with less than ``min_level_count`` rows, or beyond ``max_levels``, become OTHER."""
+    def fit(cls, cells: Cells, start: int, min_level_count: int, max_categories: int, mass: Floats | None) -> Category:
+        """Levels of a column; those with less than ``min_level_count`` rows, or too many of them, become OTHER."""
         codes, levels = cells.levels()
-        counts = np.bincount(codes, mass, len(levels))
-        kept = _kept_levels(dict(zip(levels, counts.tolist(), strict=True)), min_level_count, max_levels)
-        return cls(cells.name, start, levels=kept)
+        counts = dict(zip(levels, np.bincount(codes, mass, len(levels)).tolist(), strict=True))
+        return cls(cells.name, start, levels=_kept_levels(cells.name, counts, min_level_count, max_categories))
 
     @property
     def stop(self) -> int:
@@ -78,7 +84,7 @@ class Category(Column):
         """Fill with the active entries of ``cells``."""
         codes, levels = cells.levels()
         found = np.array(self._positions(levels), np.int32)
-        given, known = _are_strings(levels), _are_strings(self.levels)
+        given, known = _are_strings(levels), self._known_types
         if cells.named and given and known and not given & known:
             raise ValueError(
                 f"column {self.name!r} must hold {'strings' if True in known else 'numbers'}, as in training; got "
@@ -87,15 +93,37 @@ class Category(Column):
         ids[:, 0] = (self.start + np.maximum(found, 0))[codes]
         weights[:, 0] = (found >= 0)[codes]
 
+    def cell_entries(self, cell: object, named: bool) -> Entries | None:
+        """The active entry of one plain cell; None if it is not plain, or perhaps of the wrong type."""
+        plain = plain_level(cell)
+        if plain is None:
+            return None
+        found = self._position.get(plain[0])
+        if found is not None:
+            return (self.start + found,), (1.0,)
+        if named and plain[0] is not None and self._known_types and isinstance(plain[0], str) not in self._known_types:
+            return None  # the other cells decide about it
+        other = self._position.get(OTHER)
+        return ((self.start,), (0.0,)) if other is None else ((self.start + other,), (1.0,))
+
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with A(x): a level has no slope."""
         self.write_(cells, ids, weights)
 
     def _positions(self, levels: Iterable[object]) -> list[int]:
         """Position of each level among its own; -1 for an unseen one, if none were pooled."""
-        positions = {level: i for i, level in enumerate(self.levels)}
-        other = positions.get(OTHER, -1)
-        return [positions.get(level, other) for level in levels]
+        other = self._position.get(OTHER, -1)
+        return [self._position.get(level, other) for level in levels]
+
+    @cached_property
+    def _position(self) -> dict[object, int]:
+        """Where each level is."""
+        return {level: i for i, level in enumerate(self.levels)}
+
+    @cached_property
+    def _known_types(self) -> set[bool]:
+        """Whether its levels are strings: both answers may occur."""
+        return _are_strings(self.levels)
 
     # ---- its cells ---------------------------------------------------------------------------------------------
 
@@ -106,6 +134,15 @@ class Category(Column):
     def all_names(self) -> list[str]:
         """Its levels, and an unseen one, if no levels were pooled."""
         return [*self.cell_names(), *([] if OTHER in self.levels else ["an unseen level"])]
+
+    @property
+    def reach(self) -> float:
+        """One: a level has one active entry."""
+        return 1.0
+
+    def exact_cells(self) -> list[dict[int, Fraction]]:
+        """Its levels, and nothing for an unseen one, if no levels were pooled."""
+        return [{j: Fraction(1)} if j < self.width else {} for j in range(len(self.all_names()))]
 
     def all_cells(self) -> tuple[Floats, list[str]]:
         """(cells, p) and their names: the levels, and an unseen one, if no levels were pooled."""
@@ -127,8 +164,10 @@ class Category(Column):
         return "average level"
 
     def points(self, most: int) -> tuple[tuple[str, ...], Floats]:
-        """All levels."""
-        return tuple(self.cell_names()), np.eye(self.width)
+        """All levels, but of very many only some, evenly spread."""
+        step = 1 if self.width <= _ALL_DRAWN else -(-self.width // most)
+        chosen = np.arange(0, self.width, step)
+        return tuple(self.cell_names()[::step]), _one_hot(chosen, self.width)
 
     def check_between(self, between: Any) -> Sequence[object]:
         """Known levels; with None all of them, and OTHER for those never seen."""
@@ -142,8 +181,7 @@ class Category(Column):
 
     def path(self, between: Sequence[Any], least: int) -> Floats:
         """(levels, p): an unseen level counts as the average of all levels, if none were pooled."""
-        cells = np.vstack([np.eye(self.width), np.zeros(self.width)])
-        return np.asarray(cells[self._positions(between)])
+        return _one_hot(np.asarray(self._positions(between)), self.width)
 
     def shown_cells(self, cells: Cells) -> NDArray[np.object_]:
         """Cells as text."""
@@ -170,19 +208,41 @@ class Category(Column):
         return cls(saved["name"], start, levels=levels)
 
 
+def _one_hot(positions: NDArray[np.intp], width: int) -> Floats:
+    """(n, width): one at each position, nothing where that is -1."""
+    cells = np.zeros((len(positions), width))
+    cells[np.flatnonzero(positions >= 0), positions[positions >= 0]] = 1.0
+    return cells
+
+
 def _are_strings(levels: Iterable[object]) -> set[bool]:
     """Whether levels are strings: both answers may occur."""
     return {isinstance(level, str) for level in levels if level is not None and level is not OTHER}
 
 
-def _kept_levels(counts: dict[object, float], min_level_count: int, max_levels: int) -> tuple[object, ...]:
+def _kept_levels(
+    name: str, counts: dict[object, float], min_level_count: int, max_categories: int
+) -> tuple[object, ...]:
     """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
     seen = sorted((level for level in counts if level is not None), key=_natural)
     frequent = [level for level in seen if counts[level] >= min_level_count]
-    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:max_levels], key=_natural)
+    room = max_categories if len(seen) == len(frequent) <= max_categories else max_categories - 1  # OTHER counts too
+    if len(frequent) > room:
+        _warn_of_pooling(name, len(seen), max_categories)
+    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=_natural)
     missing = [None] if None in counts else []
     pooled = [OTHER] if len(kept) < len(seen) else []
     return (*kept, *missing, *pooled)
+
+
+def _warn_of_pooling(name: str, levels: int, most: int) -> None:
+    advice = f"raise max_categories to {levels}" if levels <= MAX_LEVELS else "group its levels before the fit"
+    warnings.warn(
+        f"column {name!r} has {levels} levels, of which {most} are kept: the rarest are pooled into one of them; "
+        f"{advice} to keep them apart",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _natural(level: object) -> tuple[bool, object]:

@@ -18,6 +18,9 @@ EVERY_ROW = slice(None)
 # Beyond this, the difference of two values may overflow.
 LARGEST = float(np.finfo(np.float64).max) / 4
 
+_EXACT = 2**53  # whole numbers below it are exact in float64
+_SPREAD = 4  # places per row up to which a table of places is faster than hashing
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -99,9 +102,44 @@ def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     >>> factorise(np.array(["b", "a", "b"]))
     (array([0, 1, 0]), ['b', 'a'])
     """
-    cells = values.tolist()
+    if (small := first_of_each(values)) is not None:
+        return small[0], values[small[1]].tolist()
+    return factorise_list(values.tolist())
+
+
+def factorise_list(cells: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """The same of a list."""
     position = {key: i for i, key in enumerate(dict.fromkeys(cells))}
     return np.fromiter(map(position.__getitem__, cells), np.intp, len(cells)), list(position)
+
+
+def first_of_each(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Codes (rows,) and the first row of each, in order of appearance, of whole numbers that lie close together.
+
+    None for any others: hashing finds the distinct ones among them.
+
+    >>> first_of_each(np.array([7, 5, 7]))
+    (array([0, 1, 0]), array([0, 1]))
+    """
+    if values.dtype.kind not in "fiub" or not len(values):
+        return None
+    low, high = values.min(), values.max()
+    if not (-_EXACT < low <= high < _EXACT and int(high) - int(low) <= _SPREAD * len(values)):
+        return None
+    whole = values.astype(np.int64)
+    if values.dtype.kind == "f" and (whole != values).any():
+        return None
+    return _first_places(whole - int(low), int(high) - int(low) + 1)
+
+
+def _first_places(place: NDArray[np.int64], places: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    rows = len(place)
+    first = np.full(places, rows)
+    first[place[::-1]] = np.arange(rows - 1, -1, -1)  # of several rows with one place, the last that is set stays
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
+    code = np.empty(places, np.intp)
+    code[order] = np.arange(len(order))
+    return code[place], first[order]
 
 
 def is_missing_type(kind: type) -> bool:

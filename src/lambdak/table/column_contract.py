@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.table.cells import Cells
 from lambdak.table.knots import Floats
+from lambdak.table.plain import Entries
 
 
 class Saved(Enum):
@@ -49,6 +50,9 @@ class Column(ABC):
     kind: ClassVar[str]  # its name in files and in reports, and used nowhere else
     is_number: ClassVar[bool]  # whether its cells are numbers, so that there are cells between two cells
     saved_as: ClassVar[Mapping[str, Saved]]  # the fields of its object in a file, beside kind and name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}  # nothing that can be computed again
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -86,6 +90,13 @@ class Column(ABC):
         """Fill ``ids`` and ``weights``, both (rows, n_slots), with the active entries of ``cells``."""
 
     @abstractmethod
+    def cell_entries(self, cell: object, named: bool) -> Entries | None:
+        """The active entries of one plain cell, bit for bit those of :meth:`write_`; None if only that can tell.
+
+        ``named`` says whether the column was found by its name.
+        """
+
+    @abstractmethod
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with dA/dx instead of A(x): at a knot the slope to its right, or ``leftwards``, if there are two.
 
@@ -116,6 +127,11 @@ class Column(ABC):
     def extreme_cells(self) -> Floats:
         """(cells, p): cells between which its largest changes lie, with "missing"."""
         return np.eye(self.width)
+
+    @property
+    def reach(self) -> float:
+        """The largest sum of absolute weights of an extreme cell, but at least 1."""
+        return float(np.abs(self.extreme_cells()).sum(axis=1).max(initial=1.0))
 
     @abstractmethod
     def cell_names(self) -> list[str]:

@@ -5,9 +5,11 @@ Outside of the knots it is constant, or continues with the slope of its first an
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -20,6 +22,7 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
+from lambdak.table.plain import Entries
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 
@@ -103,6 +106,21 @@ class Curve(Numeric):
         ids[:, 1] = piece + (self.start + 1)
         weights[:, 0] = 1.0 - t
         weights[:, 1] = t
+
+    def _number_entries(self, x: float) -> Entries:
+        if not self.n_ramps:
+            return (self.start,), (1.0,)
+        if self.clamp:
+            x = self.low if x < self.low else self.high if x > self.high else x
+        knots = self._knots
+        piece = bisect_right(knots, x, 1, len(knots) - 1) - 1
+        t = (x - knots[piece]) / (knots[piece + 1] - knots[piece])
+        return (self.start + piece, self.start + piece + 1), (1.0 - t, t)
+
+    @cached_property
+    def _knots(self) -> list[float]:
+        """The knots for one number at a time."""
+        return list(map(float, self.knots))
 
     def _turn_to_slopes_(
         self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool

@@ -7,8 +7,8 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any, cast, final
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int, check_weight
 from lambdak.table.categorical_features import is_category, listed_columns
+from lambdak.table.category_column import MAX_LEVELS
 from lambdak.table.cells import EVERY_ROW, Cells, Rows
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
@@ -26,7 +27,6 @@ from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
 
-MAX_LEVELS = 1 << 20
 _NAMES_SHOWN = 5
 
 
@@ -51,8 +51,9 @@ class TableEncoder:
         Numeric columns to be linear, by name (x0, x1, … where the table has no names). Booleans may be among them.
     min_level_count : int
         A level of a category with fewer training rows is pooled into the level OTHER.
-    max_levels : int
-        If there are more levels than this, the most frequent ones stay and the others are pooled into OTHER.
+    max_categories : int, optional
+        Most levels of a category, OTHER included: if there are more, the most frequent ones stay and the others are
+        pooled into OTHER, with a warning. None keeps up to 131,072 levels. Missing cells do not count.
     clamp : bool
         Whether columns of numbers are constant outside of the training range; otherwise they continue with the
         slope they have at its ends.
@@ -76,7 +77,7 @@ class TableEncoder:
 
     Examples
     --------
-    >>> encoder = TableEncoder(n_knots=3, min_level_count=1).fit([[0.0, "a"], [1.0, "b"], [4.0, "a"]])
+    >>> encoder = TableEncoder(n_knots=3).fit([[0.0, "a"], [1.0, "b"], [4.0, "a"]])
     >>> encoder.columns[0].knots, encoder.columns[1].levels
     (array([0., 1., 4.]), ('a', 'b'))
     >>> design = encoder.transform([[2.5, "b"]])
@@ -87,8 +88,8 @@ class TableEncoder:
     n_knots: int | str = "auto"
     categorical_features: ArrayLike | None = "from_dtype"
     linear: Collection[str] = ()
-    min_level_count: int = 5
-    max_levels: int = 255
+    min_level_count: int = 1
+    max_categories: int | None = None
     clamp: bool = True
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
@@ -98,12 +99,15 @@ class TableEncoder:
         checked = {
             "n_knots": _check_knots(self.n_knots),
             "linear": (self.linear,) if isinstance(self.linear, str) else tuple(self.linear),
-            "min_level_count": check_int(self.min_level_count, "min_level_count", 1, MAX_LEVELS),
-            "max_levels": check_int(self.max_levels, "max_levels", 1, MAX_LEVELS),
+            "min_level_count": check_int(self.min_level_count, "min_level_count", 1, 1 << 31),
+            "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}  # nothing that can be computed again
 
     def __repr__(self) -> str:
         state = f"{self.n_features} columns, {self.n_design} design columns" if self.columns else "not fitted"
@@ -119,7 +123,7 @@ class TableEncoder:
         """Number of design columns, the constant included."""
         return self.columns[-1].stop if self.columns else 1
 
-    @property
+    @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the user columns; x0, x1, … if the table had none."""
         return tuple(column.name for column in self.columns)
@@ -170,7 +174,7 @@ class TableEncoder:
     def _fit_column(self, cells: Cells, start: int, listed: bool, mass: Floats | None) -> Column:
         straight, by_dtype = cells.name in self.linear, isinstance(self.categorical_features, str)
         if not straight and (listed or is_category(cells, by_dtype)):
-            return Category.fit(cells, start, self.min_level_count, self.max_levels, mass)
+            return Category.fit(cells, start, self.min_level_count, self.max_categories or MAX_LEVELS, mass)
         if straight or self.n_knots == 0:
             return Linear.fit(cells, start, self.clamp, mass)
         return Curve.fit(cells, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp, mass)
@@ -205,7 +209,29 @@ class TableEncoder:
             if self.from_sparse:
                 return Design(*sparse_rows(csr, cast("tuple[Linear, ...]", self.columns), kind))
             X = csr.toarray()
-        return self._design(X, kind, lambda column: partial(column.write_, threads=threads))
+        table = read_table(X, keep=False)
+        short = self._short_design(table, kind)
+        if short is not None:
+            return short
+        return self._design(table, kind, lambda column: partial(column.write_, threads=threads))
+
+    def _short_design(self, table: Table, kind: np.dtype[np.floating]) -> Design | None:
+        """The design of a short table, cell by cell; None if it is not short, or some cell needs a closer look."""
+        rows = table.plain_rows(self.positions(table))
+        if not rows:
+            return None
+        ids, weights = [], []
+        for row in rows:
+            own_ids, own_weights = [0], [1.0]
+            for column, cell in zip(self.columns, row, strict=True):
+                entries = column.cell_entries(cell, table.named)
+                if entries is None:
+                    return None
+                own_ids += entries[0]
+                own_weights += entries[1]
+            ids.append(own_ids)
+            weights.append(own_weights)
+        return Design(np.array(ids, np.int32), np.array(weights, kind))
 
     def slopes(self, X: object, leftwards: bool = False) -> Design:
         """The derivative of the design with respect to each column, in the same slots, for tables with dense rows.
@@ -219,8 +245,9 @@ class TableEncoder:
     ) -> Design:
         table = read_table(X, keep=False)
         positions = self.positions(table)
-        ids = np.zeros((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
-        weights = np.ones(ids.shape, kind)
+        ids = np.empty((table.shape[0], 1 + sum(column.n_slots for column in self.columns)), np.int32)
+        weights = np.empty(ids.shape, kind)
+        ids[:, 0], weights[:, 0] = 0, 1
         slot = 1
         for column, position in zip(self.columns, positions, strict=True):
             own = slice(slot, slot + column.n_slots)
@@ -232,6 +259,8 @@ class TableEncoder:
         """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
         if not (self.from_names and table.named):
             self._check_width(table.shape[1])
+            return list(range(table.shape[1]))
+        if table.names == self.feature_names:
             return list(range(table.shape[1]))
         found = {name: i for i, name in enumerate(table.names)}
         missing = sorted(set(self.feature_names) - set(found))
@@ -264,6 +293,12 @@ def _check_knots(n_knots: int | str) -> int | str:
     if check_int(n_knots, "n_knots", 0, MAX_KNOTS) == 1:
         raise ValueError("n_knots must be 0 (linear columns) or at least 2; got 1")
     return int(n_knots)
+
+
+def _check_categories(max_categories: int | None) -> int | None:
+    if max_categories is None:
+        return None
+    return min(check_int(max_categories, "max_categories", 1, 1 << 31), MAX_LEVELS)
 
 
 def _check_not_empty(shape: tuple[int, int]) -> None:

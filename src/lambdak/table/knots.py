@@ -23,7 +23,7 @@ FEWEST_KNOTS, MOST_KNOTS = 4, 32  # of a column
 FEWEST_TRAINED_KNOTS = 5  # where an estimator chooses; its effort says how many are the most
 
 
-def auto_knots(rows: float, columns: int = 1, fewest: int = FEWEST_KNOTS, most: int = MOST_KNOTS) -> int:
+def auto_knots(rows: float, columns: float = 1, fewest: int = FEWEST_KNOTS, most: int = MOST_KNOTS) -> int:
     """clip(min(rows // 40, 450 // columns), fewest, most): fewer knots per column for short and for wide tables.
 
     Rows count by their weight.
@@ -33,7 +33,7 @@ def auto_knots(rows: float, columns: int = 1, fewest: int = FEWEST_KNOTS, most: 
     >>> [auto_knots(10_000, columns, most=36) for columns in (10, 30, 1_000)]
     [36, 15, 4]
     """
-    return int(np.clip(min(rows // _ROWS_PER_KNOT, _ALL_KNOTS // max(columns, 1)), fewest, most))
+    return int(np.clip(min(rows // _ROWS_PER_KNOT, _ALL_KNOTS // max(columns, 0.5)), fewest, most))
 
 
 def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, center_and_scale, median
 from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
+from lambdak.table.plain import Entries
 
 _MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviations from the mean
 
@@ -68,6 +69,11 @@ class Linear(Numeric):
     def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         ids[:, 0] = self.start
         weights[:, 0] = ((np.clip(x, self.low, self.high) if self.clamp else x) - self.center) / self.scale
+
+    def _number_entries(self, x: float) -> Entries:
+        if self.clamp:
+            x = self.low if x < self.low else self.high if x > self.high else x
+        return (self.start,), ((x - self.center) / self.scale,)
 
     def _turn_to_slopes_(
         self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool

@@ -15,6 +15,7 @@ from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.knots import Floats, distinct
+from lambdak.table.plain import Entries, plain_number
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
 
@@ -75,6 +76,17 @@ class Numeric(Column):
             ids[gaps] = self.missing
             weights[gaps] = [1.0, 0.0][: self.n_slots]
 
+    def cell_entries(self, cell: object, named: bool) -> Entries | None:
+        """The active entries of one plain cell; None if it is not plain."""
+        x = plain_number(cell)
+        if x is None:
+            return None
+        if x == x:
+            return self._number_entries(x)
+        if self.has_missing:
+            return (self.missing,) * self.n_slots, (1.0, 0.0)[: self.n_slots]
+        return self._number_entries(self.median)
+
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with dA/dx."""
         self.write_(cells, ids, weights)
@@ -85,6 +97,10 @@ class Numeric(Column):
     @abstractmethod
     def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         """Fill with the active entries of numbers, none missing."""
+
+    @abstractmethod
+    def _number_entries(self, x: float) -> Entries:
+        """The active entries of one number."""
 
     @abstractmethod
     def _turn_to_slopes_(

@@ -106,6 +106,7 @@ class SpectralEnsemble(nn.Module):
             raise TypeError(f"model must not be a {type(model).__name__}: its quantile levels are inputs of the pencil")
         self._model = model
         self.dim, self.indices, self.scale = fitted.dim, list(fitted.outputs.indices), float(fitted.scale)
+        self.levels = len(fitted.outputs.levels)
         self.coef = nn.Parameter(torch.tensor(fitted.matrices))  # (pencils, columns, D)
         self.register_buffer("start", torch.tensor(fitted.start, dtype=self.coef.dtype))
         self.register_buffer("shares", torch.tensor(fitted.weights, dtype=self.coef.dtype))
@@ -120,11 +121,11 @@ class SpectralEnsemble(nn.Module):
         pencils, columns, size = self.coef.shape
         table = self.coef.transpose(0, 1).reshape(columns, pencils * size)
         coords = functional.embedding_bag(ids, table, mode="sum", per_sample_weights=weights)  # (rows, pencils × D)
-        values = eigenvalue(coords.reshape(len(ids), pencils, size), self.dim, self.indices)  # (rows, pencils, m)
-        outputs = (
-            values.reshape(len(ids), len(self.shares), pencils // len(self.shares) * len(self.indices)).movedim(1, -1)
-            @ self.shares
-        )  # (rows, outputs)
+        coords = coords.reshape(len(ids), pencils, size)
+        if self.levels:  # those of cut-points are the last columns, and all of them are outputs of their pencil
+            coords = (coords[:, :, None] + self.coef[:, columns - self.levels :]).reshape(len(ids), -1, size)
+        values = eigenvalue(coords, self.dim, self.indices)  # (rows, pencils × levels, m)
+        outputs = values.reshape(len(ids), len(self.shares), -1).movedim(1, -1) @ self.shares  # (rows, outputs)
         raw = self.start + self.scale * outputs
         return raw.squeeze(-1) if raw.shape[1] == 1 else raw
 

@@ -27,7 +27,7 @@ class Cap:
 
     def __init__(self, column: Column, limit: float, dim: int) -> None:
         self._span, self._width = slice(column.start, column.stop), packed_size(dim)
-        self._limit = limit * _MARGIN if limit > _SMALLEST_LIMIT else 0.0
+        self._limit = scaled_limit(limit)
         # A column of many cells has one matrix for each of them.
         self._many = column.width == len(column.cell_names()) > _FEW_CELLS
         self._swaps = np.empty((0, column.width)) if self._many else column.swaps()
@@ -41,7 +41,8 @@ class Cap:
         rows = coef[:, self._span, : self._width]
         bound, slope = self._steepest(rows, threads or None)
         if proven and self._many:
-            bound = np.array([_proven(own, threads or None) for own in rows.astype(np.float64)])
+            cells = self._cells(rows.astype(np.float64))
+            bound = np.array([_proven(own, threads or None) for own in cells])
         bound, limit = np.maximum(bound, _SMALLEST), min(self._limit, float(np.finfo(coef.dtype).max))
         self._factor = (limit / np.maximum(bound, limit))[:, None, None].astype(coef.dtype)
         self._slope = np.asarray(slope / bound[:, None, None])
@@ -52,12 +53,21 @@ class Cap:
             return steepest_of_many(rows, n_jobs)
         return steepest(self._swaps.astype(rows.dtype), rows, n_jobs)
 
+    def _cells(self, rows: FloatArray) -> FloatArray:
+        """The matrices of many cells, (models, cells, D)."""
+        return rows
+
     def pull_back_(self, coef: FloatArray, grad_coef: FloatArray) -> None:
         """Turn the gradient with respect to the capped rows into that with respect to the rows before."""
         rows, grad = coef[:, self._span, : self._width], grad_coef[:, self._span, : self._width]
         along = np.where(self._factor < 1, (rows * grad).sum(axis=(1, 2), keepdims=True), 0)
         grad *= self._factor
         grad -= along * self._slope
+
+
+def scaled_limit(limit: float) -> float:
+    """What a bound is scaled to, so that rounding does not lift it over the limit."""
+    return limit * _MARGIN if limit > _SMALLEST_LIMIT else 0.0
 
 
 def steepest(swaps: FloatArray, rows: FloatArray, n_jobs: int | None = None) -> tuple[FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.losses import IDENTITY, LOG, LevelPinball, Loss
+from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
@@ -17,10 +17,11 @@ from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.problem import Problem
-from lambdak.training.rows import GivenRows, TrainingRows
+from lambdak.training.rows import GivenRows, TrainingRows, row_counts
 from lambdak.training.settings import FitSettings
+from lambdak.training.trained_columns import TrainedColumns
 
-_MOST_DESIGN_COLUMNS = 60_000
+_MOST_DESIGN_COLUMNS = 300_000
 _FAR_OFFSET = 64.0  # of a log link: float32 keeps 5 digits below it
 _RARE = -7.0  # logarithm of a mean of events below which their gradients would be lost next to Adam's 1e-8
 _MOST_EVENTS = 49  # power of two near the largest target of a log link
@@ -39,14 +40,15 @@ class Draft:
     scale: float
     promises: Promises
     classes: NDArray[Any] | None
-    anchors: tuple[float, ...] = ()  # initial values of ordered outputs, in units of eigenvalues
+    trained: TrainedColumns
+    anchors: tuple[float, ...] = ()  # initial values of outputs in order, in units of eigenvalues
 
     @classmethod
-    def of(cls, model: Model) -> Draft:
-        """The draft of a fitted model, whose training continues."""
+    def of(cls, model: Model, trained: TrainedColumns | None = None) -> Draft:
+        """The draft of a fitted model, whose training continues in the ``trained`` columns, or those of its table."""
         return cls(
             model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, model.scale,
-            model.promises, model.classes,
+            model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns),
         )  # fmt: skip
 
     def model(self, coef: Float64Array, members: int) -> Model:
@@ -65,15 +67,19 @@ class Draft:
             classes=self.classes,
         )
 
+    def written(self, rows: TrainingRows) -> TrainingRows:
+        """Encoded rows, written in the trained columns."""
+        return replace(rows, design=self.trained.design(rows.design))
+
     def problem(self, rows: TrainingRows) -> Problem:
-        """What is to be fitted, in units that suit training, with every row once for each quantile level."""
+        """What is to be fitted, in units that suit training, with every row once for each level of its outputs."""
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
         problem = Problem(rows.design, rows.y, weight, None, self.loss, self.start, self.scale, self.outputs)
         if self.loss.link is IDENTITY:
             problem = self._rescaled(problem, rows.offset)
         elif self.loss.link is LOG:
             problem = self._recounted(problem, rows.offset)
-        return self._at_levels(problem) if self.outputs.quantile_levels else problem
+        return self._at_levels(problem) if self.outputs.levels else problem
 
     def _rescaled(self, problem: Problem, offset: Float64Array | None) -> Problem:
         """In units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
@@ -96,14 +102,13 @@ class Draft:
         return replace(problem, y=np.ldexp(problem.y, -power), start=start - power * np.log(2))
 
     def _at_levels(self, problem: Problem) -> Problem:
-        """One output, but every row once for each quantile level."""
-        levels, rows = self.outputs.quantile_levels, len(problem.design)
-        y = np.column_stack([np.repeat(problem.y, len(levels)), np.tile(levels, rows)])
-        weight = None if problem.weight is None else np.repeat(problem.weight, len(levels))
-        loss = LevelPinball()
+        """One output, but every row once for each level."""
+        levels = len(self.outputs.levels)
+        loss, y = self.loss.at_levels(problem.y)
+        weight = None if problem.weight is None else np.repeat(problem.weight, levels)
         return replace(
             problem,
-            design=self.outputs.expand(problem.design, self.encoder.n_design),
+            design=self.outputs.expand(problem.design, self.trained.n_design),
             y=y,
             weight=weight,
             loss=loss,
@@ -125,17 +130,16 @@ def draft(
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(loss, dim, settings.shape, settings.eig_idx))
+    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.shape, settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())
-    if outputs.in_order:  # they differ by their eigenvalues or quantile levels alone, so that their order is certain
+    if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
-    return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, anchors), rows
+    trained = TrainedColumns.of(encoder.columns)
+    return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, trained, anchors), rows
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
-    # Whole weights count rows; with others a row is still one row, which matters more or less.
-    weight = given.weight
-    counts = None if weight is None else weight if (weight == np.floor(weight)).all() else np.sign(weight)
+    counts = row_counts(given.weight)
     labels = () if issparse(given.X) else given.X.labels
     for name in ("monotonic_cst", "max_influence"):
         check_positions(getattr(settings, name), labels, name)
@@ -143,10 +147,11 @@ def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
     rows = rows if counts is None else int(counts.sum())
     knots = settings.recipe.n_knots(rows, width) if settings.n_knots == "auto" else settings.n_knots
     clamp = settings.shape is None
-    encoder = TableEncoder(knots, settings.categorical_features, clamp=clamp).fit(given.X, counts)
+    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
+    encoder = TableEncoder(knots, **categories, clamp=clamp).fit(given.X, counts)
     if encoder.n_design > _MOST_DESIGN_COLUMNS:
         raise ValueError(
             f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "
-            f"together); got {encoder.n_design}: use fewer columns, or lower n_knots"
+            f"together); got {encoder.n_design}: use fewer columns, or lower n_knots or max_categories"
         )
     return encoder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -35,9 +36,18 @@ _EPOCHS_OF_ANY_TABLE = 9
 _RATE = 0.06
 _MOST_EPOCHS = 80
 _MOST_PILOT_EPOCHS = 30
-_MOST_PILOTS = 36  # models that are trained at once, where several folds or classes multiply them
+_MOST_PILOTS = 24  # models that are trained at once, where several folds or classes multiply them
 _ENOUGH_UNSEEN = 1_000  # validation rows that rank pilot models well enough
 _LONG = 200_000  # rows of which a pilot model need not see any twice
+_FINER = 2  # times the knots, for models of larger capacity
+_TRIAL = 0.3  # of the epochs of a member, for the models that decide about the capacity
+
+
+class Capacity(NamedTuple):
+    """How much one model can express."""
+
+    dim: int
+    knots: int  # the most of a numeric column
 
 
 @dataclass(frozen=True)
@@ -50,35 +60,60 @@ class Recipe:
     pilot_dim: int
     pilot_steps: int  # rows that a pilot model sees
     knots: int
-    ease: float = 1.0  # factor on the decays of the grid
+    ease: tuple[float, float] = (1.0, 1.0)  # factors on the decays of the grid, at its weak and its strong end
+    pace: float = 1.0  # factor on Adam's rate
+    larger: Capacity | None = None  # which is used where trial models do better with it
+    finer: int = 1  # factor on the knots that the rows and columns of a table allow
 
     def shaped(self) -> Recipe:
-        """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and patience."""
-        return replace(self, dim=3 * self.dim + 4, pilot_dim=15, row_steps=3 * self.row_steps, knots=8, ease=0.3)
+        """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and freedom.
+
+        Without noise almost no decay is best, and large steps replace patience.
+        """
+        larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
+        return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)
+
+    def enlarged(self) -> Recipe | None:
+        """The same with more capacity, if there is a choice."""
+        if self.larger is None:
+            return None
+        return replace(self, dim=self.larger.dim, knots=self.larger.knots, finer=_FINER, larger=None)
 
     @property
     def grid(self) -> list[list[Regularisation]]:
         """Pairs of settings of one strength each, from weak to strong."""
-        return [[Regularisation(damping, self.ease * decay) for damping, decay in pair] for pair in GRID]
+        factors = np.geomspace(*self.ease, len(GRID)).tolist()
+        return [
+            [Regularisation(damping, factor * decay) for damping, decay in pair]
+            for factor, pair in zip(factors, GRID, strict=True)
+        ]
 
-    def regularisations(self, strength: int) -> list[Regularisation]:
-        """The regularisation of each member."""
-        return [self.grid[strength][member % 2] for member in range(self.members)]
+    def regularisations(self, strengths: Sequence[int]) -> list[Regularisation]:
+        """The regularisation of each member: four with the best strength, given first, and two with the next one."""
+        turns = [strengths[0], strengths[:2][-1], strengths[0]]
+        members = [regularisation for strength in turns for regularisation in self.grid[strength]]
+        return [members[i % len(members)] for i in range(self.members)]
 
     def n_knots(self, rows: int, columns: int) -> int:
         """Knots per numeric column, fewer for wide and for short tables."""
-        return auto_knots(rows, columns, FEWEST_TRAINED_KNOTS, self.knots)
+        return auto_knots(self.finer * rows, columns / self.finer, FEWEST_TRAINED_KNOTS, self.knots)
 
     def schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """Epochs and batch for this many rows."""
         epochs = int(np.clip(self.row_steps / rows + _EPOCHS_OF_ANY_TABLE, 1, _MOST_EPOCHS))
         batch = _batch(rows)
-        return Schedule(epochs if max_iter is None else max_iter, batch, _RATE * max(batch / 1024, 1) ** 0.5)
+        rate = self.pace * _RATE * max(batch / 1024, 1) ** 0.5
+        return Schedule(epochs if max_iter is None else max_iter, batch, rate)
 
     def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """The same for pilot models."""
         epochs = int(np.clip(self.pilot_steps / rows, 2 if rows < _LONG else 1, _MOST_PILOT_EPOCHS))
         return Schedule(epochs if max_iter is None else min(epochs, max_iter), min(_batch(rows), 512))
+
+    def trial_schedule(self, rows: int, max_iter: int | None) -> Schedule:
+        """The same for models of full size that decide about the capacity."""
+        full = self.schedule(rows, max_iter)
+        return replace(full, epochs=max(round(_TRIAL * full.epochs), 1))
 
 
 def pilot_folds(rows: int, folds: int, pencils: int) -> int:
@@ -94,6 +129,10 @@ def _batch(rows: int) -> int:
 
 RECIPES = {
     "fast": Recipe(dim=9, members=1, row_steps=50_000, pilot_dim=5, pilot_steps=40_000, knots=28),
-    "balanced": Recipe(dim=9, members=6, row_steps=150_000, pilot_dim=5, pilot_steps=100_000, knots=32),
-    "best": Recipe(dim=13, members=24, row_steps=400_000, pilot_dim=5, pilot_steps=200_000, knots=36),
+    "balanced": Recipe(
+        dim=9, members=6, row_steps=150_000, pilot_dim=5, pilot_steps=100_000, knots=32, larger=Capacity(15, 60)
+    ),
+    "best": Recipe(
+        dim=13, members=24, row_steps=400_000, pilot_dim=5, pilot_steps=200_000, knots=36, larger=Capacity(19, 64)
+    ),
 }

@@ -8,21 +8,24 @@ from sklearn.isotonic import isotonic_regression
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import diagonal_indices
+from lambdak.losses import IDENTITY
 from lambdak.training.draft import Draft
 from lambdak.training.plan import Plan
 from lambdak.training.trainer import Trainer
 
-_CALIBRATION = 0.5  # share of the quantile shift of single members: their mean has smaller errors, and needs less
+_FACTORS = np.linspace(0.0, 1.0, 21)
+_PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood
+_TINY = 1e-30
 
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
     guarded = trainer.parameters.guarded or draft.promises.shape is not None
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
-    for column in draft.encoder.columns:
-        if not column.is_number:
-            _centre_(coef, slice(column.start, column.stop), plan)
-    return coef
+    for first, *others in draft.trained.parts:
+        if not (first.is_number or others):
+            _centre_(coef, slice(first.start, first.stop), plan)
+    return draft.trained.matrices(coef)
 
 
 def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:
@@ -34,15 +37,52 @@ def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:
 
 
 def quantile_shift(trainer: Trainer, levels: tuple[float, ...]) -> NDArray[np.float64]:
-    """How far each quantile must move to cover its share of unseen rows; in order, so that they cannot cross."""
+    """How far each quantile must move to cover its share of unseen rows; in order, so that they cannot cross.
+
+    What the mean of all members needs is known for single members and for the mean of a team, the members that have not
+    seen the same rows: errors that a mean has less of count 1/n among n members, so the rest is extrapolated.
+    """
     raw, rows, problem = trainer.unseen()
-    error = (np.asarray(problem.y[rows][..., 0], np.float64) - raw).reshape(-1, len(levels))
-    weight = None
-    if problem.weight is not None:
-        weight = np.broadcast_to(problem.weight[rows], raw.shape).reshape(-1, len(levels))[:, 0]
-    needed = [np.quantile(error[:, j], q, weights=weight, method="inverted_cdf") for j, q in enumerate(levels)]
-    share = 1.0 if trainer.members == 1 else _CALIBRATION
-    return np.asarray(share * isotonic_regression(np.asarray(needed)), np.float64)
+    y = np.asarray(np.broadcast_to(problem.y[rows][..., 0], raw.shape), np.float64)
+    weight = None if problem.weight is None else np.broadcast_to(problem.weight[rows], raw.shape)
+    teams = trainer.teams()
+    size, members = teams.shape[1], trainer.members
+    alone = _needed(y - raw, weight, levels)
+    if size == 1:
+        return alone
+    first = teams[:, 0]
+    together = _needed(y[first] - raw[teams].mean(axis=1), None if weight is None else weight[first], levels)
+    further = (1 / size - 1 / members) / (1 - 1 / size)
+    return np.asarray(isotonic_regression(together + further * (together - alone)), np.float64)
+
+
+def _needed(error: FloatArray, weight: FloatArray | None, levels: tuple[float, ...]) -> NDArray[np.float64]:
+    """The quantiles of errors (…, rows × levels), with room for one more row on the outer side, in order."""
+    errors = error.reshape(-1, len(levels))
+    weights = None if weight is None else weight.reshape(-1, len(levels))[:, 0]
+    room = [np.clip(q + (2 * q - 1) / len(errors), 0.0, 1.0) for q in levels]
+    found = [np.quantile(errors[:, j], q, weights=weights, method="inverted_cdf") for j, q in enumerate(room)]
+    return np.asarray(isotonic_regression(np.asarray(found)), np.float64)
+
+
+def shrink_factor(trainer: Trainer) -> float:
+    """What all matrices are multiplied by, in [0, 1]: less than 1 where what a model says of unseen rows is too much.
+
+    A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
+    the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if one more row
+    of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent ones,
+    since all have seen almost the same rows.
+    """
+    if not trainer.n_unseen:
+        return 1.0
+    losses = trainer.unseen_losses(_FACTORS).mean(axis=1, dtype=np.float64)
+    unit = 2 * max(losses[-1], _TINY) if trainer.problem.loss.link is IDENTITY else 1.0
+    cost = trainer.n_unseen * losses / unit + _PREFERENCE * (1 - _FACTORS) ** 2
+    if trainer.problem.loss.n_classes:
+        classes, counts = np.unique(trainer.problem.y, return_counts=True)
+        cost += trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
+    best = float(_FACTORS[cost.argmin()])
+    return best and float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
 
 
 def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:

@@ -18,16 +18,19 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
-from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_
+from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor
 from lambdak.training.limits import check_fit
-from lambdak.training.pilots import choose_regularisation, vanishing_columns
+from lambdak.training.pilots import explore, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.settle import settled
+from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.trainer import Event, Schedule, Trainer
+from lambdak.training.trials import Option, choose_capacity
+from lambdak.training.wide_categories import with_wide_categories
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class TrainingState:
     theta: Sequence[FloatArray]  # the parameters behind the matrices
     plan: Plan
     regularisations: list[Regularisation]  # of the members
+    trained: TrainedColumns
     quantile_shift: NDArray[np.float64] | None
 
 
@@ -65,27 +69,46 @@ class Request:
 def fit_model(request: Request) -> Fit:
     """A new model."""
     with single_threaded_blas():
-        settings = request.settings.fitted_to(request.loss)
-        sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-        session = _session(sketch, rows, replace(request, settings=settings))
-        plan = session.plan()
-        regularisations = choose_regularisation(session, plan)
+        option, regularisations = _chosen(request)
+        session, plan, settings = option.session, option.plan, option.session.settings
         if settings.alpha:
             plan = replace(plan, dropped=vanishing_columns(session, plan, regularisations))
-            regularisations = choose_regularisation(session, plan)
+            regularisations = settings.recipe.regularisations(explore(session, plan).strengths)
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
         history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
-        state = TrainingState(trainer.theta, plan, regularisations, _quantile_shift(trainer, sketch))
-        return _finished(trainer, sketch, rows, state, history)
+        sketch = session.draft
+        state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, _quantile_shift(trainer, sketch))
+        return _finished(trainer, sketch, option.rows, state, history)
+
+
+def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
+    """What pilot and trial models choose: columns, capacity, and the regularisation of each member."""
+    settings = request.settings.fitted_to(request.loss)
+    option = _option(request, settings)
+    findings = explore(option.session, option.plan)
+    options = [replace(option, plan=findings.plan)]
+    larger = settings.enlarged()
+    if larger is not None:
+        other = _option(request, larger)
+        options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))
+    chosen, strengths = choose_capacity(options, findings.strengths)
+    return chosen, settings.recipe.regularisations(strengths)
+
+
+def _option(request: Request, settings: FitSettings) -> Option:
+    sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+    sketch, written = with_wide_categories(sketch, rows, request.rng)
+    session = _session(sketch, written, replace(request, settings=settings))
+    return Option(session, session.plan(), rows)
 
 
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
-        settings, sketch = request.settings, Draft.of(model)
+        settings, sketch = request.settings, Draft.of(model, state.trained)
         rows = request.rows.encoded(model.encoder, settings.threads)
-        session = _session(sketch, rows, request)
+        session = _session(sketch, sketch.written(rows), request)
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
@@ -95,7 +118,7 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
     validation = request.rows.encoded_validation(sketch.encoder, request.settings.threads)
-    measured = None if validation is None else sketch.problem(validation)
+    measured = None if validation is None else sketch.problem(sketch.written(validation))
     return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
 
 
@@ -106,7 +129,8 @@ def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | No
 def _finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
-    coef = np.asarray(matrices_of(trainer, sketch, state.plan), np.float64)
+    factor = 1.0 if sketch.outputs.levels else shrink_factor(trainer)
+    coef = np.asarray(factor * matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
     model = sketch.model(coef, trainer.members)

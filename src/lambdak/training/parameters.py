@@ -11,7 +11,7 @@ from lambdak.eigen.engine import AdamConstants, DesignRows, Floats, Head, Pace, 
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
-from lambdak.training.coordinates import ConeCoordinates
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.shrink import Shrinkage
 from lambdak.training.whitening import FreeCoordinates
 

@@ -11,15 +11,17 @@ import numpy as np
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap
+from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import (
     Block,
-    ConeCoordinates,
     Moments,
     free_blocks,
 )
 from lambdak.training.effort import Regularisation
+from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import FreeCoordinates, Whitening
 
 
@@ -35,6 +37,7 @@ class Plan:
     alpha: float = 0.0  # size of the penalty that makes columns vanish
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
+    trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
 
     def parameters(
         self, regularisations: Sequence[Regularisation], dim: int, pencils: int, threads: int = 0
@@ -42,16 +45,29 @@ class Plan:
         """Parameters of a stack of models: ``pencils`` with each of the regularisations."""
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         free = FreeCoordinates(self._whitening, damping.tolist())
-        caps = [Cap(self.columns[i], limit, dim) for i, limit in self.caps.items()]
+        caps = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
-        return Parameters(free, self._cones(dim), dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
+        cones = [ConeCoordinates(self._cones, self.moments, dim)] if self._cones else []
+        return Parameters(free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
+
+    def _cap(self, i: int, limit: float, dim: int) -> Cap:
+        """The cap of a column, or of the category whose first trained column it is."""
+        levels = {} if self.trained is None else {self.trained.first(k): k for k in self.trained.levels}
+        if self.trained is None or i not in levels:
+            return Cap(self.columns[i], limit, dim)
+        parts = self.trained.parts[levels[i]]
+        return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
+
+    @property
+    def _rewritten(self) -> frozenset[int]:
+        return frozenset() if self.trained is None else self.trained.rewritten()
 
     @cached_property
     def _bent(self) -> list[int]:
         return [
             i
             for i, column in enumerate(self.columns)
-            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped}
+            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped, *self._rewritten}
         ]
 
     @cached_property
@@ -67,7 +83,8 @@ class Plan:
     def _whitening(self) -> Whitening:
         return Whitening(self._blocks, self.moments, apart=self.alpha > 0)
 
-    def _cones(self, dim: int) -> list[ConeCoordinates]:
+    @cached_property
+    def _cones(self) -> list[Cone]:
         cones = []
         for i in sorted([*self._rising, *self._bent]):
             column, sign = self.columns[i], self.signs.get(i, 0)
@@ -75,5 +92,5 @@ class Plan:
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
             spread = column.hinged(sign * bend) if bend else column.rising()
             if spread.shape[1]:
-                cones.append(ConeCoordinates(column, bend or sign, self.moments, dim, spread, self.rises.get(i)))
+                cones.append(Cone(column, bend or sign, spread, self.rises.get(i)))
         return cones

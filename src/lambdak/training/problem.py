@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,12 @@ class Problem:
     start: FloatArray
     scale: float
     outputs: Outputs
+
+    def take(self, rows: RowIds) -> Problem:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        offset = None if self.offset is None else self.offset[rows]
+        return replace(self, design=self.design.take(rows), y=self.y[rows], weight=weight, offset=offset)
 
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
         """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).

@@ -72,3 +72,8 @@ class TrainingRows:
         weight = None if (total == 1).all() else total
         offset = None if self.offset is None else self.offset[kept]
         return TrainingRows(self.design.take(kept), self.y[kept], weight, offset)
+
+
+def row_counts(weight: Floats | None) -> Floats | None:
+    """Whole weights count rows; with others a row is still one row, which matters more or less."""
+    return weight if weight is None or (weight == np.floor(weight)).all() else np.sign(weight)

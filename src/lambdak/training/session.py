@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
-from lambdak.pencil.initial import anchored, gapped
+from lambdak.pencil.initial import gapped
 from lambdak.table.quantile_levels import level_column
 from lambdak.training.coordinates import design_moments
 from lambdak.training.draft import Draft
@@ -19,7 +20,9 @@ from lambdak.training.problem import Problem
 from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Folds, Trainer
 
-_SMALLEST_RISE = 1e-3  # between neighbouring quantiles at the start, in units of the target's scale
+_SMALLEST_RISE = 1e-3  # between neighbouring outputs in order at the start, in units of the target's scale
+_TEAM = 2  # members with the same validation rows, where their mean is to be calibrated
+_MOST_CLASSES = 100  # distinct targets that are spread evenly over the folds
 _FEW_ROWS = 40  # below this, validation rows cost more than they show
 
 
@@ -34,29 +37,47 @@ class Session:
     rng: np.random.Generator
 
     def plan(self) -> Plan:
-        """What is requested of the columns, the quantile levels among them."""
-        draft, promises = self.draft, self.draft.promises
-        columns, n_design, rises = list(draft.encoder.columns), draft.encoder.n_design, {}
-        signs = {i: draft.loss.sign * sign for i, sign in promises.monotone.items()}
-        caps = {i: cap / draft.scale for i, cap in promises.capped.items()}
-        if draft.outputs.quantile_levels:
+        """What is requested of the columns, the levels of outputs in order among them."""
+        draft, promises, trained = self.draft, self.draft.promises, self.draft.trained
+        columns, n_design, rises = trained.columns, trained.n_design, {}
+        signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
+        caps = {trained.first(i): cap / draft.scale for i, cap in promises.capped.items()}
+        if draft.outputs.levels:
             signs[len(columns)] = 1
             rises[len(columns)] = np.maximum(np.diff(draft.anchors), _SMALLEST_RISE)
-            columns.append(level_column(draft.outputs.quantile_levels, n_design))
+            columns.append(level_column(draft.outputs.levels, n_design))
             n_design = columns[-1].stop
         moments = design_moments(self.problem.design, n_design, self.problem.weight)
-        return Plan(columns, moments, signs, promises.shape, caps, rises=rises)
+        return Plan(columns, moments, signs, promises.shape, caps, rises=rises, trained=trained)
+
+    @property
+    def copies(self) -> int:
+        """How many rows of the problem a row of the table is: one for each level of its outputs."""
+        return max(len(self.draft.outputs.levels), 1)
 
     def folds(self, members: int, larger: float = 1) -> Folds | None:
         """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""
-        copies = max(len(self.draft.outputs.quantile_levels), 1)  # the copies of a row stay together
-        rows, fraction = len(self.problem.design) // copies, self.settings.validation_fraction
+        rows, fraction = len(self.problem.design) // self.copies, self.settings.validation_fraction
         if self.validation is not None or rows < _FEW_ROWS or not fraction:
             return None
         share = max(larger * fraction, 1 / rows)  # at least one row
         folds = max(round(1 / share), 2)
-        fold = np.repeat(self.rng.permutation(rows) % folds, copies)
-        return Folds(fold.astype(np.int32), tuple(member % folds for member in range(members)))
+        fold = np.empty(rows, np.int32)
+        fold[self._by_class(rows)] = np.arange(rows) % folds
+        team = min(_TEAM, members) if self.draft.outputs.quantile_levels else 1
+        return Folds(np.repeat(fold, self.copies), tuple(member // team % folds for member in range(members)))
+
+    def _by_class(self, rows: int) -> NDArray[np.intp]:
+        """The rows in random order, but classes and small counts one after the other, so that every fold has all.
+
+        The rarest is first: the few rows that it may have go to the first folds, on which models are validated.
+        """
+        order, y = self.rng.permutation(rows), self.problem.y
+        target = y.reshape(rows, -1)[:, 0] if y.ndim > 1 else y.reshape(rows, self.copies).sum(axis=1)
+        values, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
+        if len(values) > _MOST_CLASSES:
+            return order
+        return np.asarray(order[np.argsort(counts[codes][order] + codes[order] / len(values), kind="stable")])
 
     def new_parameters(self, plan: Plan, regularisations: Sequence[Regularisation]) -> Parameters:
         """Parameters of models that begin at random."""
@@ -70,8 +91,6 @@ class Session:
         return Trainer(self.problem, parameters, self.rng, folds, self.validation)
 
     def _constants(self, models: int) -> FloatArray:
-        """A_0 of each model at the start: a gap around a single index, or a spectrum through several anchors."""
-        dim, indices = self.draft.dim, self.problem.outputs.indices
-        if len(indices) > 1:
-            return np.stack([anchored(dim, indices, self.draft.anchors, self.rng) for _ in range(models)])
-        return np.stack([gapped(0, dim, indices[0], random_state=self.rng)[0] for _ in range(models)])
+        """A_0 of each model at the start, with a gap around the eigenvalue that is read."""
+        dim, index = self.draft.dim, self.problem.outputs.indices[0]
+        return np.stack([gapped(0, dim, index, random_state=self.rng)[0] for _ in range(models)])

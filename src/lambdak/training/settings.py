@@ -10,6 +10,8 @@ from lambdak.training.effort import Recipe
 from lambdak.training.trainer import Schedule
 
 _GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
+_LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
+_LEVEL_DIM = 6  # rows of the matrices more
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 
 
@@ -23,6 +25,7 @@ class FitSettings:
     monotonic_cst: Any
     max_influence: Any
     categorical_features: Any
+    max_categories: int | None
     n_knots: int | str
     alpha: float
     max_iter: int | None
@@ -34,10 +37,17 @@ class FitSettings:
     own_dim: bool  # whether the user chose dim
 
     def fitted_to(self, loss: Loss) -> FitSettings:
-        """The same, with matrices that are large enough for several eigenvalues, if the user did not set ``dim``."""
-        if self.own_dim or loss.arrangement is not Arrangement.ORDERED:
+        """The same, with more of all where one eigenvalue is read at several levels, but for a ``dim`` that is set."""
+        if loss.arrangement not in (Arrangement.ORDERED, Arrangement.QUANTILES):
             return self
-        return replace(self, recipe=replace(self.recipe, dim=max(self.recipe.dim, loss.n_outputs + 2)))
+        # Every level has its own function of the row, and a step on one level's copy of a row says little of others.
+        recipe = replace(self.recipe, row_steps=min(loss.n_outputs, _LEVEL_STEPS) * self.recipe.row_steps)
+        return replace(self, recipe=recipe if self.own_dim else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
+
+    def enlarged(self) -> FitSettings | None:
+        """The same with more capacity, if the user did not set ``dim`` and there is a choice."""
+        recipe = None if self.own_dim else self.recipe.enlarged()
+        return None if recipe is None else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:
         """Of the members of a new model."""

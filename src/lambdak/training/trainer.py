@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,25 @@ class Trainer:
         """
         values, rows, problem = self._measure(self.coef)
         return problem.raw(values, rows), rows, problem
+
+    def unseen_losses(self, factors: FloatArray, target: float | None = None) -> FloatArray:
+        """Losses (factors, members) of the kept models on rows unseen by them, their eigenvalues times each factor.
+
+        With a ``target`` they are those if it were that of all rows.
+        """
+        values, rows, problem = self._measure(self.coef)
+        if target is not None:
+            problem = replace(problem, y=np.full_like(problem.y, target))
+        return np.stack([problem.losses(values * values.dtype.type(factor), rows) for factor in factors])
+
+    def teams(self) -> RowIds:
+        """(teams, n): members that have not trained on the same rows, in teams of the same size."""
+        if self._validation_rows is None:
+            return np.arange(self.members, dtype=np.int32)[None]
+        left_out = np.asarray(self._folds.left_out)
+        teams = [np.flatnonzero(left_out == fold) for fold in self._folds.distinct]
+        least = min(map(len, teams))
+        return np.stack([team[:least] for team in teams]).astype(np.int32)
 
     def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Eigenvalues on the rows that models are measured on, the indices of these rows, and their problem."""

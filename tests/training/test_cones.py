@@ -8,19 +8,16 @@ from coordinate_cases import CURVE, GAPPY_CURVE, GAPPY_LINEAR, LINEAR, curves, d
 
 from lambdak.eigen.packing import PAD, padded_width, sym
 from lambdak.table.column_types import Curve
-from lambdak.training.coordinates import ConeCoordinates, design_moments
+from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.coordinates import design_moments
 
 
 def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
     if encoder is None:
         encoder, design = mixed()
     moments, column = design_moments(design, encoder.n_design), encoder.columns[position]
-    return (
-        ConeCoordinates(column, sign, moments, dim, column.rising() if spread is None else spread(column)),
-        column,
-        encoder,
-        design,
-    )
+    cone = Cone(column, sign, column.rising() if spread is None else spread(column))
+    return ConeCoordinates([cone], moments, dim), column, encoder, design
 
 
 def cone_coef(cone, theta, n_design, dtype=np.float32):
@@ -111,6 +108,46 @@ def test_at_the_start_a_cone_rises_by_the_same_amount_whatever_the_number_of_kno
     assert rise.mean() == pytest.approx(0.3, rel=0.1)
     assert rise.min() > 0.05
     assert len(np.unique(theta[:, 0, 0])) == 40
+
+
+@pytest.mark.parametrize("n_knots", [2, 5, 20, 40])
+def test_parameters_that_jitter_by_a_step_of_adam_hardly_lift_a_column_whatever_the_number_of_knots(n_knots):
+    encoder, design = curves(n_knots=n_knots)
+    cone, column, *_ = cone_of(0, 1, 5, encoder, design)
+    rng = np.random.default_rng(0)
+    start = cone.start(40, rng)
+    jitter = 0.06 * rng.choice([-1, 1], start.shape).astype(np.float32)  # the usual rate
+    before, after = (
+        sym(cone_coef(cone, theta, encoder.n_design)[:, column.stop - 1, :15]).trace(axis1=1, axis2=2).mean()
+        for theta in (start, start + jitter)
+    )
+    assert after == pytest.approx(before, rel=0.1)
+
+
+def test_steps_whose_first_rise_is_known_start_there_and_are_not_shared_out():
+    encoder, design = curves(n_knots=4)
+    column, rises = encoder.columns[0], np.array([0.1, 2.0, 0.5])
+    cone = ConeCoordinates([Cone(column, 1, column.rising(), rises)], design_moments(design, encoder.n_design), 3)
+    coef = cone_coef(cone, cone.start(200, np.random.default_rng(0)), encoder.n_design)
+    steps = np.diff(sym(coef[:, column.start : column.stop, :6]), axis=1)
+    np.testing.assert_allclose(steps.trace(axis1=2, axis2=3).mean(axis=0) / 3, rises, rtol=0.1)
+
+
+def test_cones_of_several_columns_are_those_of_each_column_by_itself():
+    encoder, design = mixed()
+    moments, rng = design_moments(design, encoder.n_design), np.random.default_rng(0)
+    cones = [
+        Cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in ((CURVE, 1), (GAPPY_LINEAR, -1))
+    ]
+    apart, together = [ConeCoordinates([cone], moments, 3) for cone in cones], ConeCoordinates(cones, moments, 3)
+    parts = [random_theta(rng, 2, cone.size, 6) for cone in apart]
+    coef = cone_coef(together, np.concatenate(parts, axis=1), encoder.n_design)
+    wanted = sum(cone_coef(cone, part, encoder.n_design) for cone, part in zip(apart, parts, strict=True))
+    np.testing.assert_allclose(coef, wanted, atol=1e-5)
+    grad = rng.standard_normal(coef.shape).astype(np.float32)
+    pulled = [cone.pull_back(part, grad) for cone, part in zip(apart, parts, strict=True)]
+    got = together.pull_back(np.concatenate(parts, axis=1), grad)
+    np.testing.assert_allclose(got, np.concatenate(pulled, axis=1), atol=1e-5)
 
 
 def curvatures(knots, x):
