@@ -13,6 +13,7 @@ from fitted_models import CAP, KINDS, changed, fitted, own_coef
 from hand_made_models import by_hand
 from score_cases import matrices, n_outputs, random_cells, score_by_hand
 
+from lambdak.eigen.packing import sym
 from lambdak.model import influence
 from lambdak.model.influence import any_change
 from lambdak.model.outward import upwards
@@ -99,7 +100,11 @@ def test_a_bound_that_missing_cells_make_is_distinguished_from_that_of_numbers()
 def test_many_levels_are_compared_all_with_all():
     found = claim(fitted("wide").certify(), "influence", "code")
     assert "over its 140 levels" in found.how
-    assert found.details["largest between"] == "c87 and c96"
+    (output,) = readouts(fitted("wide").model_)
+    packed, names = sym(output.column(0)), output.columns[0].cell_names()
+    far = np.linalg.norm(packed[:, :, None] - packed[:, None], 2, axis=(-2, -1))
+    first, second = np.unravel_index(output.over_members(far).argmax(), far.shape[1:])
+    assert found.details["largest between"] == f"{names[first]} and {names[second]}"
 
 
 def test_a_relaxation_says_so(monkeypatch):

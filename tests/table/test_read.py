@@ -10,7 +10,7 @@ import pytest
 from sklearn.utils.estimator_checks import _NotAnArray
 from table_cases import as_pandas, as_pandas_objects, assert_same, values
 
-from lambdak.table.encoder import OTHER, TableEncoder
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.read import read_table
 
 
@@ -120,7 +120,7 @@ def test_integer_names_of_pandas_columns_count_as_no_names():
     encoder = TableEncoder().fit(pd.DataFrame({3: [1.0, 2.0], 5: ["a", "b"]}))
     assert not encoder.from_names
     assert encoder.feature_names == ("x0", "x1")
-    assert encoder.columns[1].levels == (OTHER,)
+    assert encoder.columns[1].levels == ("a", "b")
 
 
 def test_categories_of_intervals_get_readable_levels():

@@ -49,7 +49,7 @@ class Grouped:
         pull = pull @ self._directions(pull)
         sums, counts = self._sums(pull), self._sums(np.ones((len(pull), 1)))
         prior = self._prior(sums.whole[:-1], counts.whole[:-1], pull)
-        levels = LevelMeans(*(sum_ / (count + prior) for sum_, count in zip(sums, counts, strict=True)))
+        levels = LevelMeans(*(_over(sum_, count + prior) for sum_, count in zip(sums, counts, strict=True)))
         slopes = self._slopes(pull[:, :1], LevelMeans(*(part[:, :1] for part in levels)), along)
         whole, unseen = (np.hstack(parts) for parts in zip(levels, slopes, strict=True))
         whole[-1] = unseen[self.codes == self.levels] = 0.0
@@ -89,7 +89,7 @@ class Grouped:
         z, prior = self._steepest(pull - levels.whole[self.codes], along)
         product, plain, square = self._sums(z * pull), self._sums(z), self._sums(z**2)
         parts = zip(product, plain, square, levels, strict=True)
-        return LevelMeans(*((both - mean * some) / (size + prior) for both, some, size, mean in parts))
+        return LevelMeans(*(_over(both - mean * some, size + prior) for both, some, size, mean in parts))
 
     def _steepest(self, left: Float64Array, along: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Combinations z (rows, n) of other columns along which the slopes of levels differ most, and k of each."""
@@ -106,6 +106,11 @@ class Grouped:
         error = within * np.sqrt(2.0 * np.count_nonzero(count)) / pairs
         kept = np.flatnonzero(values > _CERTAIN * error)[::-1][:_MOST_SLOPES]
         return along @ basis[:, kept], _ratio(np.full(len(kept), within), values[kept])
+
+
+def _over(sums: Float64Array, sizes: Float64Array) -> Float64Array:
+    """Quotients; zero where nothing was counted."""
+    return np.asarray(sums / np.maximum(sizes, 1e-300))
 
 
 def _ratio(within: Float64Array, between: Float64Array) -> Float64Array:
