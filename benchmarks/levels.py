@@ -69,8 +69,13 @@ def catboost(X: pd.DataFrame, y: np.ndarray) -> Predict:
 
     names = [name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype)]
     model = CatBoostRegressor(cat_features=names, thread_count=2, verbose=0, allow_writing_files=False)
-    model.fit(X.astype(dict.fromkeys(names, str)), y)
-    return lambda X: model.predict(X.astype(dict.fromkeys(names, str)))
+    model.fit(_as_text(X, names), y)
+    return lambda X: model.predict(_as_text(X, names))
+
+
+def _as_text(X: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Categories as strings, missing ones among them."""
+    return X.assign(**{name: X[name].astype(object).where(X[name].notna(), "missing").astype(str) for name in names})
 
 
 MODELS = {"fast": spectral("fast"), "balanced": spectral("balanced"), "lightgbm": lightgbm, "catboost": catboost}
