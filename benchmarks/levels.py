@@ -1,7 +1,8 @@
 """Categories of many levels: lambdak against LightGBM and CatBoost, R² on unseen rows and seconds of the fit.
 
 Random effects and random slopes of 300 to 100,000 levels with 20 rows each (fewer where the rows are capped), and the
-tail numbers of flights. LightGBM stops early on a tenth of the rows, CatBoost has its defaults; both know the categories.
+tail numbers of flights. LightGBM stops early on a tenth of the rows, CatBoost has its defaults; both know which columns
+are categories.
 
     python benchmarks/levels.py [--levels 300 600 1000] [--rows 300000] [--without catboost]
 """
@@ -68,8 +69,13 @@ def catboost(X: pd.DataFrame, y: np.ndarray) -> Predict:
 
     names = [name for name in X if isinstance(X[name].dtype, pd.CategoricalDtype)]
     model = CatBoostRegressor(cat_features=names, thread_count=2, verbose=0, allow_writing_files=False)
-    model.fit(X.astype(dict.fromkeys(names, str)), y)
-    return lambda X: model.predict(X.astype(dict.fromkeys(names, str)))
+    model.fit(_as_text(X, names), y)
+    return lambda X: model.predict(_as_text(X, names))
+
+
+def _as_text(X: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Categories as strings, missing ones among them."""
+    return X.assign(**{name: X[name].astype(object).where(X[name].notna(), "missing").astype(str) for name in names})
 
 
 MODELS = {"fast": spectral("fast"), "balanced": spectral("balanced"), "lightgbm": lightgbm, "catboost": catboost}

@@ -30,7 +30,7 @@ def table(rows=240, seed=0):
             "kind": rng.choice(["a", "b"], rows),
         }
     )
-    X.loc[:2, "region"] = "rare"  # which is pooled
+    X.loc[:2, "region"] = ["rare", "rare", "odd"]  # which are pooled
     y = np.sqrt(X["income"]) - 0.02 * age * (X["region"] == "north") + (X["kind"] == "a") + rng.normal(0, 0.2, rows)
     return X, y.to_numpy()
 

@@ -75,8 +75,8 @@ def test_numbers_to_try_are_at_and_beside_knots_far_away_and_zero():
 
 def test_every_level_a_missing_cell_and_a_level_that_was_never_seen_are_tried():
     pool = search_of("free").pools[2]
-    assert {"north", "south", "rare", None} <= set(pool.levels)
-    (unseen,) = set(pool.levels) - {"north", "south", "rare", None}
+    assert {"north", "south", "rare", "odd", None} <= set(pool.levels)
+    (unseen,) = set(pool.levels) - {"north", "south", "rare", "odd", None}
     assert isinstance(unseen, str)
     assert pool.tried.tolist() == list(range(len(pool.levels)))
 
