@@ -1,9 +1,12 @@
 """Five quantiles from one pencil beside five boosted models, re-run in this script.
 
-usage: python benchmarks/quantiles.py [--data DIR] [--splits 3] [--only california bike] [--effort balanced]
+usage: python benchmarks/quantiles.py [--data DIR] [--splits 3] [--only power concrete] [--effort balanced] [--rows N]
 
-Splits as in ranks.py: a fifth of the rows is held out for the test. The peer is one LightGBM model per quantile,
-with early stopping on a tenth of the training rows, and the five predictions of a row are sorted: that repairs the
+Seven tables of numbers, one of them made here: noise whose spread depends on one column. Targets are in units of their
+standard deviation. The last table has all of them: pinball loss, and the share of test rows between the outer
+quantiles, of which 90 % are wanted. Splits as in estimators.py: a fifth of the rows is held out for the test. The peer
+is one LightGBM model per quantile, with early stopping on a tenth of the training rows, and the five predictions of a
+row are sorted: that repairs the
 crossings and never makes the mean pinball loss worse. Crossings are counted before that. No column is constrained on
 either side: LightGBM refuses monotone_constraints for this objective. A quantile τ is calibrated if a share τ of the
 targets is at or below it. Needs lightgbm and pandas.
@@ -19,6 +22,7 @@ from pathlib import Path
 
 import lightgbm
 import numpy as np
+import pandas as pd
 
 import lambdak
 from lambdak import SpectralQuantileRegressor
@@ -27,6 +31,25 @@ from tables import DATA, Problem, categories, load
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PEER = "LightGBM x 5, sorted"
+TABLES = ("california", "bike", "power", "concrete", "kin8nm", "gss_wages", "synthetic")
+
+Results = dict[str, dict[str, np.ndarray]]
+
+
+def table(name: str, data: Path, most: int | None) -> Problem:
+    """A table with its target in units of its spread, or at most so many of its rows."""
+    problem = synthetic() if name == "synthetic" else load(name, data)
+    rows = np.random.default_rng(12345).permutation(len(problem.y))[:most]
+    y = problem.y[rows]
+    return Problem(name, problem.task, problem.X.iloc[rows].reset_index(drop=True), (y - y.mean()) / y.std())
+
+
+def synthetic(rows: int = 10_000) -> Problem:
+    """Noise with a spread from 0.2 to 0.7 that depends on a column."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, (rows, 5)), columns=list("abcde"))
+    noise = (0.2 + 0.5 * X["d"].abs()) * rng.standard_normal(rows)
+    return Problem("synthetic", "regression", X, (np.sin(3 * X["a"]) + X["b"] * X["c"] + noise).to_numpy())
 
 
 def spectral(effort: str, seed: int) -> Callable[[Problem, np.ndarray], Predict]:
@@ -64,7 +87,7 @@ def with_error(values: np.ndarray, digits: int) -> str:
     return f"{values.mean():,.{digits}f} ± {error:,.{digits}f}"
 
 
-def measure(problem: Problem, splits: int, efforts: list[str]) -> dict[str, dict[str, np.ndarray]]:
+def measure(problem: Problem, splits: int, efforts: list[str]) -> Results:
     """For each contestant the figures of every split, in the rows of arrays."""
     results: dict[str, list[dict[str, object]]] = {}
     for seed in range(splits):
@@ -80,13 +103,13 @@ def measure(problem: Problem, splits: int, efforts: list[str]) -> dict[str, dict
             repaired = np.sort(raw, axis=1)  # changes nothing where no quantiles cross
             figures = {"pinball": pinball(y, repaired), "covered": (y[:, None] <= repaired).mean(axis=0)}
             figures |= {"crossed": (np.diff(raw, axis=1) < 0).any(axis=1).mean()}
+            figures |= {"inside": ((repaired[:, 0] <= y) & (y <= repaired[:, -1])).mean()}
             figures |= {"width": (repaired[:, -1] - repaired[:, 0]).mean()}
             results.setdefault(name, []).append(figures | {"fit": fitted - began, "predict": done - fitted})
     return {name: {key: np.array([row[key] for row in rows]) for key in rows[0]} for name, rows in results.items()}
 
 
-def compare(problem: Problem, splits: int, efforts: list[str]) -> None:
-    results = measure(problem, splits, efforts)
+def compare(problem: Problem, results: Results, splits: int) -> None:
     peer = results[PEER]["pinball"]
     digits = 4 - int(np.ceil(np.log10(peer.mean())))  # four significant ones, whatever the unit of the target
     taus = [f"{tau:g}".lstrip("0") for tau in QUANTILES]
@@ -108,19 +131,39 @@ def compare(problem: Problem, splits: int, efforts: list[str]) -> None:
         print("| " + " | ".join([name, *(f"{ratio:.3f}" for ratio in ratios)]) + " |", flush=True)
 
 
+def summary(found: dict[str, Results]) -> None:
+    """One line per table: pinball loss and coverage of every contestant."""
+    names = list(next(iter(found.values())))
+    wanted = 100 * (QUANTILES[-1] - QUANTILES[0])
+    print(f"\n## All tables: pinball loss; share between the outer quantiles, of which {wanted:g} % are wanted\n")
+    print("| | " + " | ".join(f"{name} | inside, %" for name in names) + " |\n|" + "---|" * (2 * len(names) + 1))
+    for table_name, results in found.items():
+        cells = [table_name]
+        for own in results.values():
+            cells += [with_error(own["pinball"].mean(axis=1), 4), with_error(100 * own["inside"], 1)]
+        print("| " + " | ".join(cells) + " |")
+    off = [np.mean([abs(100 * own[name]["inside"].mean() - wanted) for own in found.values()]) for name in names]
+    print("| points from it, mean | " + " | ".join(f"| {each:.1f}" for each in off) + " |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the Parquet files")
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--only", nargs="+", default=["california", "bike"], choices=["california", "bike"])
+    parser.add_argument("--only", nargs="+", default=list(TABLES), choices=TABLES)
+    parser.add_argument("--rows", type=int, help="of a table, at most")
     parser.add_argument("--effort", nargs="+", default=["balanced"])
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         parser.error(f"no folder {arguments.data}: give the folder with the Parquet files with --data")
     warnings.filterwarnings("ignore")
     lambdak.show_config()
+    found = {}
     for name in arguments.only:
-        compare(load(name, arguments.data), arguments.splits, arguments.effort)
+        problem = table(name, arguments.data, arguments.rows)
+        found[name] = measure(problem, arguments.splits, arguments.effort)
+        compare(problem, found[name], arguments.splits)
+    summary(found)
 
 
 if __name__ == "__main__":
