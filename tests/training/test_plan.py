@@ -141,7 +141,7 @@ def test_a_table_of_monotone_columns_has_no_free_parameter_but_the_constant():
     moments = design_moments(encoder.transform(X), encoder.n_design)
     for alpha in (0.0, 1.0):
         parameters = Plan(encoder.columns, moments, {0: 1, 1: -1}, None, {}, alpha).parameters(REGULARISATIONS, DIM, 1)
-        assert [part.shape[1] for part in parameters.theta] == [1, 3, 3]
+        assert [part.shape[1] for part in parameters.theta] == [1, 3 + 3]
 
 
 # ---- what follows for predictions ------------------------------------------------------------------------------
