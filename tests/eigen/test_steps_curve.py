@@ -56,8 +56,9 @@ def test_the_encoder_hands_its_threads_to_the_kernel(monkeypatch):
     spy = Spy()
     monkeypatch.setattr(curve, "native", lambda: spy)
     encoder = TableEncoder(n_knots=3).fit([[0.0, 1.0], [1.0, 2.0], [4.0, 9.0]])
-    encoder.transform([[2.0, 3.0]])
-    encoder.transform([[2.0, 3.0]], threads=3)
+    rows = [[2.0, 3.0]] * 20  # fewer are read cell by cell
+    encoder.transform(rows)
+    encoder.transform(rows, threads=3)
     assert spy.seen == (0, 0, 3, 3)
 
 

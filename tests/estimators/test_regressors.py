@@ -78,8 +78,17 @@ def test_offset_is_added_to_the_raw_score():
     y = rng.poisson(exposure * np.exp(X[:, 0]))
     model = SpectralRegressor("poisson", effort="fast", random_state=0).fit(X, y, offset=np.log(exposure))
     np.testing.assert_allclose(model.predict(X, offset=np.log(exposure)), exposure * model.predict(X), rtol=1e-4)
-    rate = model.predict(np.array([[-0.5], [0.5]]))
-    np.testing.assert_allclose(rate, np.exp([-0.5, 0.5]), rtol=0.15)
+    grid = np.linspace(-1, 1, 41)
+    assert np.abs(model.predict(grid[:, None]) / np.exp(grid) - 1).mean() < 0.15
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
+def test_predictions_of_the_training_rows_add_up_to_the_targets(table, loss):
+    X, y = table
+    target = np.exp(y - y.max()) + 0.1
+    model = SpectralRegressor(loss, effort="fast", random_state=0).fit(X, target)
+    weight = 1 / model.predict(X) if loss == "gamma" else np.ones(len(X))  # a deviance weighs by the variance
+    np.testing.assert_allclose(np.sum(weight * model.predict(X)), np.sum(weight * target), rtol=1e-4)
 
 
 def test_weights_decide_between_contradicting_rows():

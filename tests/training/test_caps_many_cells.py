@@ -152,7 +152,7 @@ def kept(model, cap, path):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"monotonic_cst": {"x": 1}}, {"n_estimators": 3}], ids=["free", "rises", "three"]
+    "settings", [{}, {"monotonic_cst": {"x": 1}, "max_iter": 20}, {"n_estimators": 3}], ids=["free", "rises", "three"]
 )
 def test_many_knots_and_many_levels_keep_their_caps(settings, tmp_path):
     X, y = table(150, 4000)

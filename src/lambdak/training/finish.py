@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
+from lambdak.model.eigenvalues import evaluate
 from lambdak.training.draft import Draft
 from lambdak.training.plan import Plan
 from lambdak.training.trainer import Trainer
@@ -17,6 +19,9 @@ _FACTORS = np.linspace(0.0, 1.0, 21)
 _PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood
 _MORE_ROWS = 4  # of the rarest class, which could be anywhere
 _TINY = 1e-30
+_SAMPLE = 50_000  # rows that decide about the start
+_FARTHEST = 0.5  # that the start may move, in units of the scale
+_CLOSE = 1e-6  # of that
 
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
@@ -71,8 +76,8 @@ def shrink_factor(trainer: Trainer) -> float:
 
     A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
     the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if four more
-    rows of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent ones,
-    since all have seen almost the same rows.
+    rows of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent
+    ones, since all have seen almost the same rows.
     """
     if not trainer.n_unseen:
         return 1.0
@@ -84,6 +89,27 @@ def shrink_factor(trainer: Trainer) -> float:
         cost += _MORE_ROWS * trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
     best = float(_FACTORS[cost.argmin()])
     return best and float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
+
+
+def start_shift(trainer: Trainer, factor: float) -> float:
+    """How far the start must move for the least loss on the training rows, in units of the problem's raw scores.
+
+    With a mean loss, predictions then add up to the targets; members stop in the middle of their noise.
+    """
+    problem = trainer.problem
+    if not problem.outputs.single or problem.loss.robust:
+        return 0.0
+    rows = np.arange(0, len(problem.design), max(len(problem.design) // _SAMPLE, 1), dtype=np.int32)
+    some = problem.take(rows)
+    values = evaluate(trainer.coef, trainer.parameters.dim, problem.outputs.indices, some.design, None, 0)
+    raw = some.raw(factor * values.mean(axis=0, keepdims=True), slice(None)).astype(np.float64)
+
+    def loss(shift: float) -> float:
+        return float(some.loss.value(raw + shift, some.y, some.weight)[0])
+
+    reach = _FARTHEST * problem.scale
+    found = minimize_scalar(loss, bounds=(-reach, reach), method="bounded", options={"xatol": _CLOSE * reach})
+    return float(found.x) if found.fun < loss(0.0) else 0.0
 
 
 def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:

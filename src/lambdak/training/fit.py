@@ -18,7 +18,7 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
-from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor
+from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor, start_shift
 from lambdak.training.limits import check_fit
 from lambdak.training.pilots import explore, vanishing_columns
 from lambdak.training.plan import Plan
@@ -129,14 +129,21 @@ def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | No
 def _finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
-    factor = 1.0 if sketch.outputs.levels else shrink_factor(trainer)
+    factor, shift = (1.0, 0.0) if sketch.outputs.levels else _calibration(trainer)
     coef = np.asarray(factor * matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
-    model = sketch.model(coef, trainer.members)
+    start = sketch.start + shift * sketch.scale / trainer.problem.scale
+    model = replace(sketch, start=start).model(coef, trainer.members)
     check_fit(model, rows.design, trainer.best)
     model = settled(model)
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
+
+
+def _calibration(trainer: Trainer) -> tuple[float, float]:
+    """What the matrices are multiplied by, and what is added to the raw scores."""
+    factor = shrink_factor(trainer)
+    return factor, start_shift(trainer, factor)
 
 
 def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> tuple[Event, ...]:
