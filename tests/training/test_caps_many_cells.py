@@ -156,7 +156,8 @@ def kept(model, cap, path):
 )
 def test_many_knots_and_many_levels_keep_their_caps(settings, tmp_path):
     X, y = table(150, 4000)
-    model = SpectralRegressor(max_influence={"kind": 0.4, "x": 0.4}, n_knots=140, **QUICK | settings).fit(X, y)
+    longer = QUICK | {"max_iter": 3} | settings  # after a single epoch some columns are still below their caps
+    model = SpectralRegressor(max_influence={"kind": 0.4, "x": 0.4}, n_knots=140, **longer).fit(X, y)
     assert min(len(column.all_names()) for column in model.model_.encoder.columns[:2]) > 128
     kept(model, 0.4, tmp_path / "model.safetensors")
     assert (model.feature_strengths_[:2] >= 0.35).all()  # members have different farthest pairs

@@ -79,3 +79,15 @@ def test_constrained_columns_are_trained_step_by_step(recorder):
     problem, validation, encoder = small_problem()
     list(trainer_of(problem, validation, encoder, signs={0: 1}).run(Schedule(epochs=1, batch=100)))
     assert len(recorder.slopes) == 4
+
+
+@pytest.mark.parametrize("extra", [False, True], ids=["plain", "weights and offset"])
+def test_rows_that_are_copied_in_the_order_of_an_epoch_train_the_same_models_to_the_last_bit(extra, monkeypatch):
+    problem, encoder = problem_of(SquaredError(), extra)
+    trained = []
+    for near in (0, 1 << 40):
+        monkeypatch.setattr("lambdak.training.trainer._NEAR", near)
+        trainer = trainer_of(problem, None, encoder)
+        list(trainer.run(Schedule(epochs=2, batch=60)))
+        trained.append(trainer.parameters.coef)
+    np.testing.assert_array_equal(*trained)

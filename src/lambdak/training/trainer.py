@@ -24,6 +24,10 @@ from lambdak.training.problem import Problem, RowIds
 
 _WARM_UP = 0.05
 
+# Rows of a longer table (bytes of its ids) are copied in the order of an epoch, once for all members, which then read
+# them one after another and do not wait for each.
+_NEAR = 1 << 20
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -103,12 +107,13 @@ class Trainer:
         began, waited, step = time.perf_counter(), 0, 0
         every = np.arange(len(self.problem.design), dtype=np.int32)
         for epoch in range(schedule.epochs):
-            order = self._folds.without(self._rng.permutation(every))
+            shuffled = self._rng.permutation(every)
+            order = self._folds.without(shuffled)
             batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
             steps = range(step + 1, step + len(batches) + 1)
             rates = [schedule.rate * _shape(now, schedule.epochs * len(batches)) for now in steps]
             step += len(batches)
-            train = self._epoch(order, batches, rates)
+            train = self._epoch(shuffled, order, batches, rates)
             self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
@@ -132,12 +137,18 @@ class Trainer:
         y, importance, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
         return head, (np.empty(0) if y is None else y, importance, offset)
 
-    def _epoch(self, order: RowIds, batches: list[RowIds], rates: list[float]) -> FloatArray:
+    def _epoch(self, shuffled: RowIds, order: RowIds, batches: list[RowIds], rates: list[float]) -> FloatArray:
         """The steps of an epoch, in one call of the kernel if it can; returns the mean loss over them."""
         if self._head is None or self._target is None:
             return np.asarray(np.mean([self._step(*step) for step in zip(batches, rates, strict=True)], axis=0))
-        design = (self.problem.design.ids, self.problem.design.weights, order)
-        return self.parameters.epoch_(design, self._target, self._head, rates)
+        design, target = self.problem.design, self._target
+        if design.ids.nbytes > _NEAR:
+            place = np.empty_like(shuffled)
+            place[shuffled] = np.arange(len(shuffled), dtype=np.int32)
+            design, order = design.take(shuffled), place[order]
+            y, importance, offset = (None if part is None else part[shuffled] for part in target)
+            target = (np.empty(0) if y is None else y, importance, offset)
+        return self.parameters.epoch_((design.ids, design.weights, order), target, self._head, rates)
 
     def _step(self, chosen: RowIds, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""

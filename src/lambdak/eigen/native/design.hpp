@@ -16,6 +16,7 @@ template <class T, int V>
 inline void gather_part(const int32_t* ids, const T* weights, int slots, int64_t stride, const T* coef, T* out) {
   Vec<T> even[V] = {}, odd[V] = {};
   const auto add = [&](Vec<T>* sum, int s) {
+    if (weights[s] == T(0)) return;  // a value at a knot; what has no weight may be anything
     const T* const from = coef + ids[s] * stride;
     const Vec<T> weight = splat<T>(weights[s]);
 #pragma GCC unroll 8
