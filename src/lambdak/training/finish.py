@@ -71,8 +71,8 @@ def shrink_factor(trainer: Trainer) -> float:
 
     A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
     the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if four more
-    rows of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent ones,
-    since all have seen almost the same rows.
+    rows of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent
+    ones, since all have seen almost the same rows.
     """
     if not trainer.n_unseen:
         return 1.0
