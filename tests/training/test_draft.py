@@ -18,6 +18,7 @@ def problem_of(loss, y, offset=None, **changes):
     """The problem of these rows for a model that was fitted to them, with other attributes."""
     model = new(loss=loss, max_iter=1).fit(X, y, offset=offset).model_
     rows = GivenRows(X, y, offset=offset).encoded(model.encoder)
+    changes.setdefault("start", model.loss.start(rows.y, rows.weight, rows.offset))  # as before training
     draft = replace(Draft.of(model), **changes)
     return draft, rows, draft.problem(rows)
 
