@@ -38,7 +38,9 @@ _MOST_EPOCHS = 80
 _MOST_PILOT_EPOCHS = 30
 _MOST_PILOTS = 24  # models that are trained at once, where several folds or classes multiply them
 _ENOUGH_UNSEEN = 1_000  # validation rows that rank pilot models well enough
-_LONG = 200_000  # rows of which a pilot model need not see any twice
+PILOT_ROWS = 40_000  # of a longer table, which decide about the members
+_REFIT = 0.3  # of the epochs of a member, after it has been measured
+_REFIT_RATE = 0.3  # of its rate
 _FINER = 2  # times the knots, for models of larger capacity
 _TRIAL = 0.3  # of the epochs of a member, for the models that decide about the capacity
 
@@ -105,9 +107,14 @@ class Recipe:
         rate = self.pace * _RATE * max(batch / 1024, 1) ** 0.5
         return Schedule(epochs if max_iter is None else max_iter, batch, rate)
 
+    def refit_schedule(self, rows: int) -> Schedule:
+        """The same for the last epochs of members, on all rows."""
+        full = self.schedule(rows, None)
+        return replace(full, epochs=max(round(_REFIT * full.epochs), 2), rate=_REFIT_RATE * full.rate)
+
     def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """The same for pilot models."""
-        epochs = int(np.clip(self.pilot_steps / rows, 2 if rows < _LONG else 1, _MOST_PILOT_EPOCHS))
+        epochs = int(np.clip(self.pilot_steps / rows, 2, _MOST_PILOT_EPOCHS))
         return Schedule(epochs if max_iter is None else min(epochs, max_iter), min(_batch(rows), 512))
 
     def trial_schedule(self, rows: int, max_iter: int | None) -> Schedule:

@@ -42,6 +42,7 @@ class TrainingState:
     regularisations: list[Regularisation]  # of the members
     trained: TrainedColumns
     quantile_shift: NDArray[np.float64] | None
+    factor: float  # of all matrices
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,10 @@ def fit_model(request: Request) -> Fit:
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
         history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
         sketch = session.draft
-        state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, _quantile_shift(trainer, sketch))
+        shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
+        if settings.max_iter is None and trainer.leaves_rows_out:
+            trainer.refit(settings.recipe.refit_schedule(len(session.problem.design)))
+        state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, shift, factor)
         return _finished(trainer, sketch, option.rows, state, history)
 
 
@@ -88,7 +92,7 @@ def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
     option = _option(request, settings)
     findings = explore(option.session, option.plan)
     options = [replace(option, plan=findings.plan)]
-    larger = settings.enlarged()
+    larger = settings.enlarged(option.session.problem.outputs.pencils)
     if larger is not None:
         other = _option(request, larger)
         options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))
@@ -113,13 +117,18 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
         history = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
-        return _finished(trainer, sketch, rows, replace(state, theta=trainer.theta), history)
+        state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
+        return _finished(trainer, sketch, rows, state, history)
 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
     validation = request.rows.encoded_validation(sketch.encoder, request.settings.threads)
     measured = None if validation is None else sketch.problem(sketch.written(validation))
     return Session(sketch, sketch.problem(rows), measured, request.settings, request.rng)
+
+
+def _factor(trainer: Trainer, sketch: Draft) -> float:
+    return 1.0 if sketch.outputs.levels else shrink_factor(trainer)
 
 
 def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | None:
@@ -129,8 +138,8 @@ def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | No
 def _finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
-    factor, shift = (1.0, 0.0) if sketch.outputs.levels else _calibration(trainer)
-    coef = np.asarray(factor * matrices_of(trainer, sketch, state.plan), np.float64)
+    shift = 0.0 if sketch.outputs.levels else start_shift(trainer, state.factor)
+    coef = np.asarray(state.factor * matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
         shift_quantiles_(coef, sketch, state.quantile_shift)
     start = sketch.start + shift * sketch.scale / trainer.problem.scale
@@ -138,12 +147,6 @@ def _finished(
     check_fit(model, rows.design, trainer.best)
     model = settled(model)
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
-
-
-def _calibration(trainer: Trainer) -> tuple[float, float]:
-    """What the matrices are multiplied by, and what is added to the raw scores."""
-    factor = shrink_factor(trainer)
-    return factor, start_shift(trainer, factor)
 
 
 def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> tuple[Event, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lambdak.losses import Arrangement, Loss
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.training.effort import GRID, MIDDLE, Regularisation, pilot_folds
+from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation, pilot_folds
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.screening import columns_without_effect
@@ -21,6 +21,8 @@ _SELECTION_MODELS = 5  # small models that decide which columns vanish
 _PILOT_CLASSES = 3  # of many, the most frequent ones
 _FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison
 _SUSPECT_SHARE = 0.2  # of all columns
+_MANY = 100  # columns, of which models are trained with a single strength only
+_WORTH = 0.02  # of the loss, that models must gain without them: larger models use columns that pilot models cannot
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Findings:
 
 def explore(session: Session, plan: Plan) -> Findings:
     """Train pilot models with all strengths, and without the columns that show no effect, if there are many."""
-    small = _small(session)
+    small = _of_pilot_size(sample_of(session))
     folds = small.folds(1, larger=2)  # noise in the choice of a strength costs more than fewer rows
     if folds is None and session.validation is None:
         return Findings(plan, [MIDDLE])
@@ -45,9 +47,10 @@ def explore(session: Session, plan: Plan) -> Findings:
     lean = replace(plan, dropped=plan.dropped.union(suspects))
     without = _losses(small, lean, range(len(GRID)), folds)
     best = int(without.argmin())
-    stronger = range(best, min(best + 3, len(GRID)))  # more columns need no less
+    first = best if len(plan.columns) <= _MANY else best + 2
+    stronger = range(min(first, len(GRID) - 1), min(best + 3, len(GRID)))  # more columns need no less
     whole = _losses(small, plan, stronger, folds)
-    if whole.min() < without.min():
+    if without.min() > whole.min() - _WORTH * abs(whole.min()):
         return Findings(plan, [stronger[i] for i in np.argsort(whole)])
     return Findings(lean, np.argsort(without).tolist())
 
@@ -89,9 +92,9 @@ def _trained(
     return trainer
 
 
-def _small(session: Session) -> Session:
-    """The same fit for pilot models: small matrices, and few of many classes."""
-    return _of_few_classes(_of_pilot_size(session))
+def sample_of(session: Session) -> Session:
+    """The same fit with fewer rows and classes, if there are many."""
+    return _of_few_classes(session.sampled(PILOT_ROWS))
 
 
 def _of_pilot_size(session: Session) -> Session:

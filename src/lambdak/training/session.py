@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,15 @@ class Session:
     def copies(self) -> int:
         """How many rows of the problem a row of the table is: one for each level of its outputs."""
         return max(len(self.draft.outputs.levels), 1)
+
+    def sampled(self, most: int) -> Session:
+        """The same fit with some of its rows, evenly spread, if there are more than ``most``."""
+        rows = len(self.problem.design) // self.copies
+        if rows <= most:
+            return self
+        chosen = np.linspace(0, rows, most, endpoint=False).astype(np.int32)
+        each = (self.copies * chosen[:, None] + np.arange(self.copies)).astype(np.int32)
+        return replace(self, problem=self.problem.take(each.ravel()))
 
     def folds(self, members: int, larger: float = 1) -> Folds | None:
         """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""

@@ -12,6 +12,7 @@ from lambdak.training.trainer import Schedule
 _GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
 _LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
 _LEVEL_DIM = 6  # rows of the matrices more
+_MOST_ENLARGED = 3  # pencils of a member whose capacity is chosen: more of them would take too long
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 
 
@@ -44,9 +45,9 @@ class FitSettings:
         recipe = replace(self.recipe, row_steps=min(loss.n_outputs, _LEVEL_STEPS) * self.recipe.row_steps)
         return replace(self, recipe=recipe if self.own_dim else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
 
-    def enlarged(self) -> FitSettings | None:
-        """The same with more capacity, if the user did not set ``dim`` and there is a choice."""
-        recipe = None if self.own_dim else self.recipe.enlarged()
+    def enlarged(self, pencils: int) -> FitSettings | None:
+        """The same with more capacity, if the user did not set ``dim``, there is a choice, and a member is cheap."""
+        recipe = None if self.own_dim or pencils > _MOST_ENLARGED else self.recipe.enlarged()
         return None if recipe is None else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:

@@ -93,7 +93,7 @@ class Trainer:
     ) -> None:
         self.problem, self.parameters, self.validation, self._rng = problem, parameters, validation, rng
         self.members = len(parameters.coef) // problem.outputs.pencils
-        self._folds = folds or Folds(np.zeros(len(problem.design), np.int32), (-1,) * self.members)
+        self._folds = folds or _no_folds(len(problem.design), self.members)
         self._validation_rows = None if folds is None or validation is not None else folds.within()
         self._importance = None if problem.weight is None else problem.weight / problem.weight.mean()
         self._grad = np.zeros_like(parameters.coef)
@@ -104,16 +104,9 @@ class Trainer:
 
     def run(self, schedule: Schedule) -> Iterator[Event]:
         """Train, yielding after every epoch."""
-        began, waited, step = time.perf_counter(), 0, 0
-        every = np.arange(len(self.problem.design), dtype=np.int32)
+        began, waited = time.perf_counter(), 0
         for epoch in range(schedule.epochs):
-            shuffled = self._rng.permutation(every)
-            order = self._folds.without(shuffled)
-            batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
-            steps = range(step + 1, step + len(batches) + 1)
-            rates = [schedule.rate * _shape(now, schedule.epochs * len(batches)) for now in steps]
-            step += len(batches)
-            train = self._epoch(shuffled, order, batches, rates)
+            train = self._pass(schedule, epoch, self._folds)
             self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
@@ -121,6 +114,23 @@ class Trainer:
             waited = 0 if (seen < before - schedule.tol).any() else waited + 1
             if schedule.patience is not None and waited >= schedule.patience:
                 return
+
+    def refit(self, schedule: Schedule) -> None:
+        """Train the kept states further, on all rows, and keep what comes out."""
+        self.parameters.continue_(self.theta)
+        for epoch in range(schedule.epochs):
+            self._pass(schedule, epoch, _no_folds(len(self.problem.design), self.members))
+            self.parameters.shrink_()
+        self.keep_(np.ones(self.members, bool), self.best)
+
+    def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
+        """Train one epoch on the rows that ``folds`` do not leave out; returns the mean loss of each member."""
+        shuffled = self._rng.permutation(np.arange(len(self.problem.design), dtype=np.int32))
+        order = folds.without(shuffled)
+        batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
+        steps = np.arange(1, len(batches) + 1) + epoch * len(batches)
+        rates = [schedule.rate * _shape(step, schedule.epochs * len(batches)) for step in steps.tolist()]
+        return self._epoch(shuffled, order, batches, rates)
 
     def training_rows(self) -> RowIds:
         """(members, n): the rows that each member trains on, cut to the same number."""
@@ -184,6 +194,11 @@ class Trainer:
         engine.backward(design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width], threads)
         return raw
 
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether each model is measured on training rows that it has not seen."""
+        return self._validation_rows is not None
+
     def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Raw scores of the kept models on rows they have not trained on, the indices of these rows, and their problem.
 
@@ -243,6 +258,11 @@ class Trainer:
         models = np.repeat(which, self.problem.outputs.pencils)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):
             kept[models] = part[models]
+
+
+def _no_folds(rows: int, members: int) -> Folds:
+    """Every model trains on all rows."""
+    return Folds(np.zeros(rows, np.int32), (-1,) * members)
 
 
 def _shape(step: int, total: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.effort import GRID, pilot_folds
 from lambdak.training.ensembles import expected_losses
+from lambdak.training.pilots import sample_of
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Session
@@ -32,8 +33,9 @@ def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tupl
 
     The strengths are those of the grid, those that pilot models liked first; larger capacities need no less.
     """
-    folds = options[0].session.folds(1, larger=2)
-    if len(options) == 1 or (folds is None and options[0].session.validation is None):
+    sample = sample_of(options[0].session)
+    folds = sample.folds(1, larger=2)
+    if len(options) == 1 or (folds is None and sample.validation is None):
         return options[0], list(strengths)
     chosen, lowest = (options[0], list(strengths)), None
     for i, option in enumerate(options):
@@ -53,7 +55,7 @@ def _is_better(losses: Float64Array, others: Float64Array) -> bool:
 
 def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Float64Array:
     """(strengths, rows): what the members together would lose."""
-    session, recipe = option.session, option.session.settings.recipe
+    session, recipe = sample_of(option.session), option.session.settings.recipe
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     rows, turns = len(session.problem.design), 1
     if folds is not None:
