@@ -77,11 +77,12 @@ def fit_model(request: Request) -> Fit:
             regularisations = settings.recipe.regularisations(explore(session, plan).strengths)
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
-        history = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
+        schedule = settings.schedule(len(session.problem.design))
+        history, whole = _run(trainer, schedule, settings, settings.max_iter is None)
         sketch = session.draft
         shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
-        if settings.max_iter is None and trainer.leaves_rows_out:
-            trainer.refit(settings.recipe.refit_schedule(len(session.problem.design)))
+        if whole and settings.max_iter is None and trainer.leaves_rows_out:
+            _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)), settings)
         state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, shift, factor)
         return _finished(trainer, sketch, option.rows, state, history)
 
@@ -116,7 +117,7 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
-        history = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
+        history, _ = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
         state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
         return _finished(trainer, sketch, rows, state, history)
 
@@ -149,9 +150,12 @@ def _finished(
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
-def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> tuple[Event, ...]:
-    """Train with a progress bar; an interrupted training keeps the best models so far."""
+def _run(
+    trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool
+) -> tuple[tuple[Event, ...], bool]:
+    """Train with a progress bar; an interrupted training, and so not a whole one, keeps the best models so far."""
     events: list[Event] = []
+    whole = True
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
         bar = progress.add_task("fit", total=schedule.epochs, loss="")
@@ -165,5 +169,16 @@ def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: 
         except KeyboardInterrupt:
             if not events:
                 raise
+            whole = False
             progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
-    return tuple(events)
+    return tuple(events), whole
+
+
+def _refit(trainer: Trainer, schedule: Schedule, settings: FitSettings) -> None:
+    """Train on all rows; if that is interrupted, the models stay those that each have not seen some rows."""
+    with Progress(TextColumn("fitting on all rows"), disable=not settings.verbose) as progress:
+        progress.add_task("refit")
+        try:
+            trainer.refit(schedule)
+        except KeyboardInterrupt:
+            progress.console.print("interrupted: keeping the models from before the training on all rows")
