@@ -98,7 +98,12 @@ def test_interrupting_the_training_on_all_rows_keeps_the_models_from_before(tabl
     from lambdak.training.trainer import Trainer
 
     whole, one_epoch = Trainer.refit, Trainer._pass
-    settings = {"effort": "fast", "monotonic_cst": [1] + [0] * (X.shape[1] - 1), "max_influence": 1e3, "random_state": 0}
+    settings = {
+        "effort": "fast",
+        "monotonic_cst": [1] + [0] * (X.shape[1] - 1),
+        "max_influence": 1e3,
+        "random_state": 0,
+    }
 
     def interrupted(self, schedule):
         def first_only(self, schedule, epoch, folds):

@@ -1,6 +1,8 @@
-"""Rows to train on: equal ones are one row with the sum of their weights, and validation rows stay as they are."""
+"""Rows to train on: each as often as its weight says, and validation rows stay as they are."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,11 +16,9 @@ Y = np.array([5.0, 6.0, 5.0, 7.0, 9.0, 5.0])
 ENCODER = TableEncoder().fit(X)
 
 
-def as_dict(rows):
-    """The weight of every distinct row and target."""
-    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-    keys = zip(rows.design.to_sparse(ENCODER.n_design).toarray()[:, 1:].argmax(axis=1), rows.y, strict=True)
-    return dict(zip(keys, weight.tolist(), strict=True))
+def counts(rows):
+    """How often every distinct row and target occurs."""
+    return Counter(zip(rows.design.to_sparse(ENCODER.n_design).toarray()[:, 1:].argmax(axis=1), rows.y, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,19 @@ def as_dict(rows):
         ([1e300, 2e300, 0.0, 1e300, 1e-300, 0.0], {(0, 5): 1, (1, 6): 2, (2, 7): 1}),
     ],
 )
-def test_equal_rows_are_one_row_with_the_sum_of_their_weights(weight, expected):
+def test_rows_occur_as_often_as_their_weights_say(weight, expected):
     given = GivenRows(X, Y, None if weight is None else np.array(weight)).encoded(ENCODER)
-    assert as_dict(given) == expected
+    assert given.weight is None
+    assert counts(given) == expected
+
+
+@pytest.mark.parametrize("weight", [[1.0, 0.3, 0.7, 1.0, 0.0, 0.1], [1.0, 2.0, 9000.0, 1.0, 0.0, 4.0]])
+def test_rows_whose_weights_count_none_or_too_many_stay_apart(weight):
+    given = GivenRows(X, Y, np.array(weight)).encoded(ENCODER)
+    assert counts(given) == {(0, 5): 3, (1, 6): 1, (2, 7): 1}
+    assert sorted(given.weight / given.weight.max()) == pytest.approx(
+        sorted(np.array(weight)[[0, 1, 2, 3, 5]] / max(weight))
+    )
 
 
 def test_rows_that_differ_have_no_weights_and_an_order_of_their_own():
@@ -44,12 +54,11 @@ def test_rows_that_differ_have_no_weights_and_an_order_of_their_own():
 
 def test_offsets_keep_rows_apart_and_go_with_them():
     given = GivenRows(X, Y, offset=np.arange(6.0) % 2).encoded(ENCODER)
-    assert sorted(zip(given.y, given.offset, strict=True)) == [(5, 0), (5, 1), (6, 1), (7, 1), (9, 0)]
-    assert given.weight.sum() == 6
+    assert sorted(zip(given.y, given.offset, strict=True)) == [(5, 0), (5, 0), (5, 1), (6, 1), (7, 1), (9, 0)]
 
 
 def test_the_rows_of_a_long_table_stay_as_they_are(monkeypatch):
-    monkeypatch.setattr(module, "_MERGED_ROWS", 5)
+    monkeypatch.setattr(module, "_COUNTED_ROWS", 5)
     given = GivenRows(X, Y).encoded(ENCODER)
     np.testing.assert_array_equal(given.y, Y)
     assert given.weight is None

@@ -27,6 +27,16 @@ def test_many_levels_are_fitted_about_as_well_as_with_known_variances(levels):
     assert r2_score(unseen, model.predict(other)) > r2_score(unseen, shrunken(X, y.copy(), other)) - 0.03
 
 
+def test_classes_are_known_from_their_levels_alone():
+    rng = np.random.default_rng(0)
+    level, effect = rng.integers(0, 100, 4000), 2 * rng.standard_normal(100)
+    y = rng.random(4000) < 1 / (1 + np.exp(-effect[level]))  # most rows have many equals
+    X = np.array([f"level {i}" for i in level], object)[:, None]
+    for weight in (None, rng.uniform(0.5, 1.5, 4000), rng.integers(1, 4, 4000)):
+        model = SpectralClassifier(**FAST).fit(X, y, sample_weight=weight)
+        assert np.corrcoef(model.decision_function(X), effect[level])[0, 1] > 0.9
+
+
 def test_slopes_that_differ_between_levels_are_found():
     X, y, other, unseen = many_levels(300, slope=0.7)
     found = r2_score(unseen, SpectralRegressor(**FAST).fit(X, y).predict(other))

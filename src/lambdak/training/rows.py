@@ -1,4 +1,4 @@
-"""Rows to train on: a table with its targets as a user gave them, and encoded, equal rows as one."""
+"""Rows to train on: a table with its targets as a user gave them, and encoded, in an order of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak.table.encoder import Design, TableEncoder
 from lambdak.table.rows import Floats, optional_rows, weights_in_units
 
-_MERGED_ROWS = 5_000  # up to this many, equal rows are trained on as one with their summed weight
+_COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class GivenRows:
         offset = optional_rows(self.offset, len(design), "offset")
         if len(self.y) != len(design):
             raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(self.y)}")
-        return TrainingRows(design, self.y, self.weight, offset).merged()
+        return TrainingRows(design, self.y, self.weight, offset).counted()
 
     def encoded_validation(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows | None:
         """The validation rows, if some were given."""
@@ -58,20 +58,26 @@ class TrainingRows:
     weight: Floats | None
     offset: Floats | None
 
-    def merged(self) -> TrainingRows:
-        """The rows of a small table, sorted, equal ones as one: a weight is then an exact repetition."""
+    def counted(self) -> TrainingRows:
+        """The rows of a small table, sorted, each as often as its weight says: a weight is an exact repetition.
+
+        Equal rows are never one row, which would be in one fold: all that is known of a level could be in that fold.
+        """
         rows = len(self.design)
-        if rows > _MERGED_ROWS:
+        if rows > _COUNTED_ROWS:
             return self
+        mass = np.ones(rows) if self.weight is None else self.weight
         extra = [self.y.astype(np.float64), np.zeros(rows) if self.offset is None else self.offset]
         table = np.column_stack([self.design.ids, self.design.weights, *extra])
-        mass = np.ones(rows) if self.weight is None else self.weight
-        _, first, where = np.unique(table[mass > 0], axis=0, return_index=True, return_inverse=True)
-        kept = np.flatnonzero(mass > 0)[first]
-        total = np.bincount(where.ravel(), mass[mass > 0]).astype(np.float64)
-        weight = None if (total == 1).all() else total
-        offset = None if self.offset is None else self.offset[kept]
-        return TrainingRows(self.design.take(kept), self.y[kept], weight, offset)
+        order = np.lexsort(table.T[::-1])
+        order = order[mass[order] > 0]
+        if (mass == np.floor(mass)).all() and mass.sum() <= _COUNTED_ROWS:
+            return self._take(np.repeat(order, mass[order].astype(np.intp)), None)
+        return self._take(order, mass[order])
+
+    def _take(self, rows: NDArray[np.intp], weight: Floats | None) -> TrainingRows:
+        offset = None if self.offset is None else self.offset[rows]
+        return TrainingRows(self.design.take(rows), self.y[rows], weight, offset)
 
 
 def row_counts(weight: Floats | None) -> Floats | None:
