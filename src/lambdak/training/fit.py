@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
+from rich import get_console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak._checks import FloatArray
@@ -186,4 +186,4 @@ def _refit(trainer: Trainer, schedule: Schedule) -> None:
     try:
         trainer.refit(schedule)
     except KeyboardInterrupt:
-        Console().print("interrupted: keeping the models as they were before the refit on all rows")
+        get_console().print("interrupted: keeping the models as they were before the refit on all rows")
