@@ -75,6 +75,54 @@ def test_interrupting_a_fit_keeps_the_best_models_so_far(table, monkeypatch, cap
     assert "keeping the best models after 2 epochs" in capsys.readouterr().out
 
 
+def test_an_interrupted_fit_is_not_trained_further_on_all_rows(table, monkeypatch):
+    X, y = table
+    from lambdak.training.trainer import Trainer
+
+    whole, calls = Trainer.run, []
+
+    def interrupted(self, schedule):
+        for event in whole(self, schedule):
+            yield event
+            if event.epoch == 2 and self.parameters.dim == 9:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "run", interrupted)
+    monkeypatch.setattr(Trainer, "refit", lambda self, schedule: calls.append(schedule))
+    SpectralRegressor(effort="fast", dim=9, random_state=0).fit(X, y)
+    assert not calls
+
+
+def test_interrupting_the_training_on_all_rows_keeps_the_models_from_before(table, monkeypatch, capsys):
+    X, y = table
+    from lambdak.training.trainer import Trainer
+
+    whole, one_epoch = Trainer.refit, Trainer._pass
+    settings = {
+        "effort": "fast",
+        "monotonic_cst": [1] + [0] * (X.shape[1] - 1),
+        "max_influence": 1e3,
+        "random_state": 0,
+    }
+
+    def interrupted(self, schedule):
+        def first_only(self, schedule, epoch, folds):
+            if epoch == 1:
+                raise KeyboardInterrupt
+            return one_epoch(self, schedule, epoch, folds)
+
+        monkeypatch.setattr(Trainer, "_pass", first_only)
+        whole(self, schedule)
+
+    monkeypatch.setattr(Trainer, "refit", interrupted)
+    kept = SpectralRegressor(**settings).fit(X, y)
+    assert "keeping the models from before" in capsys.readouterr().out
+    monkeypatch.setattr(Trainer, "_pass", one_epoch)
+    monkeypatch.setattr(Trainer, "refit", lambda self, schedule: None)
+    np.testing.assert_array_equal(kept.predict(X), SpectralRegressor(**settings).fit(X, y).predict(X))
+    assert kept.certify().holds
+
+
 def test_validation_rows_of_the_user_are_used(table):
     X, y = table
     model = SpectralRegressor(effort="fast", early_stopping=True, n_iter_no_change=2, random_state=0)

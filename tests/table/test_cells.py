@@ -83,6 +83,12 @@ def test_other_numbers_are_hashed(values):
     assert first_of_each(np.array(values)) is None
 
 
+def test_half_precision_numbers_are_compared_without_a_warning():
+    codes, first = first_of_each(np.array([7, 5, 7], np.float16))
+    assert codes.tolist() == [0, 1, 0]
+    assert first.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("library", ["pandas", "polars", "enum"])
 def test_levels_of_a_long_category_are_those_of_its_strings(library, gaps):

@@ -123,7 +123,7 @@ def first_of_each(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.in
     """
     if values.dtype.kind not in "fiub" or not len(values):
         return None
-    low, high = values.min(), values.max()
+    low, high = values.min().item(), values.max().item()  # float16 has no room for the limit
     if not (-_EXACT < low <= high < _EXACT and int(high) - int(low) <= _SPREAD * len(values)):
         return None
     whole = values.astype(np.int64)
