@@ -79,7 +79,6 @@ def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
 
     def refit(trainer, schedule):
         with monkeypatch.context() as patch:
-            patch.setattr(Trainer, "_keep_best", interrupted)
             patch.setattr(Trainer, "keep_", interrupted)  # after the last epoch: all parameters have moved
             whole(trainer, schedule)
 
