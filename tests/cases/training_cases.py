@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from lambdak.eigen.engine import AdamConstants
+from lambdak.eigen.packing import unsym
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
 from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
-from lambdak.pencil.initial import anchored, gapped
+from lambdak.pencil.initial import gapped
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
@@ -63,6 +64,16 @@ def constant(problem, anchors, rng):
     if anchors is None:
         return gapped(0, DIM, problem.outputs.indices[0], random_state=rng)[0]
     return anchored(DIM, problem.outputs.indices, anchors, rng)
+
+
+def anchored(dim, indices, anchors, rng):
+    """A_0 whose eigenvalues at ``indices`` are the ``anchors``, evenly spaced in between and beyond, packed (D,)."""
+    index, positions = np.asarray(indices), np.arange(dim)
+    slope = (anchors[-1] - anchors[0]) / max(index[-1] - index[0], 1)
+    spectrum = np.interp(positions, index, anchors)
+    spectrum += slope * (np.maximum(positions - index[-1], 0) - np.maximum(index[0] - positions, 0))
+    basis = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    return unsym(basis * spectrum @ basis.T)
 
 
 def small_problem(rows=400, n_knots=8, linear=()):

@@ -31,6 +31,18 @@ def test_fit_writes_the_model_that_the_library_fits(shelf, tmp_path):
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
 
 
+def test_the_most_levels_of_a_category_are_kept(shelf, tmp_path):
+    path = tmp_path / "model.safetensors"
+    args = ["fit", shelf / "rows.csv", "-t", "y", "--model", path, "--max-categories", "2", *only("y"), *FAST]
+    fitted = process("", *args)
+    assert fitted.returncode == 0
+    (town,) = (column for column in lambdak.load(path).model_.encoder.columns if column.name == "town")
+    assert len(town.levels) == 2
+    (note,) = (line for line in fitted.stderr.splitlines() if line.startswith("note: "))
+    assert note.startswith("note: column 'town' has 3 levels, more than 2: ")
+    assert "raise --max-categories to 3" in note
+
+
 def test_fit_without_more_than_a_target_writes_the_usual_file_and_says_what_it_did(shelf, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = done(["fit", shelf / "rows.csv", "-t", "y", "--monotone", "income=+", *only("y"), *FAST])

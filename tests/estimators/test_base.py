@@ -116,7 +116,7 @@ def test_interrupting_the_training_on_all_rows_keeps_the_models_from_before(tabl
 
     monkeypatch.setattr(Trainer, "refit", interrupted)
     kept = SpectralRegressor(**settings).fit(X, y)
-    assert "keeping the models from before" in capsys.readouterr().out
+    assert "keeping the models as they were before" in capsys.readouterr().out
     monkeypatch.setattr(Trainer, "_pass", one_epoch)
     monkeypatch.setattr(Trainer, "refit", lambda self, schedule: None)
     np.testing.assert_array_equal(kept.predict(X), SpectralRegressor(**settings).fit(X, y).predict(X))

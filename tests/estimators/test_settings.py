@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.estimators.settings import fit_settings
+from lambdak.losses import Pinball
 
 
 @pytest.mark.parametrize(
@@ -133,3 +135,13 @@ def test_columns_without_names_are_named_by_position():
     assert (same.predict(X) == model.predict(X)).all()
     with pytest.raises(ValueError, match="got 0, the label of the column at 1"):
         SpectralRegressor(monotonic_cst={0: 1}).fit(pd.DataFrame(X, columns=[1, 0]), y)
+
+
+@pytest.mark.parametrize("own", [{"dim": 9}, {"eig_idx": 8}])
+def test_a_size_that_is_set_directly_or_by_an_eigenvalue_is_not_changed(own):
+    settings, several = fit_settings(SpectralRegressor(**own)), Pinball((0.1, 0.9))
+    assert settings.enlarged(1) is None
+    assert settings.fitted_to(several).recipe.dim == 9
+    free = fit_settings(SpectralRegressor())
+    assert free.enlarged(1).recipe.dim > 9
+    assert free.fitted_to(several).recipe.dim > 9

@@ -62,3 +62,27 @@ def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs):
     model = new().fit(X, Y).set_params(n_jobs=n_jobs)
     with pytest.raises((TypeError, ValueError), match="n_jobs must"):
         model.predict(X)
+
+
+def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
+    unrefitted = new(max_iter=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "refit", lambda *_: None)
+        expected = unrefitted.fit(X, Y).predict(X)
+    steps = []
+
+    def interrupted(trainer, *_):
+        steps.append(1)
+        raise KeyboardInterrupt
+
+    whole = Trainer.refit
+
+    def refit(trainer, schedule):
+        with monkeypatch.context() as patch:
+            patch.setattr(Trainer, "keep_", interrupted)  # after the last epoch: all parameters have moved
+            whole(trainer, schedule)
+
+    monkeypatch.setattr(Trainer, "refit", refit)
+    np.testing.assert_array_equal(new(max_iter=None).fit(X, Y).predict(X), expected)
+    assert steps
+    assert "before the refit" in capsys.readouterr().out

@@ -27,6 +27,7 @@ _OPTIONS = {
     "monotonic_cst": "--monotone",
     "max_influence": "--max-influence",
     "categorical_features": "--categorical",
+    "max_categories": "--max-categories",
     "n_estimators": "--members",
     "max_iter": "--max-iter",
     "sample_weight": "--weight",
@@ -169,7 +170,7 @@ def _notes_on_stderr() -> Iterator[None]:
     before, console.stderr = console.stderr, True
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: note(str(message))
+            warnings.showwarning = lambda message, *_, **__: note(explained(Warning(str(message))))
             yield
     finally:
         console.stderr = before

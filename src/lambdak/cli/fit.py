@@ -110,6 +110,12 @@ def fit(
         list[str] | None,
         typer.Option(metavar="COLUMN,…", help="Numeric columns to treat as categories.", rich_help_panel=_COLUMNS),
     ] = None,
+    max_categories: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Most levels of a category: the rarest become one; all by default.", rich_help_panel=_COLUMNS
+        ),
+    ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of sample weights.", rich_help_panel=_COLUMNS)
     ] = None,
@@ -126,7 +132,13 @@ def fit(
         Effort, typer.Option(help="How much time to spend on accuracy.", rich_help_panel=_TRAINING)
     ] = Effort.BALANCED,
     dim: Annotated[
-        int | None, typer.Option(min=1, max=MAX_DIM, help="Size of the matrices.", rich_help_panel=_TRAINING)
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_DIM,
+            help="Size of the matrices; by default --effort and the table decide.",
+            rich_help_panel=_TRAINING,
+        ),
     ] = None,
     members: Annotated[
         int | None,
@@ -176,8 +188,8 @@ def fit(
     train, unseen = (data, roles.like(data, test, form)) if test else split(data, test_fraction, classes, seed)
     estimator = _estimator(
         task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
-        alpha=alpha, effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, random_state=seed,
-        verbose=1,
+        max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim, n_estimators=members,
+        max_iter=max_iter, random_state=seed, verbose=1,
     )  # fmt: skip
     with naming(table):
         timing = _fit_(estimator, train)

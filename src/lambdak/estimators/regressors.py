@@ -25,9 +25,11 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     quantile, power : float
         Of the losses "quantile" and "tweedie".
     dim : int, optional
-        Size of the matrices; a larger one is more expressive. None leaves it to ``effort``.
+        Size of the matrices; a larger one is more expressive. None leaves it to ``effort``, and from "balanced" on to
+        the table: larger matrices with more knots are taken where trial models do better with them on unseen rows.
     eig_idx : int, optional
-        Which eigenvalue, zero-based ascending; None is the middle one.
+        Which eigenvalue, zero-based ascending; None is the middle one. Where it is set, ``dim`` is left to ``effort``
+        alone.
     shape : {None, "convex", "concave"}
         Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
         by semidefinite hinges, and continue straight outside of the training range.
@@ -39,23 +41,25 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     max_categories : int, optional
         Most levels of a category, as in scikit-learn's OneHotEncoder: if there are more, the rarest ones become one
-        level, with a warning. None keeps them all; a level with few rows is drawn towards the average one.
+        level, with a warning. None keeps up to 131,072; levels with few rows share what is learnt of them.
     n_knots : int or "auto"
-        Knots per numeric column; 0 makes columns linear.
+        Knots per numeric column; 0 makes columns linear. "auto" depends on the rows and columns of the table, and on
+        ``effort`` like ``dim``.
     alpha : float
         Penalty on the spectral norm of each column by which useless columns become exactly zero, before the members
         are trained on the others. Columns of pure noise vanish at about 1.
     effort : {"fast", "balanced", "best"}
-        How much time accuracy may cost.
+        How much time accuracy may cost: the size, number and epochs of the members.
     n_estimators : int, optional
         Members of the convex combination; 1 is a single set of matrices.
     max_iter : int, optional
-        Epochs; None leaves it to ``effort``, and small tables without noise are polished by L-BFGS afterwards.
+        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or polished by
+        L-BFGS on small tables without noise.
     early_stopping, n_iter_no_change, tol
         Stop after ``n_iter_no_change`` epochs in which no member improved by ``tol`` on its validation rows.
     validation_fraction : float
-        Share of the rows on which a member is validated and not trained, a different one for each; ``fit`` takes
-        ``X_val`` and ``y_val`` instead.
+        Share of the rows on which a member is validated and, before the refit, not trained, a different one for each;
+        ``fit`` takes ``X_val`` and ``y_val`` instead, on which no member is trained.
     warm_start : bool
         Whether another ``fit`` continues with the fitted members; knots and levels of the first one stay.
     verbose : int
@@ -76,7 +80,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     loss_curve_, validation_curve_
         Losses of each member after every epoch, with the target in units of its spread for losses without a link.
     n_iter_
-        Epochs that were run.
+        Epochs that were run, without those of the refit.
     n_features_in_, feature_names_in_
         Columns of the training table, and their names if it had any.
 

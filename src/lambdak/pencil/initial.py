@@ -75,16 +75,6 @@ def gapped(
     return packed.astype(check_dtype(dtype))
 
 
-def anchored(dim: int, indices: Sequence[int], anchors: Sequence[float], rng: np.random.Generator) -> Float64Array:
-    """A_0 whose eigenvalues at ``indices`` are the ``anchors``, evenly spaced in between and beyond, packed (D,)."""
-    index, anchor, positions = np.asarray(indices, float), np.asarray(anchors), np.arange(dim)
-    slope = (anchor[-1] - anchor[0]) / max(index[-1] - index[0], 1)
-    spectrum = np.interp(positions, index, anchor)
-    spectrum += slope * (np.maximum(positions - index[-1], 0) - np.maximum(index[0] - positions, 0))
-    basis = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
-    return np.asarray(unsym(basis * spectrum @ basis.T), np.float64)
-
-
 def tridiagonal_gapped(dim: int, eig_idx: int, rng: np.random.Generator) -> Float64Array:
     """A random tridiagonal matrix with λ_k = 0 and no other eigenvalue within 1/2 of it, all of them simple, (d, d).
 

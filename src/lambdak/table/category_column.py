@@ -238,8 +238,8 @@ def _kept_levels(
 def _warn_of_pooling(name: str, levels: int, most: int) -> None:
     advice = f"raise max_categories to {levels}" if levels <= MAX_LEVELS else "group its levels before the fit"
     warnings.warn(
-        f"column {name!r} has {levels} levels, of which {most} are kept: the rarest are pooled into one of them; "
-        f"{advice} to keep them apart",
+        f"column {name!r} has {levels} levels, more than {most}: the rarest are pooled into one; {advice} to keep them "
+        "apart",
         UserWarning,
         stacklevel=2,
     )

@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from lambdak._checks import check_dtype, check_int, check_weight
+from lambdak._checks import check_dtype, check_int
 from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.category_column import MAX_LEVELS
-from lambdak.table.cells import EVERY_ROW, Cells, Rows
+from lambdak.table.cells import Cells, Rows
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
-from lambdak.table.knots import MAX_KNOTS, Floats
+from lambdak.table.knots import Floats, check_n_knots
 from lambdak.table.read import Table, read_table
+from lambdak.table.rows import weighted_rows
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
@@ -97,7 +98,7 @@ class TableEncoder:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_knots": _check_knots(self.n_knots),
+            "n_knots": check_n_knots(self.n_knots),
             "linear": (self.linear,) if isinstance(self.linear, str) else tuple(self.linear),
             "min_level_count": check_int(self.min_level_count, "min_level_count", 1, 1 << 31),
             "max_categories": _check_categories(self.max_categories),
@@ -158,7 +159,7 @@ class TableEncoder:
             return self._fit_sparse(read_sparse(X), sample_weight)
         table = read_table(X, keep=False)
         _check_not_empty(table.shape)
-        rows, mass = _weighted_rows(sample_weight, table.shape[0])
+        rows, mass = weighted_rows(sample_weight, table.shape[0])
         columns = tuple(self._fit_columns(table, rows, mass))
         return replace(self, columns=columns, from_names=table.named, from_sparse=False)
 
@@ -191,7 +192,7 @@ class TableEncoder:
         _check_not_empty(csr.shape)
         if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
             raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
-        rows, mass = _weighted_rows(sample_weight, csr.shape[0])
+        rows, mass = weighted_rows(sample_weight, csr.shape[0])
         columns = fit_sparse(csr[rows], self.clamp, mass)
         return replace(self, columns=columns, from_names=False, from_sparse=True)
 
@@ -285,16 +286,6 @@ def _bullets(title: str, names: list[str]) -> str:
     return title + ":\n" + "".join(f"- {name}\n" for name in shown) if names else ""
 
 
-def _check_knots(n_knots: int | str) -> int | str:
-    if isinstance(n_knots, str):
-        if n_knots != "auto":
-            raise ValueError(f'n_knots must be "auto" or an int; got {n_knots!r}')
-        return n_knots
-    if check_int(n_knots, "n_knots", 0, MAX_KNOTS) == 1:
-        raise ValueError("n_knots must be 0 (linear columns) or at least 2; got 1")
-    return int(n_knots)
-
-
 def _check_categories(max_categories: int | None) -> int | None:
     if max_categories is None:
         return None
@@ -305,15 +296,3 @@ def _check_not_empty(shape: tuple[int, int]) -> None:
     for what, size in (("sample", shape[0]), ("feature", shape[1])):
         if size == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
-
-
-def _weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
-    """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
-    if sample_weight is None:
-        return EVERY_ROW, None
-    weight = check_weight(sample_weight, rows)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(weight.sum()):
-            raise ValueError(f"sample_weight must have a finite sum, the number of rows; got {weight.max()} at most")
-    order = np.argsort(weight)[np.count_nonzero(weight == 0.0) :]
-    return order, weight[order]

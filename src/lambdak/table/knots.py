@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._checks import check_int
+
 Floats = NDArray[np.float64]
 
 MAX_KNOTS = 4096  # of one column, where the user says how many
@@ -21,6 +23,17 @@ _ROWS_PER_KNOT = 40
 _ALL_KNOTS = 450  # of all columns together
 FEWEST_KNOTS, MOST_KNOTS = 4, 32  # of a column
 FEWEST_TRAINED_KNOTS = 5  # where an estimator chooses; its effort says how many are the most
+
+
+def check_n_knots(n_knots: int | str) -> int | str:
+    """``n_knots`` if it is "auto", 0 for linear columns, or a number of knots."""
+    if isinstance(n_knots, str):
+        if n_knots != "auto":
+            raise ValueError(f'n_knots must be "auto" or an int; got {n_knots!r}')
+        return n_knots
+    if check_int(n_knots, "n_knots", 0, MAX_KNOTS) == 1:
+        raise ValueError("n_knots must be 0 (linear columns) or at least 2; got 1")
+    return int(n_knots)
 
 
 def auto_knots(rows: float, columns: float = 1, fewest: int = FEWEST_KNOTS, most: int = MOST_KNOTS) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from lambdak._checks import check_numbers
+from lambdak._checks import check_numbers, check_weight
+from lambdak.table.cells import EVERY_ROW, Rows
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,18 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | No
             f"{name} must be within ±{LARGEST_NUMBER:.2g}; got {array[row]} at row {row}: use larger units of y"
         )
     return array
+
+
+def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
+    """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
+    if sample_weight is None:
+        return EVERY_ROW, None
+    weight = check_weight(sample_weight, rows)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise ValueError(f"sample_weight must have a finite sum, the number of rows; got {weight.max()} at most")
+    order = np.argsort(weight)[np.count_nonzero(weight == 0.0) :]
+    return order, weight[order]
 
 
 def weights_in_units(weight: Floats) -> Floats | None:

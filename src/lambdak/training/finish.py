@@ -17,7 +17,8 @@ from lambdak.training.trainer import Trainer
 
 _FACTORS = np.linspace(0.0, 1.0, 21)
 _PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood
-_MORE_ROWS = 4  # of the rarest class, which could be anywhere
+_MORE_ROWS = 4  # of the rarest class, which could be anywhere …
+_ENOUGH_ROWS = 20  # … unless it has many
 _TINY = 1e-30
 _SAMPLE = 50_000  # rows that decide about the start
 _FARTHEST = 0.5  # that the start may move, in units of the scale
@@ -75,8 +76,8 @@ def shrink_factor(trainer: Trainer) -> float:
     """What all matrices are multiplied by, in [0, 1]: less than 1 where what a model says of unseen rows is too much.
 
     A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
-    the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if four more
-    rows of the rarest class could be anywhere. Their mean has less noise: as if it were that of √members independent
+    the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if up to four
+    more rows of a rare class could be anywhere. Their mean has less noise: as if it were that of √members independent
     ones, since all have seen almost the same rows.
     """
     if not trainer.n_unseen:
@@ -86,7 +87,8 @@ def shrink_factor(trainer: Trainer) -> float:
     cost = trainer.n_unseen * losses / unit + _PREFERENCE * (1 - _FACTORS) ** 2
     if trainer.problem.loss.n_classes:
         classes, counts = np.unique(trainer.problem.y, return_counts=True)
-        cost += _MORE_ROWS * trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
+        more = _MORE_ROWS / (1 + counts.min() / _ENOUGH_ROWS)
+        cost += more * trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
     best = float(_FACTORS[cost.argmin()])
     return best and float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich import get_console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak._checks import FloatArray
@@ -31,6 +32,8 @@ from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.trainer import Event, Schedule, Trainer
 from lambdak.training.trials import Option, choose_capacity
 from lambdak.training.wide_categories import with_wide_categories
+
+_POLISHED = 0.25  # of the loss on unseen rows: where a polish gains more, the steps of a refit are too coarse
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,13 @@ def fit_model(request: Request) -> Fit:
             regularisations = settings.recipe.regularisations(explore(session, plan).strengths)
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
-        schedule = settings.schedule(len(session.problem.design))
-        history, whole = _run(trainer, schedule, settings, settings.max_iter is None)
+        run = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
         sketch = session.draft
         shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
-        if whole and settings.max_iter is None and trainer.leaves_rows_out:
-            _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)), settings)
+        if settings.max_iter is None and trainer.leaves_rows_out and not run.complete:
+            _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)))
         state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, shift, factor)
-        return _finished(trainer, sketch, option.rows, state, history)
+        return _finished(trainer, sketch, option.rows, state, run.events)
 
 
 def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
@@ -117,9 +119,9 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
-        history, _ = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
+        run = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
         state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
-        return _finished(trainer, sketch, rows, state, history)
+        return _finished(trainer, sketch, rows, state, run.events)
 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
@@ -150,12 +152,16 @@ def _finished(
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
-def _run(
-    trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool
-) -> tuple[tuple[Event, ...], bool]:
-    """Train with a progress bar; an interrupted training, and so not a whole one, keeps the best models so far."""
+class _Run(NamedTuple):
+    """What happened in the training of members."""
+
+    events: tuple[Event, ...]
+    complete: bool  # whether the members are to stay as they are: interrupted, or polished with success
+
+
+def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> _Run:
+    """Train with a progress bar; an interrupted training keeps the best models so far."""
     events: list[Event] = []
-    whole = True
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
         bar = progress.add_task("fit", total=schedule.epochs, loss="")
@@ -163,22 +169,21 @@ def _run(
             for event in trainer.run(schedule):
                 events.append(event)
                 progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
+            before = float(trainer.best.mean())
             if polished:
                 for seen in polish(trainer):
                     progress.update(bar, loss=f"polish, loss {seen.mean():.5g}")
         except KeyboardInterrupt:
             if not events:
                 raise
-            whole = False
             progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
-    return tuple(events), whole
+            return _Run(tuple(events), complete=True)
+    return _Run(tuple(events), complete=before - float(trainer.best.mean()) > _POLISHED * abs(before))
 
 
-def _refit(trainer: Trainer, schedule: Schedule, settings: FitSettings) -> None:
-    """Train on all rows; if that is interrupted, the models stay those that each have not seen some rows."""
-    with Progress(TextColumn("fitting on all rows"), disable=not settings.verbose) as progress:
-        progress.add_task("refit")
-        try:
-            trainer.refit(schedule)
-        except KeyboardInterrupt:
-            progress.console.print("interrupted: keeping the models from before the training on all rows")
+def _refit(trainer: Trainer, schedule: Schedule) -> None:
+    """Train the members further on all rows; if that is interrupted, they stay as they were."""
+    try:
+        trainer.refit(schedule)
+    except KeyboardInterrupt:
+        get_console().print("interrupted: keeping the models as they were before the refit on all rows")

@@ -63,7 +63,8 @@ def _standard(target: Float64Array, weight: Float64Array) -> Float64Array:
     share = weight / weight.sum()
     centred = target - share @ target
     values, basis = np.linalg.eigh((share[:, None] * centred).T @ centred)
-    varies = values > _RANK * max(values.max(), 1e-300)
+    size = float((share @ target**2).max())  # next to which rounding is nothing
+    varies = values > _RANK * max(size, 1e-300)
     return np.asarray(centred @ (basis[:, varies] / np.sqrt(values[varies])))
 
 

@@ -38,16 +38,21 @@ class FitSettings:
     own_dim: bool  # whether the user chose dim
 
     def fitted_to(self, loss: Loss) -> FitSettings:
-        """The same, with more of all where one eigenvalue is read at several levels, but for a ``dim`` that is set."""
+        """The same, with more of all where one eigenvalue is read at several levels, but for a size that is set."""
         if loss.arrangement not in (Arrangement.ORDERED, Arrangement.QUANTILES):
             return self
         # Every level has its own function of the row, and a step on one level's copy of a row says little of others.
         recipe = replace(self.recipe, row_steps=min(loss.n_outputs, _LEVEL_STEPS) * self.recipe.row_steps)
-        return replace(self, recipe=recipe if self.own_dim else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
+        return replace(self, recipe=recipe if self._size_is_set else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
+
+    @property
+    def _size_is_set(self) -> bool:
+        """Whether the user chose ``dim``, or a position among eigenvalues, which means nothing in another size."""
+        return self.own_dim or self.eig_idx is not None
 
     def enlarged(self, pencils: int) -> FitSettings | None:
-        """The same with more capacity, if the user did not set ``dim``, there is a choice, and a member is cheap."""
-        recipe = None if self.own_dim or pencils > _MOST_ENLARGED else self.recipe.enlarged()
+        """The same with more capacity, if the size is not set, there is a choice, and a member is cheap."""
+        recipe = None if self._size_is_set or pencils > _MOST_ENLARGED else self.recipe.enlarged()
         return None if recipe is None else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:
