@@ -25,9 +25,10 @@ def exempt(estimator):
     return {"check_classifiers_train": reason} if isinstance(estimator, SpectralOrdinalClassifier) else {}
 
 
+# Whether the check fails depends on its rows: for some the median class is the most probable one.
 @pytest.mark.slow
 @parametrize_with_checks(
-    [kind(effort="fast", max_iter=4, random_state=0) for kind in ALL], expected_failed_checks=exempt
+    [kind(effort="fast", max_iter=4, random_state=0) for kind in ALL], expected_failed_checks=exempt, xfail_strict=False
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
