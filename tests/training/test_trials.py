@@ -97,7 +97,7 @@ def test_members_are_refitted_on_all_rows_unless_the_epochs_or_validation_rows_a
         return original(trainer, schedule, epoch, folds)
 
     monkeypatch.setattr(Trainer, "_pass", watched)
-    X, y = friedman(300, 1.0)
+    X, y = friedman(900, 0.1)
     SpectralRegressor(effort="fast", random_state=0).fit(X, y)
     assert passes[-1] == [-1]  # no fold is left out
     assert passes[0] != [-1]
@@ -105,7 +105,7 @@ def test_members_are_refitted_on_all_rows_unless_the_epochs_or_validation_rows_a
     SpectralRegressor(effort="fast", random_state=0, max_iter=3).fit(X, y)
     assert [-1] not in passes
     passes.clear()
-    SpectralRegressor(effort="fast", random_state=0).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    SpectralRegressor(effort="fast", random_state=0).fit(X[:800], y[:800], X_val=X[800:], y_val=y[800:])
     assert sum(folds == [-1] for folds in passes) == len(passes)  # all rows from the start, so that none are added
 
 
@@ -123,3 +123,14 @@ def test_a_refit_lowers_the_loss_on_the_rows_that_were_left_out(monkeypatch):
     SpectralRegressor(random_state=0, dim=9).fit(X, y)
     before, after = seen[0]
     assert after.mean() < before.mean()
+
+
+def test_members_that_overfit_early_are_not_trained_further(monkeypatch):
+    calls = []
+    monkeypatch.setattr(Trainer, "refit", lambda trainer, schedule: calls.append(trainer.improved_until))
+    rng = np.random.default_rng(0)
+    SpectralRegressor(effort="fast", random_state=0).fit(rng.standard_normal((400, 6)), rng.standard_normal(400))
+    assert not calls
+    SpectralRegressor(effort="fast", random_state=0).fit(*friedman(900, 0.1))
+    assert calls
+    assert calls[0].mean() > 0.3

@@ -36,6 +36,9 @@ from lambdak.training.wide_categories import with_wide_categories
 _POLISHED = 0.25  # of the loss on unseen rows: where a polish gains more, the steps of a refit are too coarse
 
 
+_EARLY = 0.3  # of the epochs: members whose best states came before lose by further epochs
+
+
 @dataclass(frozen=True)
 class TrainingState:
     """What training needs to continue, and nothing else does."""
@@ -83,7 +86,7 @@ def fit_model(request: Request) -> Fit:
         run = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
         sketch = session.draft
         shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
-        if settings.max_iter is None and trainer.leaves_rows_out and not run.complete:
+        if settings.max_iter is None and not run.complete and _gains_from_refit(trainer, sketch):
             _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)))
         state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, shift, factor)
         return _finished(trainer, sketch, option.rows, state, run.events)
@@ -179,6 +182,11 @@ def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: 
             progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
             return _Run(tuple(events), complete=True)
     return _Run(tuple(events), complete=before - float(trainer.best.mean()) > _POLISHED * abs(before))
+
+
+def _gains_from_refit(trainer: Trainer, sketch: Draft) -> bool:
+    """Whether rows were left out, none of them calibrate levels, and members did not overfit early."""
+    return trainer.leaves_rows_out and not sketch.outputs.levels and trainer.improved_until.mean() > _EARLY
 
 
 def _refit(trainer: Trainer, schedule: Schedule) -> None:

@@ -100,6 +100,7 @@ class Trainer:
         self.coef = parameters.coef.copy()
         self.theta = [part.copy() for part in parameters.theta]
         self.best = np.full(self.members, np.inf)
+        self.improved_until = np.zeros(self.members)  # share of the epochs after which the best state came
         self._head, self._target = self._compiled()
 
     def run(self, schedule: Schedule) -> Iterator[Event]:
@@ -110,6 +111,7 @@ class Trainer:
             self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
+            self.improved_until[seen < before] = (epoch + 1) / schedule.epochs
             yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began)
             waited = 0 if (seen < before - schedule.tol).any() else waited + 1
             if schedule.patience is not None and waited >= schedule.patience:
