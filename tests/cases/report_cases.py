@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -16,6 +17,7 @@ from lambdak.table.column_types import OTHER
 SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
 IMAGE = '"><img src=x onerror=alert(1)>'
 SMALL = {"max_iter": 2, "n_estimators": 2, "dim": 5, "random_state": 0, "n_jobs": 1}
+POOLING = {**SMALL, "max_categories": 3}
 CLAIM = {"kind": "monotone", "subject": SCRIPT, "value": 0.5, "margin": None, "how": IMAGE, "details": {}}
 CERTIFICATE = {
     "model": "m",
@@ -33,7 +35,7 @@ def table(rows=240, seed=0):
     whole, gappy = rng.integers(0, 9, rows).astype(float), rng.normal(size=rows)
     gappy[rng.random(rows) < 0.2] = np.nan
     level = rng.choice(["red", IMAGE, None], rows, p=[0.5, 0.3, 0.2]).astype(object)
-    level[:3] = "rare"  # too few rows for a matrix of its own
+    level[:3] = ["rare", "rare", "odd"]  # which are pooled on request
     X = pd.DataFrame({"whole": whole, SCRIPT: gappy, "level": level, "kind": rng.choice(["a", "b"], rows)})
     y = pd.Series(whole + 2 * np.nan_to_num(gappy) * (level == "red") + rng.normal(size=rows), name="out<b>come</b>")
     return X, y
@@ -46,16 +48,19 @@ X, Y = table()
 def fitted(kind):
     """A small model of each kind; what it has learned does not matter."""
     cuts = np.digitize(Y, [2.0, 4.0, 6.0])
-    return {
-        "regressor": lambda: SpectralRegressor(monotonic_cst={"whole": 1}, **SMALL).fit(X, Y),
-        "linear": lambda: SpectralRegressor(n_knots=0, **SMALL).fit(X, Y),
-        "convex": lambda: SpectralRegressor(shape="convex", **SMALL).fit(X, Y),
-        "poisson": lambda: SpectralRegressor("poisson", **SMALL).fit(X, np.maximum(Y, 0)),
-        "binary": lambda: SpectralClassifier(**SMALL).fit(X, np.where(Y > 4, "good", "<bad>")),
-        "multiclass": lambda: SpectralClassifier(**SMALL).fit(X, cuts),
-        "quantiles": lambda: SpectralQuantileRegressor((0.1, 0.5, 0.9), **SMALL).fit(X, Y),
-        "ordinal": lambda: SpectralOrdinalClassifier(**SMALL | {"dim": 7}).fit(X, cuts),
-    }[kind]()
+    makers = {
+        "regressor": lambda: SpectralRegressor(monotonic_cst={"whole": 1}, **POOLING).fit(X, Y),
+        "linear": lambda: SpectralRegressor(n_knots=0, **POOLING).fit(X, Y),
+        "convex": lambda: SpectralRegressor(shape="convex", **POOLING).fit(X, Y),
+        "poisson": lambda: SpectralRegressor("poisson", **POOLING).fit(X, np.maximum(Y, 0)),
+        "binary": lambda: SpectralClassifier(**POOLING).fit(X, np.where(Y > 4, "good", "<bad>")),
+        "multiclass": lambda: SpectralClassifier(**POOLING).fit(X, cuts),
+        "quantiles": lambda: SpectralQuantileRegressor((0.1, 0.5, 0.9), **POOLING).fit(X, Y),
+        "ordinal": lambda: SpectralOrdinalClassifier(**POOLING | {"dim": 7}).fit(X, cuts),
+    }
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column .* levels", UserWarning)  # pooled, as requested
+        return makers[kind]()
 
 
 KINDS = ["regressor", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal"]
