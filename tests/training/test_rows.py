@@ -74,3 +74,12 @@ def test_validation_rows_are_neither_merged_nor_weighted():
 def test_equal_weights_are_no_weights():
     for constant in (1e39, 1e-320, 0.1):
         assert GivenRows(X, Y, np.full(6, constant)).weight is None
+
+
+def test_a_few_equal_rows_become_one_and_many_stay_apart():
+    encoder = TableEncoder(n_knots=4).fit(np.arange(40.0)[:, None])
+    few, many = (np.append(np.arange(36.0), np.zeros(4)), np.repeat(np.arange(4.0), 10))
+    one = GivenRows(few[:, None], np.zeros(40)).encoded(encoder)
+    assert (len(one.design), one.weight.max(), one.weight.sum()) == (36, 5.0, 40.0)
+    apart = GivenRows(many[:, None], np.zeros(40)).encoded(encoder)
+    assert (len(apart.design), apart.weight) == (40, None)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak.table.encoder import Design, TableEncoder
 from lambdak.table.rows import Floats, optional_rows, weights_in_units
 
+_MOSTLY_DIFFERENT = 0.9  # of the rows, where equal ones become one
 _COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
 
 
@@ -61,7 +62,8 @@ class TrainingRows:
     def counted(self) -> TrainingRows:
         """The rows of a small table, sorted, each as often as its weight says: a weight is an exact repetition.
 
-        Equal rows are never one row, which would be in one fold: all that is known of a level could be in that fold.
+        A few equal rows become one, so that none is unseen while its copy is trained on. Where many are equal they stay
+        apart: one row would be in one fold, and so could be all that is known of a level.
         """
         rows = len(self.design)
         if rows > _COUNTED_ROWS:
@@ -71,7 +73,12 @@ class TrainingRows:
         table = np.column_stack([self.design.ids, self.design.weights, *extra])
         order = np.lexsort(table.T[::-1])
         order = order[mass[order] > 0]
-        if (mass == np.floor(mass)).all() and mass.sum() <= _COUNTED_ROWS:
+        first = np.append(True, (np.diff(table[order], axis=0) != 0).any(axis=1))
+        whole = bool((mass == np.floor(mass)).all())
+        if whole and first.sum() >= _MOSTLY_DIFFERENT * mass.sum():
+            total = np.add.reduceat(mass[order], np.flatnonzero(first)).astype(np.float64)
+            return self._take(order[first], None if (total == 1).all() else total)
+        if whole and mass.sum() <= _COUNTED_ROWS:
             return self._take(np.repeat(order, mass[order].astype(np.intp)), None)
         return self._take(order, mass[order])
 
