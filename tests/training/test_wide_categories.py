@@ -69,13 +69,13 @@ def test_folding_levels_in_changes_no_score(kind):
     }[kind].fit(X, np.digitize(y, [-0.5, 0.5]) if kind == "classes" else y)
     state, fitted = model._state, model.model_
     rows = GivenRows(X, y).encoded(fitted.encoder)
-    design = state.trained.design(rows.design)
-    assert design.ids.max() < state.trained.n_design < fitted.encoder.n_design
+    design = state.plan.trained.design(rows.design)
+    assert design.ids.max() < state.plan.trained.n_design < fitted.encoder.n_design
     rng = np.random.default_rng(0)
     extra = len(fitted.outputs.quantile_levels)
-    coef = rng.standard_normal((2, state.trained.n_design + extra, 16)).astype(np.float32)
-    folded = state.trained.matrices(coef)
-    sizes = (coef, design, state.trained.n_design), (folded, rows.design, fitted.encoder.n_design)
+    coef = rng.standard_normal((2, state.plan.trained.n_design + extra, 16)).astype(np.float32)
+    folded = state.plan.trained.matrices(coef)
+    sizes = (coef, design, state.plan.trained.n_design), (folded, rows.design, fitted.encoder.n_design)
     trained, whole = (
         evaluate(np.ascontiguousarray(some), 5, (2,), fitted.outputs.expand(own, size), None, 1)
         for some, own, size in sizes
@@ -101,9 +101,9 @@ def test_training_continues_with_the_same_levels():
     X, y, other, unseen = many_levels(80)
     model = SpectralRegressor(**QUICK | {"max_iter": 8}).fit(X, y)
     before = model.predict(other)
-    trained = model._state.trained
+    trained = model._state.plan.trained
     model.partial_fit(X.assign(code=np.where(np.arange(len(X)) < 5, "new", X["code"])), y)
-    assert model._state.trained is trained
+    assert model._state.plan.trained is trained
     after = model.predict(other)
     assert (before != after).any()
     assert r2_score(unseen, after) > r2_score(unseen, before) - 0.05

@@ -28,7 +28,6 @@ from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.settle import settled
-from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.trainer import Event, Schedule, Trainer
 from lambdak.training.trials import Option, choose_capacity
 from lambdak.training.wide_categories import with_wide_categories
@@ -46,7 +45,6 @@ class TrainingState:
     theta: Sequence[FloatArray]  # the parameters behind the matrices
     plan: Plan
     regularisations: list[Regularisation]  # of the members
-    trained: TrainedColumns
     quantile_shift: NDArray[np.float64] | None
     factor: float  # of all matrices
 
@@ -88,7 +86,7 @@ def fit_model(request: Request) -> Fit:
         shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
         if settings.max_iter is None and not run.complete and _gains_from_refit(trainer, sketch):
             _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)))
-        state = TrainingState(trainer.theta, plan, regularisations, sketch.trained, shift, factor)
+        state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
         return _finished(trainer, sketch, option.rows, state, run.events)
 
 
@@ -116,7 +114,7 @@ def _option(request: Request, settings: FitSettings) -> Option:
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
-        settings, sketch = request.settings, Draft.of(model, state.trained)
+        settings, sketch = request.settings, Draft.of(model, state.plan.trained)
         rows = request.rows.encoded(model.encoder, settings.threads)
         session = _session(sketch, sketch.written(rows), request)
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
