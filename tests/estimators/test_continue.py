@@ -12,7 +12,7 @@ from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegre
 def test_continuing_with_other_settings_is_refused(table):
     X, y = table
     model = SpectralRegressor(effort="fast", warm_start=True, max_iter=2, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="n_estimators must stay 1 where training continues; got 2"):
+    with pytest.raises(ValueError, match="n_estimators must stay 3 where training continues; got 2"):
         model.set_params(n_estimators=2).fit(X, y)
 
 

@@ -140,8 +140,10 @@ def test_columns_without_names_are_named_by_position():
 @pytest.mark.parametrize("own", [{"dim": 9}, {"eig_idx": 8}])
 def test_a_size_that_is_set_directly_or_by_an_eigenvalue_is_not_changed(own):
     settings, several = fit_settings(SpectralRegressor(**own)), Pinball((0.1, 0.9))
-    assert settings.enlarged(1) is None
+    assert settings.enlarged(1, 1_000) is None
     assert settings.fitted_to(several).recipe.dim == 9
     free = fit_settings(SpectralRegressor())
-    assert free.enlarged(1).recipe.dim > 9
+    assert free.enlarged(1, 1_000).recipe.dim > 9
+    assert free.enlarged(1, 20) is None  # rows for each column
+    assert free.enlarged(10, 1_000) is None  # pencils of a member
     assert free.fitted_to(several).recipe.dim > 9

@@ -8,10 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lambdak.training.effort import GRID, MIDDLE, RECIPES, Recipe, pilot_folds
+from lambdak.training.effort import GRID, MIDDLE, RECIPES, Recipe
 
 TABLES = [1, 10, 40, 300, 3_000, 30_000, 300_000, 3_000_000]
-RECIPE = Recipe(dim=9, members=5, row_steps=100_000, pilot_dim=5, pilot_steps=20_000, knots=30)
+RECIPE = Recipe(
+    dim=9, members=5, row_steps=100_000, pilot_dim=5, pilot_steps=20_000, pilot_epochs=30, pilots=24, knots=30
+)
 
 
 @pytest.mark.parametrize("effort", RECIPES)
@@ -103,7 +105,7 @@ def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
 
 
 def test_more_effort_is_never_less_of_anything():
-    fields = ("dim", "members", "row_steps", "pilot_dim", "pilot_steps", "knots")
+    fields = ("dim", "members", "row_steps", "pilot_dim", "pilot_steps", "pilot_epochs", "pilots", "knots")
     for name in fields:
         values = [getattr(RECIPES[effort], name) for effort in ("fast", "balanced", "best")]
         assert values == sorted(values)
@@ -111,9 +113,9 @@ def test_more_effort_is_never_less_of_anything():
 
 
 def test_short_tables_compare_pilots_over_several_folds_unless_there_are_many_classes():
-    assert pilot_folds(200, 5, 1) == 2
-    assert pilot_folds(200, 5, 10) == 1
-    assert pilot_folds(100_000, 5, 1) == 1
+    assert RECIPES["balanced"].pilot_folds(200, 5, 1) == 2
+    assert RECIPES["balanced"].pilot_folds(200, 5, 10) == 1
+    assert RECIPES["balanced"].pilot_folds(100_000, 5, 1) == 1
 
 
 def test_large_batches_take_larger_steps():

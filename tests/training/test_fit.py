@@ -65,10 +65,10 @@ def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs):
 
 
 def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
-    unrefitted = new(max_iter=None)
+    unrefitted, noisy = new(max_iter=None), Y + np.random.default_rng(0).standard_normal(len(Y))
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "refit", lambda *_: None)
-        expected = unrefitted.fit(X, Y).predict(X)
+        expected = unrefitted.fit(X, noisy).predict(X)
     steps = []
 
     def interrupted(trainer, *_):
@@ -83,6 +83,6 @@ def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
             whole(trainer, schedule)
 
     monkeypatch.setattr(Trainer, "refit", refit)
-    np.testing.assert_array_equal(new(max_iter=None).fit(X, Y).predict(X), expected)
+    np.testing.assert_array_equal(new(max_iter=None).fit(X, noisy).predict(X), expected)
     assert steps
     assert "before the refit" in capsys.readouterr().out

@@ -35,8 +35,6 @@ MIDDLE = 3  # the strength to use when there are too few rows to compare
 _EPOCHS_OF_ANY_TABLE = 9
 _RATE = 0.06
 _MOST_EPOCHS = 80
-_MOST_PILOT_EPOCHS = 30
-_MOST_PILOTS = 24  # models that are trained at once, where several folds or classes multiply them
 _ENOUGH_UNSEEN = 1_000  # validation rows that rank pilot models well enough
 PILOT_ROWS = 40_000  # of a longer table, which decide about the members
 _REFIT = 0.3  # of the epochs of a member, after it has been measured
@@ -60,7 +58,9 @@ class Recipe:
     members: int
     row_steps: int  # rows that a model sees in all epochs together, and a few epochs of any table more
     pilot_dim: int
-    pilot_steps: int  # rows that a pilot model sees
+    pilot_steps: int  # rows that a pilot model sees, in at most so many epochs
+    pilot_epochs: int
+    pilots: int  # models that are trained at once, where several folds or classes multiply them
     knots: int
     ease: tuple[float, float] = (1.0, 1.0)  # factors on the decays of the grid, at its weak and its strong end
     pace: float = 1.0  # factor on Adam's rate
@@ -114,19 +114,18 @@ class Recipe:
 
     def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """The same for pilot models."""
-        epochs = int(np.clip(self.pilot_steps / rows, 2, _MOST_PILOT_EPOCHS))
+        epochs = int(np.clip(self.pilot_steps / rows, 2, self.pilot_epochs))
         return Schedule(epochs if max_iter is None else min(epochs, max_iter), min(_batch(rows), 512))
+
+    def pilot_folds(self, rows: int, folds: int, pencils: int) -> int:
+        """Folds over which pilot models are compared: several, if a single one has few rows and the models are few."""
+        wanted = _ENOUGH_UNSEEN * folds / rows
+        return int(np.clip(min(wanted, self.pilots / (2 * len(GRID) * pencils)), 1, folds))
 
     def trial_schedule(self, rows: int, max_iter: int | None) -> Schedule:
         """The same for models of full size that decide about the capacity."""
         full = self.schedule(rows, max_iter)
         return replace(full, epochs=max(round(_TRIAL * full.epochs), 1))
-
-
-def pilot_folds(rows: int, folds: int, pencils: int) -> int:
-    """Folds over which pilot models are compared: several, if a single one has few rows and the models are few."""
-    wanted = _ENOUGH_UNSEEN * folds / rows
-    return int(np.clip(min(wanted, _MOST_PILOTS / (2 * len(GRID) * pencils)), 1, folds))
 
 
 def _batch(rows: int) -> int:
@@ -135,11 +134,29 @@ def _batch(rows: int) -> int:
 
 
 RECIPES = {
-    "fast": Recipe(dim=9, members=1, row_steps=50_000, pilot_dim=5, pilot_steps=40_000, knots=28),
+    "fast": Recipe(
+        dim=9, members=3, row_steps=50_000, pilot_dim=5, pilot_steps=20_000, pilot_epochs=12, pilots=12, knots=28
+    ),
     "balanced": Recipe(
-        dim=9, members=6, row_steps=150_000, pilot_dim=5, pilot_steps=100_000, knots=32, larger=Capacity(15, 60)
+        dim=9,
+        members=6,
+        row_steps=150_000,
+        pilot_dim=5,
+        pilot_steps=100_000,
+        pilot_epochs=30,
+        pilots=24,
+        knots=32,
+        larger=Capacity(15, 60),
     ),
     "best": Recipe(
-        dim=13, members=24, row_steps=400_000, pilot_dim=5, pilot_steps=200_000, knots=36, larger=Capacity(19, 64)
+        dim=13,
+        members=24,
+        row_steps=400_000,
+        pilot_dim=5,
+        pilot_steps=200_000,
+        pilot_epochs=30,
+        pilots=24,
+        knots=36,
+        larger=Capacity(19, 64),
     ),
 }

@@ -96,7 +96,8 @@ def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
     option = _option(request, settings)
     findings = explore(option.session, option.plan)
     options = [replace(option, plan=findings.plan)]
-    larger = settings.enlarged(option.session.problem.outputs.pencils)
+    problem, columns = option.session.problem, len(findings.plan.columns) - len(findings.plan.dropped)
+    larger = settings.enlarged(problem.outputs.pencils, len(problem.design) / max(columns, 1))
     if larger is not None:
         other = _option(request, larger)
         options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))

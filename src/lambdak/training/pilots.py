@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lambdak.losses import Arrangement, Loss
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation, pilot_folds
+from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.screening import columns_without_effect
@@ -61,7 +61,7 @@ def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     turns = 1
     if folds is not None:
-        turns = pilot_folds(rows, int(folds.fold.max()) + 1, small.problem.outputs.pencils)
+        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, small.problem.outputs.pencils)
         folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
     schedule = recipe.pilot_schedule(rows, small.settings.max_iter)
     pilots = _trained(small, plan, chosen * turns, folds, schedule)

@@ -13,6 +13,7 @@ _GENTLE = 0.1  # times the usual rate, when the training of a fitted model conti
 _LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
 _LEVEL_DIM = 6  # rows of the matrices more
 _MOST_ENLARGED = 3  # pencils of a member whose capacity is chosen: more of them would take too long
+_FEWEST_ENLARGED = 100  # rows for each column: with fewer, larger capacity was never better
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 
 
@@ -50,9 +51,11 @@ class FitSettings:
         """Whether the user chose ``dim``, or a position among eigenvalues, which means nothing in another size."""
         return self.own_dim or self.eig_idx is not None
 
-    def enlarged(self, pencils: int) -> FitSettings | None:
-        """The same with more capacity, if the size is not set, there is a choice, and a member is cheap."""
-        recipe = None if self._size_is_set or pencils > _MOST_ENLARGED else self.recipe.enlarged()
+    def enlarged(self, pencils: int, rows_per_column: float) -> FitSettings | None:
+        """The same with more capacity, if the size is not set, there is a choice, rows for it, and a member is cheap."""
+        if self._size_is_set or pencils > _MOST_ENLARGED or rows_per_column < _FEWEST_ENLARGED:
+            return None
+        recipe = self.recipe.enlarged()
         return None if recipe is None else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.training.effort import GRID, pilot_folds
+from lambdak.training.effort import GRID
 from lambdak.training.ensembles import expected_losses
 from lambdak.training.pilots import sample_of
 from lambdak.training.plan import Plan
@@ -16,7 +16,7 @@ from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.trainer import Folds
 
-_CERTAINTY = 0.5  # standard errors by which a larger capacity, which costs time, must be better
+_CERTAINTY = 1.5  # standard errors by which a larger capacity, which costs time, must be better
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Fl
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     rows, turns = len(session.problem.design), 1
     if folds is not None:
-        turns = pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.outputs.pencils)
+        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.outputs.pencils)
         folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
     trainer = session.trainer(session.new_parameters(option.plan, chosen * turns), folds)
     for _ in trainer.run(recipe.trial_schedule(rows, session.settings.max_iter)):

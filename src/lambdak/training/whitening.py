@@ -155,7 +155,7 @@ class FreeCoordinates:
         left[:, 0, 0] = back[:, 0, 0] = 1
         left_spans[0] = back_spans[0] = 0, 1
         thin, wide = self._thin_and_wide(joints)
-        centre += np.einsum("ksr,krt,kt->ks", wide, thin, centre)
+        centre += (wide @ (thin @ centre[..., None]))[..., 0]
         wide = np.concatenate([wide, -centre[..., None]], axis=2)
         centre[:, 0] = -1
         arrays = (left, left_spans, back, back_spans, thin.astype(np.float32), wide.astype(np.float32))
