@@ -133,9 +133,10 @@ def draw(standings: Standings, file: Path) -> None:
         ours = method.startswith(OURS)
         time = standings.time_ratio(method, "fit")
         axes.scatter(time, rank, s=50, color="C0" if ours else "C7", zorder=2)
-        axes.annotate(method, (time, rank), xytext=(6, 4), textcoords="offset points", weight="bold" if ours else None)
+        style = {"xytext": (0, -15), "weight": "bold"} if ours else {"xytext": (0, 8)}  # ours below, others above
+        axes.annotate(method, (time, rank), textcoords="offset points", ha="center", **style)
     axes.set_xscale("log")
-    axes.margins(0.15)
+    axes.margins(0.18)
     axes.set_xlabel(f"fit time, in {UNIT}'s (geometric mean over {len(standings.tables)} tables)")
     axes.set_ylabel(f"mean rank of {len(standings.methods)}, 1 is best")
     axes.grid(alpha=0.3)

@@ -33,7 +33,7 @@ ORDER = [
 ]
 
 
-PAPER_ORDER = ["profiles", "data", "parts", "synthetic", "real", "output"]
+PAPER_ORDER = ["profiles", "protocols", "data", "parts", "synthetic", "real", "output"]
 
 
 # What proves, explains, saves or shows a model never needs what trains it.

@@ -183,8 +183,8 @@ def freeze_arrays(instance: object) -> None:
             value.flags.writeable = False
 
 
-def check_tol(tol: float) -> float:
-    """Return ``tol`` if it is a number that is not negative."""
-    if not (isinstance(tol, int | float | np.integer | np.floating) and tol >= 0):
-        raise ValueError(f"tol must be at least 0; got {tol!r}")
-    return tol
+def check_non_negative(value: float, name: str) -> float:
+    """Return ``value`` if it is a number that is not negative."""
+    if not (isinstance(value, int | float | np.integer | np.floating) and value >= 0):
+        raise ValueError(f"{name} must be at least 0; got {value!r}")
+    return value

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lambdak import cli
 from lambdak.cli.reproduce import make_progress
-from lambdak.paper.synthetic.grid import BEYOND
+from lambdak.paper.synthetic.grid import BEYOND, STARTS
 
 
 def reproduce(*arguments):
@@ -48,6 +48,21 @@ def test_studies_beyond_the_paper_are_run_and_timed(command, studies, tmp_path, 
         assert f"{name}: quick profile done" in done.output
         assert (tmp_path / f"{name}-quick" / "results.parquet").exists()
         assert (tmp_path / f"{name}-quick" / "times.csv").read_text().startswith("fit,dim,seconds")
+
+
+def test_starts_and_the_protocol_of_the_text_are_studies_of_their_own(tmp_path):
+    done = reproduce("start", "-p", "quick", "-o", tmp_path, "-w", 1)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{name}-quick" for name in STARTS)
+    done = reproduce("univariate", "-p", "quick", "--protocol", "text", "-o", tmp_path, "-w", 1)
+    assert done.exit_code == 0, done.output
+    assert "univariate-text: quick profile done" in done.output
+    found = reproduce("compare", "-p", "quick", "--protocol", "text", "-o", tmp_path)
+    assert found.exit_code == 0, found.output
+    assert "univariate-text-quick" in found.output
+    drawn = reproduce("figures", "-o", tmp_path, "--to", tmp_path / "pictures", "--only", "starts")
+    assert drawn.exit_code == 0, drawn.output
+    assert "2 files" in drawn.output
 
 
 def test_published_numbers_stand_beside_ours_or_beside_nothing(results):

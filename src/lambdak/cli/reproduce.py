@@ -17,11 +17,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lambdak.cli.errors import InputError, note
 from lambdak.cli.outputs import say
 from lambdak.paper.profiles import Profile
+from lambdak.paper.protocols import Source, study_name
 
 EXAMPLES = (
     "lambdak reproduce univariate --profile small",
     "lambdak reproduce univariate --profile full --workers 2",
     "lambdak reproduce higgs --data HIGGS.csv.gz --profile full",
+    "lambdak reproduce univariate --protocol text",
     "lambdak reproduce compare",
     "lambdak reproduce summary --to tables",
     "lambdak reproduce figures --to pictures",
@@ -37,6 +39,9 @@ app = typer.Typer(
 Size = Annotated[Profile, typer.Option("--profile", "-p", help="quick: seconds; small: minutes; full: the paper's.")]
 AnySize = Annotated[
     Profile | None, typer.Option("--profile", "-p", help="Which profile; by default the largest that was run.")
+]
+Followed = Annotated[
+    Source, typer.Option("--protocol", help="Where the paper's text and its released runs differ, which to follow.")
 ]
 Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder of all results; a stopped study continues there.")]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes that train at the same time.")]
@@ -60,18 +65,26 @@ def _module(name: str) -> ModuleType:
 
 @app.command()
 def univariate(
-    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+    profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
+    out: Folder = _RESULTS,
+    workers: Workers = _CPUS,
+    dask: Scheduler = None,
 ) -> None:
     """Functions of one input: error against samples, dim, complexity, noise and monotonicity."""
-    _synthetic("univariate", profile, out, workers, dask)
+    _synthetic(study_name("univariate", protocol), profile, out, workers, dask)
 
 
 @app.command()
 def bivariate(
-    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+    profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
+    out: Folder = _RESULTS,
+    workers: Workers = _CPUS,
+    dask: Scheduler = None,
 ) -> None:
     """Functions of two inputs, monotone in the second or in neither."""
-    _synthetic("bivariate", profile, out, workers, dask)
+    _synthetic(study_name("bivariate", protocol), profile, out, workers, dask)
 
 
 @app.command()
@@ -98,6 +111,15 @@ def tridiagonal(
     """Beyond the paper: tridiagonal matrices, to be compared with the dense ones of `scaling`."""
     for inputs in ("univariate", "bivariate"):
         _timed(f"{inputs}-tridiagonal", profile, out, workers, dask)
+
+
+@app.command()
+def start(
+    profile: Size = Profile.SMALL, out: Folder = _RESULTS, workers: Workers = _CPUS, dask: Scheduler = None
+) -> None:
+    """Beyond the paper: the jitter and the gap of the start, from none to many times the paper's."""
+    for name in _module("synthetic.grid").STARTS:
+        _synthetic(name, profile, out, workers, dask)
 
 
 def _timed(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
@@ -165,10 +187,10 @@ def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Pro
 
 
 @app.command()
-def compare(profile: AnySize = None, out: Folder = _RESULTS) -> None:
+def compare(profile: AnySize = None, protocol: Followed = Source.RELEASED, out: Folder = _RESULTS) -> None:
     """Print published numbers next to ours, cell by cell."""
     found, module = _some_studies(out, profile), _module("output.compare")
-    say(module.print_comparison(module.compare(out, profile and profile.value)))
+    say(module.print_comparison(module.compare(out, profile and profile.value, protocol)))
     say(f"Ours: {', '.join(found)}.")
 
 
@@ -202,6 +224,7 @@ def summary(
 @app.command()
 def figures(
     profile: AnySize = None,
+    protocol: Followed = Source.RELEASED,
     out: Folder = _RESULTS,
     to: Annotated[Path, typer.Option("--to", help="Folder for the pictures.")] = Path("paper-figures"),
     only: Annotated[list[str] | None, typer.Option("--only", help="Name of a figure; may be repeated.")] = None,
@@ -211,7 +234,7 @@ def figures(
 ) -> None:
     """Draw every figure of the paper, as PNG and SVG, from the results that are there."""
     module = _module("output.figures")
-    written = module.write_figures(module.Results(out, profile and profile.value, released), to, only)
+    written = module.write_figures(module.Results(out, profile and profile.value, released, protocol), to, only)
     for name, reason in written.missing.items():
         note(f"{name} is not drawn: {reason}")
     say(f"{len(written.paths)} files in {to}/; studies: {', '.join(_studies(out, profile)) or 'none'}")

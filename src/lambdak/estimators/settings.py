@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from lambdak._checks import check_int, check_tol
+from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
 from lambdak.training.effort import RECIPES, Recipe
@@ -39,7 +39,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         alpha=_alpha(estimator.alpha),
         max_iter=estimator.max_iter,
         patience=patience if early else None,
-        tol=check_tol(estimator.tol) if early else 0.0,
+        tol=check_non_negative(estimator.tol, "tol") if early else 0.0,
         validation_fraction=_fraction(estimator.validation_fraction),
         threads=thread_count(estimator.n_jobs),
         verbose=bool(estimator.verbose),
@@ -52,7 +52,7 @@ def _stopping(estimator: Any) -> tuple[bool, int]:
     if estimator.max_iter is not None:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     _flag(estimator.warm_start, "warm_start")
-    check_tol(estimator.tol)
+    check_non_negative(estimator.tol, "tol")
     early = _flag(estimator.early_stopping, "early_stopping")
     return early, check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
 

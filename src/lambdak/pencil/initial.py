@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import hessenberg
 
-from lambdak._checks import FloatArray, check_dim, check_dtype, check_int, check_positive
+from lambdak._checks import FloatArray, check_dim, check_dtype, check_int, check_non_negative, check_positive
 from lambdak.eigen.packing import diagonal_indices, packed_size, unsym
 from lambdak.pencil.spectrum import Float64Array
 
@@ -25,6 +25,8 @@ def gapped(
     *,
     random_state: Seed,
     bound: float = 5.0,
+    jitter: float = 1.0,
+    gap: float = 1.0,
     fan_in: int | None = None,
     monotonic_cst: Sequence[int] | None = None,
     dtype: DTypeLike = np.float32,
@@ -43,6 +45,8 @@ def gapped(
         Seed or generator; the global state of NumPy is never touched.
     bound
         R, the largest magnitude the features are expected to take.
+    jitter, gap
+        Factors on the ε_ij and on A_0. Without jitter, 0, the A_i are multiples of the identity.
     fan_in
         s, the number of active (non-zero) entries of a row; None is ``n_features``.
     monotonic_cst
@@ -69,9 +73,10 @@ def gapped(
     active = max(n, 1) if fan_in is None else check_int(fan_in, "fan_in", 1, max(n, 1) + 1)
     rng = np.random.default_rng(random_state)
     packed = np.zeros((n + 1, packed_size(d)))
-    packed[0] = unsym(_gapped_constant(d, index, rng))
-    cst = check_monotonic_cst(monotonic_cst, n)
-    packed[1:, diagonal_indices(d)] = _feature_diagonals(cst, d, check_positive(bound, "bound"), active, rng)
+    packed[0] = check_positive(gap, "gap") * unsym(_gapped_constant(d, index, rng))
+    cst, largest = check_monotonic_cst(monotonic_cst, n), check_non_negative(jitter, "jitter")
+    largest /= 4 * check_positive(bound, "bound") * active
+    packed[1:, diagonal_indices(d)] = _feature_diagonals(cst, d, largest, active, rng)
     return packed.astype(check_dtype(dtype))
 
 
@@ -95,13 +100,12 @@ def _gapped_constant(dim: int, eig_idx: int, rng: np.random.Generator) -> Float6
 
 
 def _feature_diagonals(
-    cst: NDArray[np.int8], dim: int, bound: float, fan_in: int, rng: np.random.Generator
+    cst: NDArray[np.int8], dim: int, jitter: float, fan_in: int, rng: np.random.Generator
 ) -> Float64Array:
     """α_i + ε_ij, (n, d)."""
     constrained = cst != 0
     largest = 1 / sqrt(fan_in)
     alpha = rng.uniform(np.where(constrained, largest / 2, -largest), largest)
-    jitter = 1 / (4 * bound * fan_in)
     # A small bound would let the jitter outgrow α: half of its smallest value keeps the matrix definite.
     width = np.where(constrained, min(jitter, largest / 4), jitter)[:, None]
     diagonal = alpha[:, None] + rng.uniform(-width, width, (len(cst), dim))

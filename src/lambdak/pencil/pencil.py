@@ -13,7 +13,15 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from lambdak._checks import FloatArray, check_finite, check_floats, check_int, check_shape, check_tol, check_width
+from lambdak._checks import (
+    FloatArray,
+    check_finite,
+    check_floats,
+    check_int,
+    check_non_negative,
+    check_shape,
+    check_width,
+)
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, sym, unsym
 from lambdak.pencil.blocks import affine, over_rows
@@ -152,7 +160,7 @@ class Pencil:
         limsup |f(z + t e_i) − f(z)| / |t| for t → 0 is at most this, which is at most ``norms[i]``.
         Eigenvalues within ``tol`` ‖A(z)‖₂ of λ_k count as equal to it; a larger ``tol`` raises the bound.
         """
-        check_tol(tol)
+        check_non_negative(tol, "tol")
         matrices = self.matrices[1:].astype(np.float64)
 
         def local(rows: FloatArray) -> tuple[FloatArray]:
@@ -178,7 +186,7 @@ class Pencil:
 
         Eigenvalues within ``tol`` ‖A(z)‖₂ of λ_k count as equal to it.
         """
-        check_tol(tol)
+        check_non_negative(tol, "tol")
 
         def local(rows: FloatArray) -> tuple[FloatArray]:
             values = _f64(eigenvalue(rows, self.dim, range(self.dim)))

@@ -52,7 +52,7 @@ class FitSettings:
         return self.own_dim or self.eig_idx is not None
 
     def enlarged(self, pencils: int, rows_per_column: float) -> FitSettings | None:
-        """The same with more capacity, if the size is not set, there is a choice, rows for it, and a member is cheap."""
+        """The same with more capacity, if the size is not set, there is a choice, and rows and time for it."""
         if self._size_is_set or pencils > _MOST_ENLARGED or rows_per_column < _FEWEST_ENLARGED:
             return None
         recipe = self.recipe.enlarged()

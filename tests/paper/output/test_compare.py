@@ -53,7 +53,7 @@ def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(synthetic
 
 def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
     row = Comparison("higgs", "spectral, d = 3", 0.571, (0.56, 0.57, 0.58), 0.01, 2**26)
-    monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile: iter([row]))
+    monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile, protocol: iter([row]))
     assert compare(tmp_path)[-1] is row
     text = print_comparison([row])
     assert "│ 67,108,864 │" in text

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from lambdak.paper.profiles import PROFILES
-from lambdak.paper.synthetic.grid import BEYOND, FITS, STUDIES, Grid, study
+from lambdak.paper.synthetic.grid import AS_WRITTEN, BEYOND, FITS, STUDIES, Grid, study
 
 
-@pytest.mark.parametrize("name", STUDIES | BEYOND)
+@pytest.mark.parametrize("name", STUDIES | AS_WRITTEN | BEYOND)
 def test_a_grid_survives_json_and_has_cells_of_its_own_names(name):
     for profile in PROFILES:
         grid = study(name, profile)

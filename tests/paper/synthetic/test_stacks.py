@@ -14,7 +14,7 @@ from lambdak.paper.synthetic.stacks import BandStack, Stack, make_stack
 from lambdak.pencil.constraints import SEMIDEFINITE, Tridiagonal
 
 BETAS, EPS = (0.9, 0.999), 1e-8
-TINY_GRID = replace(study("bivariate", "quick"), targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
+TINY_GRID = replace(study("bivariate", "quick"), protocol="own", targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
 
 
 def points(streams, batch, inputs, seed=0):

@@ -14,7 +14,7 @@ from lambdak.paper.synthetic.stacks import Stack
 from lambdak.paper.synthetic.sweep import run_cell
 from lambdak.pencil.initial import gapped
 
-TINY_GRID = replace(study("bivariate", "quick"), targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
+TINY_GRID = replace(study("bivariate", "quick"), protocol="own", targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
 
 
 def test_models_that_differ_in_their_rate_alone_start_alike_and_see_the_same_points(monkeypatch):
@@ -89,7 +89,9 @@ def test_the_number_of_threads_changes_no_bit(fit):
 
 
 def test_training_learns_and_noise_stays_out_of_the_test_error():
-    grid = replace(study("univariate", "quick"), checkpoints=(1, 300, 600), measured=512, rates=(1e-2, 1e-1))
+    grid = replace(
+        study("univariate", "quick"), protocol="own", checkpoints=(1, 300, 600), measured=512, rates=(1e-2, 1e-1)
+    )
     clean, noisy = (run_cell(grid, Cell(1, "general", 5, noise, 5)) for noise in (0.0, 0.1))
     for result in (clean, noisy):
         assert result.test.shape == (2, 1, 2, 3)

@@ -10,6 +10,7 @@ from lambdak.certify.certificate import printed
 from lambdak.paper.output.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
 from lambdak.paper.output.summary import order, summarise, words
 from lambdak.paper.parts import read_config, read_results, study_folder
+from lambdak.paper.protocols import Source, study_name
 from lambdak.paper.real.tuning import Tuned, tune
 from lambdak.paper.synthetic.grid import STUDIES
 
@@ -63,9 +64,9 @@ class Comparison:
         return [self.about, theirs, median, f"{low} … {high}", how, rate, self.verdict]
 
 
-def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
+def compare_synthetic(study: str, results: Path, profile: str | None, protocol: str) -> Iterator[Comparison]:
     """Every cell whose published number can be read off the paper's plots, done or not."""
-    folder = study_folder(results, study, profile)
+    folder = study_folder(results, study_name(study, protocol), profile)
     done = {each.cell: each for each in summarise(folder)} if folder.exists() else {}
     for cell in sorted(STUDIES[study].cells(), key=order):
         theirs, ours = published(cell), done.get(cell)
@@ -78,14 +79,14 @@ def compare_synthetic(study: str, results: Path, profile: str | None) -> Iterato
             yield Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
 
 
-def compare_real(study: str, results: Path, profile: str | None) -> Iterator[Comparison]:
+def compare_real(study: str, results: Path, profile: str | None, protocol: str) -> Iterator[Comparison]:
     """Every model of a data set: after the paper's samples or, of a smaller study, after as many as validation chose.
 
     The quick profile has random rows, so that its losses cannot be compared with the published ones.
     """
-    folder = study_folder(results, study, profile)
+    folder = study_folder(results, study_name(study, protocol), profile)
     done: dict[tuple[str, int], Tuned] = {}
-    if (folder / "results.parquet").exists() and folder.name != f"{study}-quick":
+    if (folder / "results.parquet").exists() and not folder.name.endswith("-quick"):
         done = {(curve.model, curve.dim): curve for curve in _best(list(tune(read_results(folder))))}
     rows = read_config(folder)["data"]["splits"]["train"][1] if done else 0
     for (name, model, dim), theirs in REAL.items():
@@ -106,14 +107,14 @@ def _best(curves: Sequence[Tuned]) -> Iterator[Tuned]:
         yield last if last.samples == REAL_BUDGET else min(own, key=lambda curve: curve.validation)
 
 
-# Another data set joins the table by one more entry here: study, results folder, profile ─▶ comparisons.
-SOURCES: dict[str, Callable[[str, Path, str | None], Iterator[Comparison]]] = {
+# Another data set joins the table by one more entry here: study, results folder, profile, protocol ─▶ comparisons.
+SOURCES: dict[str, Callable[[str, Path, str | None, str], Iterator[Comparison]]] = {
     **dict.fromkeys(STUDIES, compare_synthetic),
     **dict.fromkeys(TRAIN_ROWS, compare_real),
 }
 
 
-def compare(results: Path, profile: str | None = None) -> list[Comparison]:
+def compare(results: Path, profile: str | None = None, protocol: str = Source.RELEASED) -> list[Comparison]:
     """All published numbers and ours, from the folder that holds the studies.
 
     Parameters
@@ -122,8 +123,10 @@ def compare(results: Path, profile: str | None = None) -> list[Comparison]:
         Folder for all studies, in which ``lambdak reproduce`` left them.
     profile
         "quick", "small" or "full", of which only the last has the paper's budget; None is the largest there is.
+    protocol
+        "released" or "text".
     """
-    return [row for study, source in SOURCES.items() for row in source(study, results, profile)]
+    return [row for study, source in SOURCES.items() for row in source(study, results, profile, protocol)]
 
 
 def print_comparison(rows: Sequence[Comparison]) -> str:

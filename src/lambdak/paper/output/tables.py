@@ -11,12 +11,14 @@ from lambdak.paper.output.summary import write_summary
 from lambdak.paper.parts import csv_text, find_studies, read_config, read_results
 from lambdak.paper.real.protocol import DATASETS
 from lambdak.paper.real.tuning import tune
-from lambdak.paper.synthetic.grid import BEYOND, Grid
+from lambdak.paper.synthetic.grid import BEYOND, STARTS, Grid
 from lambdak.paper.synthetic.laws import read_curves
 
 _TITLES = {
     "univariate": "One input: {grid}",
     "bivariate": "Two inputs: {grid}",
+    "univariate-text": "One input, as the text says: {grid}",
+    "bivariate-text": "Two inputs, as the text says: {grid}",
     "univariate-scaling": "One input, dims up to {dim}",
     "bivariate-scaling": "Two inputs, dims up to {dim}",
     "univariate-monotone-scaling": "One input, monotone targets, dims up to {dim}",
@@ -24,6 +26,10 @@ _TITLES = {
     "definite": "Four parametrisations of semidefinite matrices",
     "univariate-tridiagonal": "One input, tridiagonal matrices",
     "bivariate-tridiagonal": "Two inputs, tridiagonal matrices",
+    **{
+        name: f"One input, {grid.jitter:g} times the paper's jitter and {grid.gap:g} times its gap"
+        for name, grid in STARTS.items()
+    },
 }
 
 

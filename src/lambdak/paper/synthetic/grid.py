@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lambdak.paper.profiles import PROFILES
+from lambdak.paper.protocols import CONVENTIONS, Conventions, Source, study_name
 
 
 class Fit(NamedTuple):
@@ -63,7 +64,11 @@ class Grid:
     rates: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 8).tolist())
     checkpoints: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
     batch: int = 32
-    measured: int = 4096  # validation points, and test points
+    measured: int = 4096  # validation points
+    tested: int = 0  # test points; as many if 0
+    protocol: str = "own"  # of CONVENTIONS
+    jitter: float = 1.0  # factor on that of the start
+    gap: float = 1.0  # around the eigenvalue that is read, at the start
 
     def cells(self) -> Iterator[Cell]:
         """The cells, the largest matrices first, so that a progress bar errs on the safe side."""
@@ -76,6 +81,11 @@ class Grid:
     def models(self) -> int:
         """Models of one cell."""
         return self.targets * self.seeds * len(self.rates)
+
+    @property
+    def conventions(self) -> Conventions:
+        """What the text of the paper and its released runs do differently."""
+        return CONVENTIONS[self.protocol]
 
     def to_dict(self) -> dict[str, object]:
         """The configuration as plain data."""
@@ -92,14 +102,18 @@ class Grid:
         return cls(**values)
 
 
-_SMALL = {"targets": 8, "seeds": 2, "checkpoints": (1, 10, 100, 500, 1000, 2000), "measured": 1024}
+_SMALL = {"targets": 8, "seeds": 2, "checkpoints": (1, 10, 100, 500, 1000, 2000), "measured": 1024, "tested": 0}
 _QUICK = {
-    "targets": 2, "seeds": 1, "rates": (1e-3, 1e-2, 1e-1), "checkpoints": (1, 10, 60), "measured": 64, "dims": (3, 5),
+    "targets": 2, "seeds": 1, "rates": (1e-3, 1e-2, 1e-1), "checkpoints": (1, 10, 60), "measured": 64, "tested": 0,
+    "dims": (3, 5),
 }  # fmt: skip
 
 STUDIES = {
-    "univariate": Grid(1, (5, 10, 20)),
-    "bivariate": Grid(2, (5, 9, 13)),
+    "univariate": Grid(1, (5, 10, 20), protocol="released"),
+    "bivariate": Grid(2, (5, 9, 13), protocol="released"),
+}
+AS_WRITTEN = {
+    study_name(name, Source.TEXT): replace(grid, protocol="text", tested=10_000) for name, grid in STUDIES.items()
 }
 _FEWER: dict[str, Any] = {"targets": 12, "seeds": 1, "rates": (0.001, 0.003, 0.01, 0.03), "measured": 2048}
 _LARGER: dict[str, Any] = _FEWER | {"dims": (5, 9, 15, 31, 63), "fits": ("general",)}
@@ -107,6 +121,11 @@ _RAISED: dict[str, Any] = _LARGER | {"fits": ("free", "monotone"), "noises": (0.
 # 2d − 1 numbers per matrix: 8, 23 and 60 have as many (60 one less) as dense matrices of dim 5, 9 and 15.
 _BANDS: dict[str, Any] = _FEWER | {"dims": (8, 15, 23, 60, 127), "fits": ("tridiagonal",)}
 _RISING: dict[str, Any] = _FEWER | {"rates": (*_FEWER["rates"], 0.1), "checkpoints": Grid.checkpoints[:-1]}
+_STARTED: dict[str, Any] = _FEWER | {"fits": ("general",), "noises": (0.0,)}
+STARTS = {  # factors on the paper's jitter and gap
+    f"start-{jitter:g}-{gap:g}": Grid(1, (5, 10, 20), jitter=jitter, gap=gap, **_STARTED)
+    for jitter, gap in ((0.0, 1.0), (1.0, 1.0), (4.0, 1.0), (16.0, 1.0), (1.0, 0.25), (1.0, 4.0))
+}
 BEYOND = {  # the paper
     "univariate-scaling": Grid(1, (20,), **_LARGER),
     "bivariate-scaling": Grid(2, (13,), **_LARGER),
@@ -115,6 +134,7 @@ BEYOND = {  # the paper
     "definite": Grid(2, (9,), fits=tuple(fit for fit in FITS if fit.startswith("rising")), **_RISING),
     "univariate-tridiagonal": Grid(1, (20,), **_BANDS),
     "bivariate-tridiagonal": Grid(2, (13,), **_BANDS),
+    **STARTS,
 }
 
 
@@ -122,7 +142,7 @@ def study(name: str, profile: str) -> Grid:
     """The grid of a study: quick takes seconds, small minutes, full is the paper's, or as large as its own."""
     if profile not in PROFILES:
         raise ValueError(f"profile must be one of {PROFILES}; got {profile!r}")
-    known = STUDIES | BEYOND
+    known = STUDIES | AS_WRITTEN | BEYOND
     if name not in known:
         raise ValueError(f"name must be one of {tuple(known)}; got {name!r}")
     grid = known[name]

@@ -34,6 +34,7 @@ class Stack:
         self, cell: Cell, grid: Grid, constraints: tuple[str, ...], rng: np.random.Generator, threads: int = 0
     ) -> None:
         self._threads = threads
+        self._jitter, self._gap = grid.jitter * grid.conventions.jitter, grid.gap
         self._dim, self._inputs, self._index = cell.dim, cell.inputs, cell.dim // 2
         self._streams, self._copies, self._steps = grid.targets * grid.seeds, len(grid.rates), 0
         signs = [0] * (cell.inputs - len(constraints)) + [1] * len(constraints)
@@ -79,7 +80,8 @@ class Stack:
 
     def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
         """The matrices of one model, (inputs + 1, width)."""
-        return gapped(self._inputs, self._dim, random_state=rng, monotonic_cst=signs, dtype=np.float64)
+        own = {"monotonic_cst": signs, "jitter": self._jitter, "gap": self._gap}
+        return gapped(self._inputs, self._dim, random_state=rng, dtype=np.float64, **own)  # type: ignore[arg-type]
 
     def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
         """Fill the gradient of the mean squared error."""

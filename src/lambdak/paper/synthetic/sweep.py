@@ -30,11 +30,13 @@ def run_cell(grid: Grid, cell: Cell, threads: int = 0) -> CellResult:
     """Train and measure every model of a cell."""
     seed = (cell.inputs, list(FITS).index(cell.fit), cell.complexity, round(1000 * cell.noise), cell.dim)
     rng = np.random.default_rng(seed)
-    targets = make_targets(FITS[cell.fit].target, cell.inputs, cell.complexity, range(grid.targets))
+    kind, conventions = FITS[cell.fit].target, grid.conventions
+    targets = make_targets(kind, cell.inputs, cell.complexity, range(grid.targets), conventions)
     which = np.repeat(np.arange(grid.targets), grid.seeds)  # of each stream of points
     stack = make_stack(cell, grid, rng, threads)
     points = _Points(targets, which, cell, rng)
-    (x_validation, y_validation), exact = points.draw(1, grid.measured), points.lattice(grid.measured)
+    x_validation, y_validation = points.draw(1, grid.measured, conventions.noisy_validation)
+    exact = points.lattice(grid.tested or grid.measured)
     validation, test = [], []
     done = 0
     for checkpoint in grid.checkpoints:
@@ -56,11 +58,11 @@ class _Points:
     def __init__(self, targets: Targets, which: NDArray[np.intp], cell: Cell, rng: np.random.Generator) -> None:
         self._targets, self._which, self._cell, self._rng = targets, which, cell, rng
 
-    def draw(self, steps: int, batch: int) -> tuple[FloatArray, FloatArray]:
-        """Points x (steps, streams, batch, inputs) and y (steps, streams, batch), with noise."""
+    def draw(self, steps: int, batch: int, noisy: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Points x (steps, streams, batch, inputs) and y (steps, streams, batch), with noise if the cell has some."""
         x = self._rng.uniform(LOW, HIGH, (steps, len(self._which), batch, self._cell.inputs))
         y = self._targets(self._which[:, None], x)
-        if self._cell.noise:
+        if self._cell.noise and noisy:
             y += self._rng.normal(0.0, self._cell.noise, y.shape)
         return x.astype(np.float32), y.astype(np.float32)
 

@@ -3,7 +3,8 @@ r"""The random functions of the paper's synthetic studies, many at once: piecewi
 Complexity c is the number of interpolation points per axis. General targets interpolate standard normal values, by a
 natural cubic spline (one input) or a tensor-product cubic spline (two). Monotone ones interpolate standardised
 cumulative sums of log-normal steps by PCHIP; with two inputs, c such slices in x_2 are blended along x_1 by the quintic
-w(t) = 6t⁵ − 15t⁴ + 10t³, which makes them C² in x_1.
+w(t) = 6t⁵ − 15t⁴ + 10t³, which makes them C² in x_1. So are the functions of the released runs; those of the paper's
+text differ, see :class:`lambdak.paper.protocols.Conventions`.
 
 Rising ones, of two inputs, are beyond the paper: they fall in neither. They are uniform cubic B-splines, C², whose
 coefficients rise along both axes: each exceeds the larger of its two lower neighbours by a log-normal step. The
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly, make_interp_spline
+
+from lambdak.paper.protocols import CONVENTIONS, Conventions
 
 Array = NDArray[np.float64]
 
@@ -67,7 +70,9 @@ class Targets:
         return _horner(_horner(self.pieces[which, row, column], u[..., None]), t)
 
 
-def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) -> Targets:
+def make_targets(
+    kind: str, inputs: int, complexity: int, seeds: Sequence[int], conventions: Conventions = CONVENTIONS["own"]
+) -> Targets:
     """The random functions of these seeds.
 
     >>> f = make_targets("monotone", 1, 5, [0])
@@ -77,21 +82,24 @@ def make_targets(kind: str, inputs: int, complexity: int, seeds: Sequence[int]) 
     """
     if kind not in KINDS or inputs not in ((2,) if kind == "rising" else (1, 2)):
         raise ValueError(f"kind must be one of {KINDS} and inputs 1 or 2, 2 if rising; got {kind!r} and {inputs!r}")
-    rngs = [np.random.default_rng([KINDS.index(kind), inputs, complexity, seed]) for seed in seeds]
+    own = [KINDS.index(kind), inputs, complexity]
+    rngs = [np.random.default_rng(seed if conventions.authors_functions else [*own, seed]) for seed in seeds]
     grid = np.linspace(LOW, HIGH, complexity)
     if kind == "general" and inputs == 1:
         values = np.stack([rng.standard_normal(complexity) for rng in rngs], axis=1)
-        return Targets(1, _powers(CubicSpline(grid, values, bc_type="natural")))
+        ends = "natural" if conventions.natural_ends else "not-a-knot"
+        return Targets(1, _powers(CubicSpline(grid, values, bc_type=ends)))
     if kind == "general":
-        values = np.stack([rng.standard_normal((complexity, complexity)) for rng in rngs])
+        values = np.stack([_net(rng, complexity, conventions.normal_values) for rng in rngs])
         cardinal = _cardinal(grid)
         return Targets(2, np.einsum("pia,qjb,tpq->tijab", cardinal, cardinal, values, optimize=True))
+    if kind == "rising":
+        return Targets(2, np.stack([_risen(_rising_net(rng, complexity + 2)) for rng in rngs]))
     if inputs == 1:
         values = np.stack([_rising(rng, 1, complexity)[0] for rng in rngs], axis=1)
         return Targets(1, _powers(PchipInterpolator(grid, values)))
-    if kind == "rising":
-        return Targets(2, np.stack([_risen(_rising_net(rng, complexity + 2)) for rng in rngs]))
-    slices = np.stack([_rising(rng, complexity, complexity) for rng in rngs])  # (T, slices, c)
+    together = conventions.slices_together
+    slices = np.stack([_rising(rng, complexity, complexity, together) for rng in rngs])  # (T, slices, c)
     pieces = _powers(PchipInterpolator(grid, slices.reshape(-1, complexity).T))
     return Targets(2, pieces.reshape(len(rngs), complexity, complexity - 1, 4), blended=True)
 
@@ -107,10 +115,16 @@ def quintic(t: Array) -> Array:
     return t**3 * (10.0 + t * (6.0 * t - 15.0))
 
 
-def _rising(rng: np.random.Generator, slices: int, count: int) -> Array:
-    """Cumulative sums of log-normal steps, (slices, count), standardised together."""
-    values = np.cumsum(rng.lognormal(size=(slices, count)), axis=1)
-    return np.asarray((values - values.mean()) / values.std())
+def _net(rng: np.random.Generator, complexity: int, normal: bool) -> Array:
+    """Values at c × c grid points, standard normal or uniform with the same variance; the text says no range."""
+    shape = complexity, complexity
+    return rng.standard_normal(shape) if normal else rng.uniform(-(3**0.5), 3**0.5, shape)
+
+
+def _rising(rng: np.random.Generator, slices: int, count: int, together: bool = True) -> Array:
+    """Cumulative sums of log-normal steps, (slices, count), standardised together or each by itself."""
+    values, axis = np.cumsum(rng.lognormal(size=(slices, count)), axis=1), None if together else 1
+    return np.asarray((values - values.mean(axis, keepdims=True)) / values.std(axis, keepdims=True))
 
 
 def _rising_net(rng: np.random.Generator, count: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lambdak.paper.protocols import CONVENTIONS
 from lambdak.paper.synthetic.targets import make_targets
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -33,7 +34,7 @@ def test_maps_show_x1_to_the_right_and_x2_upwards():
     for ax in maps[3:6]:  # monotone, complexity 5
         assert (np.diff(np.asarray(ax.images[0].get_array()), axis=0) >= -1e-12).all()
     shown = np.asarray(maps[3].images[0].get_array())
-    corner = make_targets("monotone", 2, 5, [0])(np.zeros(1, int), np.array([[4.0, -4.0]]))
+    corner = make_targets("monotone", 2, 5, [0], CONVENTIONS["released"])(np.zeros(1, int), np.array([[4.0, -4.0]]))
     np.testing.assert_allclose(shown[0, -1], corner[0])
 
 

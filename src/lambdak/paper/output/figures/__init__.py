@@ -16,9 +16,11 @@ from lambdak.paper.output.figures.influence import draw_influence, read_influenc
 from lambdak.paper.output.figures.neurons import draw_eigenvalues, draw_monotone_eigenvalues, draw_squareplus
 from lambdak.paper.output.figures.real import Losses, draw_dims, draw_models, read_losses
 from lambdak.paper.output.figures.scaling import draw_general, draw_monotone, read_scalings
+from lambdak.paper.output.figures.starts import draw_starts
 from lambdak.paper.output.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
 from lambdak.paper.parts import study_folder
-from lambdak.paper.synthetic.grid import BEYOND, STUDIES
+from lambdak.paper.protocols import Source, study_name
+from lambdak.paper.synthetic.grid import BEYOND, STARTS, STUDIES
 from lambdak.paper.synthetic.laws import read_curves
 from lambdak.paper.synthetic.timing import read_times
 
@@ -37,19 +39,26 @@ class Results:
         "quick", "small" or "full"; None is the largest that is there.
     released
         Folder of the authors' released results, to be drawn beside ours.
+    protocol
+        "released" or "text", of the paper's studies.
     """
 
     folder: Path
     profile: str | None = None
     released: Path | None = None
+    protocol: str = Source.RELEASED
 
     def study(self, name: str) -> Path:
-        """The folder of a study."""
+        """The folder of a study beyond the paper."""
         return study_folder(self.folder, name, self.profile)
+
+    def of_paper(self, name: str) -> Path:
+        """The folder of one of the paper's studies."""
+        return self.study(study_name(name, self.protocol))
 
     def losses(self, name: str) -> list[Losses]:
         """The curves on a data set."""
-        return read_losses(self.study(name), name, self.released)
+        return read_losses(self.of_paper(name), name, self.released)
 
 
 Draw = Callable[[Results], Figure]
@@ -60,11 +69,11 @@ def _plain(draw: Callable[[], Figure]) -> Draw:
 
 
 def _general(study: str) -> Draw:
-    return lambda results: draw_general(read_scalings(results.study(study), ["general"]))
+    return lambda results: draw_general(read_scalings(results.of_paper(study), ["general"]))
 
 
 def _monotone(study: str) -> Draw:
-    return lambda results: draw_monotone(read_scalings(results.study(study), ["free", "monotone"]))
+    return lambda results: draw_monotone(read_scalings(results.of_paper(study), ["free", "monotone"]))
 
 
 def _laws(results: Results) -> Figure:
@@ -85,6 +94,10 @@ def _tridiagonal(results: Results) -> Figure:
     return draw_tridiagonal(found)
 
 
+def _starts(results: Results) -> Figure:
+    return draw_starts({name: read_scalings(results.study(name), ["general"]) for name in STARTS})
+
+
 # Missing results are a FileNotFoundError.
 FIGURES: dict[str, Draw] = {
     "neuron": _plain(draw_neuron),
@@ -103,11 +116,12 @@ FIGURES: dict[str, Draw] = {
     "scaling-laws": _laws,
     "definite": _definite,
     "tridiagonal": _tridiagonal,
+    "starts": _starts,
     "criteo-models": lambda results: draw_models(results.losses("criteo")),
     "criteo-dims": lambda results: draw_dims(results.losses("criteo"), ["spectral-continuous", "fm"]),
     "higgs-models": lambda results: draw_models(results.losses("higgs")),
     "higgs-dims": lambda results: draw_dims(results.losses("higgs"), ["spectral"]),
-    "influence": lambda results: draw_influence(read_influence(results.study("higgs"))),
+    "influence": lambda results: draw_influence(read_influence(results.of_paper("higgs"))),
 }
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from lambdak.explain.plots import BLUE, DARK, RED
 from lambdak.paper.output.figures.canvas import COLOURS, STYLES, panels, plain, sheet
+from lambdak.paper.protocols import CONVENTIONS
 from lambdak.paper.synthetic.grid import STUDIES
 from lambdak.paper.synthetic.targets import HIGH, KINDS, LOW, Targets, make_targets, quintic
 
+_AUTHORS = CONVENTIONS["released"]  # the functions of the published numbers
 _SHOWN = 3  # functions of each kind
 _SLICES = 5
 _BLENDED = 2  # seed of the function whose making is shown
@@ -26,7 +28,7 @@ def draw_univariate_targets() -> Figure:
     figure = sheet(9.2, 0.6 + 2.1 * len(complexities))
     grid, x = panels(figure, len(complexities), 2), np.linspace(LOW, HIGH, 4 * _POINTS)
     for (row, column), ax in np.ndenumerate(grid):
-        targets = make_targets(KINDS[column], 1, complexities[row], range(_SHOWN))
+        targets = make_targets(KINDS[column], 1, complexities[row], range(_SHOWN), _AUTHORS)
         knots = np.linspace(LOW, HIGH, complexities[row])
         for which, (colour, marker) in enumerate(STYLES[:_SHOWN]):
             ax.plot(x, _along(targets, which, x), color=colour, linewidth=1.5)
@@ -44,7 +46,7 @@ def draw_bivariate_targets() -> Figure:
     grid = panels(figure, len(complexities), 2 * _SHOWN, share=True)
     for (row, column), ax in np.ndenumerate(grid):
         kind, which = KINDS[column // _SHOWN], column % _SHOWN
-        image = _map(ax, make_targets(kind, 2, complexities[row], range(_SHOWN)), which)
+        image = _map(ax, make_targets(kind, 2, complexities[row], range(_SHOWN), _AUTHORS), which)
         if row == 0:
             ax.set_title(kind if kind == "general" else "monotone in $x_2$", fontsize=10)
     for row, ax in enumerate(grid[:, 0]):
@@ -57,7 +59,7 @@ def draw_bivariate_targets() -> Figure:
 
 def draw_slice_blending() -> Figure:
     """Monotone slices in x_2, the quintic that blends neighbours along x_1, and what comes out."""
-    targets = make_targets("monotone", 2, _SLICES, range(_BLENDED + 1))
+    targets = make_targets("monotone", 2, _SLICES, range(_BLENDED + 1), _AUTHORS)
     figure = sheet(12.5, 4.2)
     grid = figure.add_gridspec(1, 3, width_ratios=(5, 4, 5))
     _slices(figure.add_subplot(grid[0], projection="3d"), targets)
