@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
@@ -58,6 +59,41 @@ class Ratios:
         return pa.table(rows)
 
 
+@dataclass(frozen=True)
+class Influence:
+    """All models of a dim together."""
+
+    dim: int
+    models: int
+    ratios: int
+    mean: float
+    median: float
+    largest: float
+    above: int  # ratios above one by more than rounding explains
+
+
+def by_dim(results: pa.Table) -> Iterator[Influence]:
+    """What the tables of many models (see :meth:`Ratios.table`) come to, per dim."""
+    for dim in compute.unique(results["dim"]).to_pylist():
+        own = results.filter(compute.equal(results["dim"], dim))
+        found = read_ratios(own)
+        models = own.group_by(["data_seed", "start_seed"]).aggregate([]).num_rows
+        largest, above = float(found.largest.max()), int(found.above.sum())
+        yield Influence(dim, models, int(found.counts.sum()), found.mean, found.median, largest, above)
+
+
+def read_ratios(results: pa.Table) -> Ratios:
+    """The ratios of all models of a table together."""
+    feature, shell = (results[name].to_numpy() for name in ("feature", "shell"))
+    counts = np.stack(results["counts"].to_numpy())
+    found = _none(feature.max() + 1, shell.max() + 1, counts.shape[1])
+    np.add.at(found.counts, (feature, shell), counts)
+    np.maximum.at(found.largest, (feature, shell), results["largest"].to_numpy())
+    for name in ("sums", "above"):
+        np.add.at(getattr(found, name), (feature, shell), results[name].to_numpy())
+    return found
+
+
 def histogram_median(counts: Counts) -> float:
     """The median of ratios that are uniform within bins between zero and one; NaN if there are none.
 
@@ -73,8 +109,7 @@ def histogram_median(counts: Counts) -> float:
 
 def measure_ratios(pencil: Pencil, batches: Iterable[DenseBatch], random_state: int) -> Ratios:
     """Ratios of all features over all rows of the batches."""
-    rng, shape = np.random.default_rng(random_state), (pencil.n_features, SHELLS)
-    found = Ratios(np.zeros((*shape, BINS), np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64))
+    rng, found = np.random.default_rng(random_state), _none(pencil.n_features, SHELLS, BINS)
     for batch in batches:
         for feature, (noise, ratios, above) in enumerate(_moved(pencil, batch.x, rng)):
             shell = _bins(noise / NOISE, SHELLS)
@@ -83,6 +118,11 @@ def measure_ratios(pencil: Pencil, batches: Iterable[DenseBatch], random_state: 
             np.maximum.at(found.largest[feature], shell, ratios)
             np.add.at(found.above[feature], shell, above)
     return found
+
+
+def _none(features: int, shells: int, bins: int) -> Ratios:
+    shape = (features, shells)
+    return Ratios(np.zeros((*shape, bins), np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64))
 
 
 def _bins(shares: Array, count: int) -> NDArray[np.intp]:
