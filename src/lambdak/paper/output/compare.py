@@ -153,6 +153,7 @@ def _notes(rows: Sequence[Comparison]) -> list[str]:
     notes += [f"Ours: {row.rows:,} rows to train on." for row in rows if row.rows][:1]
     if "fewer samples" in verdicts:
         notes.append("How many samples to train on was chosen by validation, since there are fewer than the paper's.")
-    others = "".join(f", or {count:,} where the row says so" for count in {row.budget for row in rows} - {REAL_BUDGET})
-    theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples{others}"
-    return [*notes, f"Published: the released runs, {theirs}."]
+    theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples"
+    larger = sorted({row.budget for row in rows if row.is_real} - {REAL_BUDGET})
+    last = [f"Rows that end in {count:,}: after as many samples." for count in larger]
+    return [*notes, f"Published: the released runs, {theirs}.", *last]
