@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-LONG = 60  # seconds
+PATIENCE = 300  # seconds, for a busy machine; workers would live twice as long
 DRIVER = f"""
 import socket, sys, time
 from functools import partial
@@ -21,7 +21,7 @@ from lambdak.paper.parts import Piece, run_pieces
 
 def wait(port, threads):
     with socket.create_connection(("127.0.0.1", port)):
-        time.sleep({LONG})
+        time.sleep({2 * PATIENCE})
 
 if __name__ == "__main__":
     pieces = [Piece(f"part-{{i}}", 1, partial(wait, int(sys.argv[2]))) for i in range(2)]
@@ -37,7 +37,7 @@ def test_a_driver_that_is_killed_leaves_no_worker_behind(tmp_path, ending):
     script = tmp_path / "driver.py"
     script.write_text(DRIVER)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(LONG / 5)
+        server.settimeout(PATIENCE)
         port = str(server.getsockname()[1])
         driver = subprocess.Popen([sys.executable, script, tmp_path / "study", port])
         try:
@@ -46,6 +46,6 @@ def test_a_driver_that_is_killed_leaves_no_worker_behind(tmp_path, ending):
             driver.send_signal(getattr(signal, ending))
             driver.wait()
         for worker in workers:
-            worker.settimeout(LONG / 5)
+            worker.settimeout(PATIENCE)
             assert worker.recv(1) == b""  # the system closes the connections of a process that has ended
             worker.close()
