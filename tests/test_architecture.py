@@ -33,7 +33,7 @@ ORDER = [
 ]
 
 
-PAPER_ORDER = ["profiles", "protocols", "data", "parts", "synthetic", "real", "output"]
+PAPER_ORDER = ["profiles", "protocols", "data", "workers", "parts", "synthetic", "real", "output"]
 
 
 # What proves, explains, saves or shows a model never needs what trains it.
@@ -52,8 +52,8 @@ OWNERS = {
     "threadpoolctl": ["training/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
-    "joblib": ["paper/parts.py"],
-    "distributed": ["paper/parts.py"],
+    "joblib": ["paper/workers.py"],
+    "distributed": ["paper/workers.py"],
 }
 
 

@@ -6,6 +6,7 @@ import gzip
 import math
 import zlib
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ import pyarrow.parquet as pq
 
 from lambdak.paper.data.higgs import FEATURES
 from lambdak.paper.parts import prepare_folder, write_table
-from lambdak.paper.real.influence import BINS, Tightness
-from lambdak.paper.real.protocol import real_protocol
+from lambdak.paper.protocols import Seeds
+from lambdak.paper.real.protocol import Run, real_protocol
+from lambdak.paper.real.ratios import BINS, SHELLS, Ratios
+from lambdak.paper.real.tightness import strengths
 
 ENDINGS = ["", ".gz", ".zst"]
 
@@ -37,19 +40,49 @@ def loss(model: str, dim: int, rate: float, seed: int, samples: int) -> float:
 
 
 def write_real_results(out: Path, name: str, profile: str = "quick", dims: tuple[int, ...] = (3, 7)) -> Path:
-    """The folder of a study of HIGGS or Criteo as it is when it is finished, with invented losses and ratios."""
-    protocol = replace(real_protocol(name, profile), dims=dims, seeds=3)
+    """The folder of a study of HIGGS or Criteo as it is when it is finished, with invented losses."""
+    seeds = Seeds((1,), (0, 1, 2))
+    protocol = replace(real_protocol(name, profile), dims=dims, tuning=seeds, evaluation=seeds)
     folder = out / f"{name}-{profile}"
     prepare_folder(folder, {"data": {"splits": {"train": [0, 1600]}}, "protocol": protocol.to_dict()})
+    lowest = {(*shape, n): protocol.rates[0] for shape in protocol.shapes() for n in protocol.samples}
+    runs = [*protocol.tuning_runs(), *protocol.evaluation_runs(lowest)]
+    rows = [_row(run, count) for run, samples in runs for count in samples]
+    write_table(pa.Table.from_pylist(rows), folder / "results.parquet")
+    return folder
+
+
+def _row(run: Run, samples: int) -> dict[str, object]:
+    value = loss(run.model, run.dim, run.rate, run.start_seed, samples)
+    validation, test = (value, math.nan) if run.phase == "tuning" else (math.nan, value + 0.05)
+    return {**vars(run), "parameters": 1000 + run.dim, "samples": samples, "validation": validation, "test": test}
+
+
+def write_influence(out: Path, name: str = "influence", profile: str = "quick", dims: tuple[int, ...] = (3, 7)) -> Path:
+    """The folder of a finished study of the influence bound with invented counts of two models per dim."""
+    folder, rng = out / f"{name}-{profile}", np.random.default_rng(0)
+    prepare_folder(folder, {"study": name})
+    tables = []
+    for dim, seed in product(dims, range(2)):
+        counts = rng.integers(1, 100, (FEATURES, SHELLS, BINS))
+        sums = (counts * (np.arange(BINS) + 0.5) / BINS).sum(axis=2)
+        ratios = Ratios(counts, sums, np.full((FEATURES, SHELLS), 0.9), np.zeros((FEATURES, SHELLS), int))
+        tables.append(ratios.table({"dim": dim, "rate": 0.01, "data_seed": 1, "start_seed": seed}))
+    write_table(pa.concat_tables(tables), folder / "results.parquet")
+    return folder
+
+
+def write_tightness(out: Path, dims: tuple[int, ...] = (3, 7)) -> Path:
+    """The folder of a finished study of penalties with invented numbers: stronger ones are tighter and worse."""
+    folder, grid = out / "tightness-quick", replace(strengths("quick"), dims=dims)
+    prepare_folder(folder, {"study": "tightness"})
     rows = [
-        {**vars(run), "parameters": 1000 + run.dim, "samples": n, "validation": value, "test": value + 0.05}
-        for run in protocol.runs() for n in protocol.samples for value in [loss(**vars(run), samples=n)]
+        {**vars(run), "samples": n, "validation": value, "test": value + 0.05, "norms": 9.0 - 50 * run.strength,
+         "mean_ratio": 0.5 - run.dim / 100 + run.strength, "median_ratio": 0.4, "features": 28}
+        for run in grid.runs() for n in grid.samples
+        for value in [loss("spectral", run.dim, run.rate, run.start_seed, n) + run.strength]
     ]  # fmt: skip
     write_table(pa.Table.from_pylist(rows), folder / "results.parquet")
-    if name == "higgs":
-        counts = np.random.default_rng(0).integers(1, 100, (len(dims), FEATURES, BINS))
-        tables = [Tightness(each, np.full(FEATURES, 0.9)).table(d) for d, each in zip(dims, counts, strict=True)]
-        write_table(pa.concat_tables(tables), folder / "influence.parquet")
     return folder
 
 

@@ -127,6 +127,8 @@ def killed(*_):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("influence",), "run `lambdak reproduce higgs --profile small` to its end"),
+    (("influence", "--protocol", "text"), "run `lambdak reproduce higgs --protocol text --profile small` to its end"),
+    (("tightness",), "higgs needs its data: give the file with --data"),
     (("higgs", "--profile", "small"), "higgs needs its data: give the file with --data"),
     (("criteo", "--profile", "small"), "criteo needs its data: give the file with --data"),
     (("compare",), "holds no studies: run"),
@@ -140,12 +142,31 @@ def test_what_is_missing_is_said(arguments, message, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_study_of_real_data_prints_its_rows_and_their_checksum(tmp_path):
+def test_studies_of_real_data_are_run_in_the_protocol_that_is_said_and_print_their_rows(tmp_path):
     pytest.importorskip("torch")
-    done = reproduce("higgs", "--profile", "quick", "--out", tmp_path)
+    options = ("--profile", "quick", "--protocol", "text", "--out", tmp_path)
+    done = reproduce("higgs", *options)
     assert done.exit_code == 0, done.output
     checksum = hashlib.sha256((tmp_path / "cache" / "miniature-HIGGS.csv").read_bytes()).hexdigest()
     assert f"data: 1,600 rows to train on, 200 to validate, 200 to test; SHA-256 {checksum}" in done.output
+    assert "higgs-text: quick profile done" in done.output
+    measured = reproduce("influence", *options)
+    assert measured.exit_code == 0, measured.output
+    assert "results in" in measured.output
+    for name in ("higgs-text-quick", "influence-text-quick"):
+        assert (tmp_path / name / "results.parquet").exists()
+
+
+@pytest.mark.slow
+def test_tightness_is_run_tabulated_and_drawn(tmp_path):
+    done = reproduce("tightness", "--profile", "quick", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "tightness: quick profile done" in done.output
+    written = reproduce("summary", "--out", tmp_path, "--to", tmp_path / "tables")
+    assert written.exit_code == 0, written.output
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["tightness-quick.csv"]
+    drawn = reproduce("figures", "--out", tmp_path, "--to", tmp_path / "pictures", "--only", "tightness")
+    assert "2 files" in drawn.output
 
 
 def test_an_unknown_profile_is_a_usage_error(tmp_path):

@@ -135,24 +135,26 @@ def _synthetic(name: str, profile: Profile, out: Path, workers: int, dask: str |
 def higgs(
     data: DataFile = None,
     profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
     out: Folder = _RESULTS,
     workers: Workers = 1,
     dask: Scheduler = None,
 ) -> None:
     """Log-loss on HIGGS against samples: linear model, MLPs and the spectral neuron."""
-    _real("higgs", profile, out, data, workers, dask)
+    _real(study_name("higgs", protocol), profile, out, data, workers, dask)
 
 
 @app.command()
 def criteo(
     data: DataFile = None,
     profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
     out: Folder = _RESULTS,
     workers: Workers = 1,
     dask: Scheduler = None,
 ) -> None:
     """Log-loss on Criteo against samples: linear model, factorisation machine and the spectral neuron."""
-    _real("criteo", profile, out, data, workers, dask)
+    _real(study_name("criteo", protocol), profile, out, data, workers, dask)
 
 
 def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: int, dask: str | None) -> None:
@@ -164,9 +166,30 @@ def _real(name: str, profile: Profile, out: Path, data: Path | None, workers: in
 
 
 @app.command()
-def influence(data: DataFile = None, profile: Size = Profile.SMALL, out: Folder = _RESULTS) -> None:
+def influence(
+    data: DataFile = None,
+    profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
+    out: Folder = _RESULTS,
+    workers: Workers = 1,
+    dask: Scheduler = None,
+) -> None:
     """How much of its proven bound a change of one HIGGS feature uses; needs the HIGGS study and its data."""
-    _watch("influence", profile, out, _module("real.influence").run_influence(profile.value, out, data))
+    steps = _module("real.influence").run_influence(profile.value, out, data, protocol.value, workers, dask)
+    _watch(study_name("influence", protocol), profile, out, steps)
+
+
+@app.command()
+def tightness(
+    data: DataFile = None,
+    profile: Size = Profile.SMALL,
+    out: Folder = _RESULTS,
+    workers: Workers = 1,
+    dask: Scheduler = None,
+) -> None:
+    """Beyond the paper: a penalty on the norms of the matrices, its price on HIGGS and how tight it makes the bound."""
+    steps = _module("real.tightness").run_tightness(profile.value, out, data, workers, dask)
+    _watch("tightness", profile, out, steps)
 
 
 def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]]) -> None:
@@ -176,7 +199,7 @@ def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, in
         bar = progress.add_task(name, total=None)
         for done, total in steps:
             progress.update(bar, completed=done, total=total)
-    folder = out / f"{'higgs' if name == 'influence' else name}-{profile.value}"
+    folder = out / f"{name}-{profile.value}"
     say(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
 
 

@@ -10,20 +10,20 @@ import csv
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import joblib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lambdak.atomic import write_bytes, write_text
 from lambdak.paper.profiles import PROFILES
+from lambdak.paper.protocols import study_command
+from lambdak.paper.workers import run_calls
 
 _CONFIG, _RESULTS = "study.json", "results.parquet"
 _LONGEST_WRITE = 600.0  # seconds
@@ -59,41 +59,24 @@ def run_pieces(
     dask
         Address of a Dask scheduler whose workers do it instead. They must see the same files.
     """
-    folder, pieces = folder.absolute(), list(pieces)  # absolute for workers who run elsewhere
+    folder, pieces = folder.absolute(), list(pieces)
+    yield from make_parts(folder, config, pieces, workers, dask)
+    write_table(read_parts(folder, pieces), folder / _RESULTS)
+
+
+def make_parts(
+    folder: Path, config: Mapping[str, Any], pieces: Sequence[Piece], workers: int = 1, dask: str | None = None
+) -> Iterator[tuple[int, int]]:
+    """The same without merging: of a study whose further pieces depend on what these find."""
+    folder = folder.absolute()  # for workers who run elsewhere
     prepare_folder(folder, config)
     missing = [piece for piece in pieces if not is_whole(part_path(folder, piece.name), piece.rows)]
     done = len(pieces) - len(missing)
     yield done, len(pieces)
-    with _backend(dask), _workers_alive():
-        threads = 1 if workers > 1 or dask else 0
-        tasks = (joblib.delayed(_make_part)(piece, folder, threads) for piece in missing)
-        for _ in joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
-            done += 1
-            yield done, len(pieces)
-    merge_parts(folder, [piece.name for piece in pieces])
-
-
-@contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
-    if dask is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("a Dask cluster needs dask: pip install 'lambdak[dask]'") from None
-    with Client(dask), joblib.parallel_config(backend="dask"):
-        yield
-
-
-@contextmanager
-def _workers_alive() -> Iterator[None]:
-    try:
-        yield
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a worker was killed (out of memory?): take fewer --workers; the same command continues where it stopped"
-        ) from error
+    threads = 1 if workers > 1 or dask else 0
+    for _ in run_calls(_make_part, ((piece, folder, threads) for piece in missing), workers, dask):
+        done += 1
+        yield done, len(pieces)
 
 
 def _make_part(piece: Piece, folder: Path, threads: int) -> None:
@@ -136,7 +119,7 @@ def read_results(folder: Path) -> pa.Table:
     path = folder / _RESULTS
     if not path.exists():
         name, _, profile = folder.name.rpartition("-")
-        command = f"lambdak reproduce {name} --profile {profile}"
+        command = f"{study_command(name)} --profile {profile}"
         raise FileNotFoundError(f"{folder} holds no finished study: run `{command}` to its end")
     return pq.read_table(path)
 
@@ -175,11 +158,10 @@ def is_whole(path: Path, rows: int) -> bool:
         return False
 
 
-def merge_parts(folder: Path, names: Sequence[str]) -> None:
-    """Write the rows of all parts, in this order, to ``results.parquet``."""
-    table = pa.concat_tables([pq.read_table(part_path(folder, name)) for name in names])
-    config = (folder / _CONFIG).read_text()
-    write_table(table.replace_schema_metadata({"lambdak": config}), folder / _RESULTS)
+def read_parts(folder: Path, pieces: Iterable[Piece]) -> pa.Table:
+    """The rows of all parts, in this order, with the configuration as metadata."""
+    table = pa.concat_tables([pq.read_table(part_path(folder, piece.name)) for piece in pieces])
+    return table.replace_schema_metadata({"lambdak": (folder / _CONFIG).read_text()})
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -28,6 +28,20 @@ def test_the_full_higgs_file_is_split_as_in_the_released_runs():
     assert sizes == [10_000_000, 500_000, 500_000]
 
 
+def test_the_text_splits_shuffled_rows_of_any_number(higgs_file, tmp_path):
+    sizes = [last - first for first, last in higgs_splits(FULL_ROWS, shuffled=True).values()]
+    assert sizes == [8_800_000, 1_100_000, 1_100_000]
+    lines = higgs_lines(200)
+    data = higgs(higgs_file(lines), tmp_path / "cache", progress=False, shuffled=True)
+    numbers = np.array([[float(cell) for cell in line.split(b",")] for line in lines])
+    rank = np.argsort(np.argsort(data.features[:, 0]))
+    rows = np.argsort(numbers[:, 1])[rank]  # standardising keeps the order of a feature
+    assert (rows != np.arange(200)).mean() > 0.9
+    np.testing.assert_array_equal(data.labels, numbers[rows, 0])
+    train = numbers[rows[:160], 1:]
+    np.testing.assert_allclose(data.features, (numbers[rows, 1:] - train.mean(0)) / train.std(0), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [

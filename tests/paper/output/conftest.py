@@ -35,7 +35,7 @@ def synthetic_studies(tmp_path_factory):
 @pytest.fixture(scope="session")
 def all_studies(tmp_path_factory):
     """The folder of all studies, those of real data with invented losses."""
-    from paper_files import write_real_results
+    from paper_files import write_influence, write_real_results, write_tightness
 
     from lambdak.paper.real.protocol import DATASETS
     from lambdak.paper.synthetic.grid import BEYOND, STUDIES
@@ -46,17 +46,21 @@ def all_studies(tmp_path_factory):
         write_times(out / f"{name}-quick", name)
     for name in DATASETS:
         write_real_results(out, name)
+    write_influence(out)
+    write_tightness(out)
     return out
 
 
 @pytest.fixture(scope="session")
 def real_results(tmp_path_factory):
     """The folder of the studies of real data, with invented losses."""
-    from paper_files import write_real_results
+    from paper_files import write_influence, write_real_results, write_tightness
 
     from lambdak.paper.real.protocol import DATASETS
 
     folder = tmp_path_factory.mktemp("studies")
     for name in DATASETS:
         write_real_results(folder, name)
+    write_influence(folder)
+    write_tightness(folder)
     return folder

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from paper_files import by_pandas
+from paper_files import by_pandas, loss, write_real_results
 
 from lambdak.paper.output import compare as module
 from lambdak.paper.output.compare import Comparison, compare, print_comparison
@@ -40,7 +40,8 @@ def test_the_verdict_says_whether_the_published_number_is_beaten_or_within_our_q
 
 def test_numbers_after_fewer_samples_are_not_compared():
     assert Comparison("univariate", "a cell", 0.2, (0.1, 0.1, 0.1), samples=BUDGET - 32).verdict == "fewer samples"
-    assert Comparison("higgs", "spectral, d = 3", 0.2, (0.1, 0.1, 0.1), samples=BUDGET).verdict == "fewer samples"
+    higgs = Comparison("higgs", "spectral, d = 3", 0.2, (0.1, 0.1, 0.1), samples=BUDGET, budget=2**26)
+    assert higgs.verdict == "fewer samples"
 
 
 def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(synthetic_studies):
@@ -52,7 +53,7 @@ def test_the_printed_table_has_a_line_per_cell_and_counts_the_verdicts(synthetic
 
 
 def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
-    row = Comparison("higgs", "spectral, d = 3", 0.571, (0.56, 0.57, 0.58), 0.01, 2**26)
+    row = Comparison("higgs", "spectral, d = 3", 0.571, (0.56, 0.57, 0.58), 0.01, 2**26, budget=2**26)
     monkeypatch.setitem(module.SOURCES, "another", lambda study, folder, profile, protocol: iter([row]))
     assert compare(tmp_path)[-1] is row
     text = print_comparison([row])
@@ -60,12 +61,12 @@ def test_another_data_set_joins_by_one_entry(monkeypatch, tmp_path):
     assert "read off" not in text
 
 
-def write_real(folder, last):
-    """Runs of one model, of which the higher rate is worse in everything, and their losses after 2^last samples."""
+def write_real(folder, last, model="spectral"):
+    """Runs of an earlier version, without phases: the higher rate is worse in everything."""
     (folder / "parts").mkdir(parents=True)
     (folder / "study.json").write_text('{"data": {"splits": {"train": [0, 800], "test": [900, 1000]}}}')
     runs = [
-        {"model": "spectral", "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": test}
+        {"model": model, "dim": 3, "rate": rate, "seed": seed, "samples": 2**k, "validation": loss, "test": test}
         for rate, more in ((0.01, 0.0), (0.1, 0.1))
         for seed in range(3)
         for k, loss, test in ((last - 1, 0.5 + more, 0.58 + more), (last, 0.51 + more, 0.56 + more))
@@ -106,3 +107,29 @@ def test_the_largest_profile_that_was_run_is_compared_and_random_rows_never(tmp_
 
 def test_losses_have_the_digits_of_the_published_ones(tmp_path):
     assert "0.45785" in print_comparison(compare(tmp_path))
+
+
+def test_criteo_is_compared_up_to_the_largest_sample_count_of_the_released_runs(tmp_path):
+    write_real(tmp_path / "criteo-full", 27, "spectral-bucketed")
+    first, second = [row for row in compare(tmp_path) if row.about.startswith("spectral-bucketed, d = 3")]
+    assert (first.published, first.budget, first.samples, first.verdict) == (0.45713, 2**26, 2**26, "worse")
+    assert (second.published, second.budget, second.verdict) == (0.45635, 2**28, "fewer samples")
+    assert second.about == "spectral-bucketed, d = 3, 268,435,456"
+    text = print_comparison([first, second])
+    assert "after 67,108,864 samples." in text
+    assert "Rows that end in 268,435,456: after as many samples." in text
+
+
+def test_runs_that_follow_the_text_are_compared_when_it_is_said(tmp_path):
+    write_real(tmp_path / "higgs-text-full", 26)
+    assert not of_higgs(tmp_path)
+    (row,) = [row for row in compare(tmp_path, protocol="text") if row.ours]
+    assert row.samples == 2**26
+
+
+def test_fresh_runs_are_compared_and_not_those_that_chose_the_rate(tmp_path):
+    folder = write_real_results(tmp_path, "higgs", "full")
+    row = next(row for row in of_higgs(tmp_path) if row.about == "spectral, d = 3")
+    assert row.samples == 2**26
+    assert row.ours[1] == pytest.approx(loss("spectral", 3, row.rate, 1, 2**26) + 0.05)
+    assert folder.name == "higgs-full"

@@ -76,3 +76,17 @@ def test_an_unfinished_study_is_reported_and_has_no_table(tmp_path):
     found = write_tables(tmp_path, tmp_path / "tables")
     assert found.paths == ()
     assert found.unfinished == (tmp_path / "univariate-small",)
+
+
+def test_influence_and_tightness_have_a_line_per_dim_and_strength(real_results, tmp_path):
+    found = {path.name: lines(path) for path in write_tables(real_results, tmp_path).paths}
+    assert set(found) == {f"{name}-quick.csv" for name in ("higgs", "criteo", "influence", "tightness")}
+    assert [(line["dim"], line["models"], line["above"]) for line in found["influence-quick.csv"]] == [
+        ("3", "2", "0"), ("7", "2", "0"),
+    ]  # fmt: skip
+    assert [(line["dim"], line["strength"]) for line in found["tightness-quick.csv"]] == [
+        (dim, strength) for dim in ("3", "7") for strength in ("0", "0.01", "0.1")
+    ]
+    first = found["higgs-quick.csv"][0]
+    assert (first["model"], first["rate"]) == ("spectral", "0.01")
+    assert float(first["median"]) > float(first["validation"]) + 0.04  # tested by fresh runs, validated by others

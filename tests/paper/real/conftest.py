@@ -14,5 +14,6 @@ def studies(tmp_path_factory):
 
     out = tmp_path_factory.mktemp("studies")
     for name in DATASETS:
-        assert list(run_real(name, "quick", out, progress=False))[-1] == (20, 20)
+        *_, (done, total) = run_real(name, "quick", out, progress=False)
+        assert done == total
     return out

@@ -29,9 +29,10 @@ def test_widths_and_sizes_are_those_of_the_released_runs():
         assert tuple(net.n_parameters for net in nets) == counts[dim]
 
 
-def test_the_dense_reference_is_our_model():
+@pytest.mark.parametrize("jitter", [0.0, 1.0])
+def test_the_dense_reference_is_our_model(jitter):
     rng = np.random.default_rng(0)
-    ours, theirs = DenseSpectral(6, 5, 1e-2, 3), dense_reference(6, 5, 1e-2, 3)
+    ours, theirs = DenseSpectral(6, 5, 1e-2, 3, jitter=jitter), dense_reference(6, 5, 1e-2, 3, jitter)
     for _ in range(5):
         x = rng.standard_normal((256, 6), np.float32)
         batch = DenseBatch(x, (x[:, 0] > 0).astype(np.float32))

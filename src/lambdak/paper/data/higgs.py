@@ -1,7 +1,8 @@
 """HIGGS: 28 standardised features of 11 million rows, from ``HIGGS.csv[.gz|.zst]`` or a Parquet sample of it.
 
 The full file is split as the paper's released runs did: the first 10,000,000 rows train, the next 500,000 validate, the
-last 500,000 test. Smaller files are split 80/10/10 in order. Means and deviations are those of the training rows.
+last 500,000 test. Smaller files are split 80/10/10 in order, and shuffled ones, as its text says, 80/10/10 of any size.
+Means and deviations are those of the training rows.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ FULL_ROWS = 11_000_000
 _EVALUATED = 500_000  # rows of the full file to validate on, and as many to test on
 _COLUMNS = [f"f{i}" for i in range(FEATURES + 1)]
 _STEP = 1 << 18  # rows at a time
+_SEED = 0  # of the order of shuffled rows
 _PLAIN = re.compile(rb"[ \t]*[^_\s]+[ \t]*")  # Python would take 1_000 and line ends for a part of numbers
 _LARGEST = float(np.finfo(np.float32).max)
 _READ = pc.ReadOptions(column_names=_COLUMNS, block_size=4 << 20)
@@ -38,9 +40,9 @@ _PARSE = pc.ParseOptions(quote_char=False, ignore_empty_lines=False)
 _CONVERT = pc.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.float32()), null_values=[])
 
 
-def higgs(source: Path, folder: Path, progress: bool = True) -> DenseData:
+def higgs(source: Path, folder: Path, progress: bool = True, shuffled: bool = False) -> DenseData:
     """The data of a file, from the cache in ``folder``, which is built if it is not there or of another file."""
-    wanted: dict[str, Any] = {"kind": "higgs", "source": identity(source)}
+    wanted: dict[str, Any] = {"kind": "higgs", "source": identity(source), "shuffled": shuffled}
     cache = open_cache(folder, wanted)
     if cache is None:
         with building(folder) as writer, reading(source, progress) as text:
@@ -50,16 +52,19 @@ def higgs(source: Path, folder: Path, progress: bool = True) -> DenseData:
                 writer.append("features", rows[:, 1:])
             check_unchanged(source, wanted["source"])
             meta = wanted | {"sha256": text.checksum}
-            writer.finish(meta | _standardise_(writer, source))
+            _check_rows(writer, source)
+            if shuffled:
+                _shuffle_(writer)
+            writer.finish(meta | _standardise_(writer, shuffled))
         cache = open_cache(folder, wanted)
     if cache is None:
         raise RuntimeError(f"{folder} was changed while it was built: run again")
     return _data(cache)
 
 
-def higgs_splits(rows: int) -> dict[str, tuple[int, int]]:
-    """The paper's split of the full file, or 80/10/10 of a smaller one, in order."""
-    if rows != FULL_ROWS:
+def higgs_splits(rows: int, shuffled: bool = False) -> dict[str, tuple[int, int]]:
+    """The split of the released runs of the full file, or 80/10/10 of a smaller or a shuffled one."""
+    if rows != FULL_ROWS or shuffled:
         return ordered_splits(rows)
     first, second = rows - 2 * _EVALUATED, rows - _EVALUATED
     return {"train": (0, first), "validation": (first, second), "test": (second, rows)}
@@ -70,12 +75,24 @@ def _data(cache: Cache) -> DenseData:
     return DenseData(cache.arrays["labels"], splits, cache.meta["sha256"], cache.arrays["features"])
 
 
-def _standardise_(writer: Writer, source: Path) -> dict[str, Any]:
+def _check_rows(writer: Writer, source: Path) -> None:
+    rows = len(writer.array("labels")) if (writer.folder / "labels").exists() else 0
+    if rows < 10:
+        raise ValueError(f"{source} must have at least 10 rows; got {rows}")
+
+
+def _shuffle_(writer: Writer) -> None:
+    """Bring all rows into one random order, column by column, since a copy of all of them would be large."""
+    labels, features = writer.array("labels"), writer.array("features")
+    order = np.random.default_rng(_SEED).permutation(len(labels))
+    for column in (labels, *features.T):
+        column[...] = column[order]
+
+
+def _standardise_(writer: Writer, shuffled: bool) -> dict[str, Any]:
     """Standardise the features in place; returns the entries of ``meta.json`` about it."""
-    features = writer.array("features") if (writer.folder / "features").exists() else np.empty((0, FEATURES))
-    if len(features) < 10:
-        raise ValueError(f"{source} must have at least 10 rows; got {len(features)}")
-    splits = higgs_splits(len(features))
+    features = writer.array("features")
+    splits = higgs_splits(len(features), shuffled)
     mean, scale = moments(features[: splits["train"][1]])
     for start in range(0, len(features), _STEP):
         features[start : start + _STEP] = (features[start : start + _STEP] - mean) / scale

@@ -26,6 +26,7 @@ class Comparison:
     rate: float | None = None  # that won
     samples: int = 0  # that ours was trained on
     rows: int = 0  # of a data set that there were to train on
+    budget: int = BUDGET  # samples of the published number
 
     @property
     def is_real(self) -> bool:
@@ -40,7 +41,7 @@ class Comparison:
         """
         if self.ours is None:
             return "not run"
-        if self.samples < (REAL_BUDGET if self.is_real else BUDGET):
+        if self.samples < self.budget:
             return "fewer samples"
         low, median, high = self.ours
         if median < self.published:
@@ -85,26 +86,26 @@ def compare_real(study: str, results: Path, profile: str | None, protocol: str) 
     The quick profile has random rows, so that its losses cannot be compared with the published ones.
     """
     folder = study_folder(results, study_name(study, protocol), profile)
-    done: dict[tuple[str, int], Tuned] = {}
+    curves: list[Tuned] = []
     if (folder / "results.parquet").exists() and not folder.name.endswith("-quick"):
-        done = {(curve.model, curve.dim): curve for curve in _best(list(tune(read_results(folder))))}
-    rows = read_config(folder)["data"]["splits"]["train"][1] if done else 0
-    for (name, model, dim), theirs in REAL.items():
+        curves = list(tune(read_results(folder)))
+    rows = read_config(folder)["data"]["splits"]["train"][1] if curves else 0
+    for (name, model, dim, budget), theirs in REAL.items():
         if name == study:
-            about, ours = (f"{model}, d = {dim}" if dim else model), done.get((model, dim))
-            if ours is None:
-                yield Comparison(study, about, theirs)
-            else:
-                found = ours.low, ours.median, ours.high
-                yield Comparison(study, about, theirs, found, ours.rate, ours.samples, rows)
+            ours = _best([curve for curve in curves if (curve.model, curve.dim) == (model, dim)], budget)
+            words = [model, *([f"d = {dim}"] if dim else []), *([f"{budget:,}"] if budget != REAL_BUDGET else [])]
+            found = None if ours is None else (ours.low, ours.median, ours.high)
+            rate, samples = (None, 0) if ours is None else (ours.rate, ours.samples)
+            yield Comparison(study, ", ".join(words), theirs, found, rate, samples, rows if ours else 0, budget)
 
 
-def _best(curves: Sequence[Tuned]) -> Iterator[Tuned]:
-    """One point of every model's curve."""
-    for key in dict.fromkeys((curve.model, curve.dim) for curve in curves):
-        own = [curve for curve in curves if (curve.model, curve.dim) == key and curve.samples <= REAL_BUDGET]
-        last = max(own, key=lambda curve: curve.samples)
-        yield last if last.samples == REAL_BUDGET else min(own, key=lambda curve: curve.validation)
+def _best(curve: Sequence[Tuned], budget: int) -> Tuned | None:
+    """The point of a model's curve after as many samples or, where there are fewer, that validation prefers."""
+    own = [point for point in curve if point.samples <= budget]
+    if not own:
+        return None
+    last = max(own, key=lambda point: point.samples)
+    return last if last.samples == budget else min(own, key=lambda point: point.validation)
 
 
 # Another data set joins the table by one more entry here: study, results folder, profile, protocol ─▶ comparisons.
@@ -153,4 +154,6 @@ def _notes(rows: Sequence[Comparison]) -> list[str]:
     if "fewer samples" in verdicts:
         notes.append("How many samples to train on was chosen by validation, since there are fewer than the paper's.")
     theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples"
-    return [*notes, f"Published: the released runs, {theirs}."]
+    larger = sorted({row.budget for row in rows if row.is_real} - {REAL_BUDGET})
+    last = [f"Rows that end in {count:,}: after as many samples." for count in larger]
+    return [*notes, f"Published: the released runs, {theirs}.", *last]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from lambdak.atomic import write_text
 from lambdak.paper.output.law_table import write_laws
 from lambdak.paper.output.summary import write_summary
 from lambdak.paper.parts import csv_text, find_studies, read_config, read_results
-from lambdak.paper.real.protocol import DATASETS
+from lambdak.paper.protocols import Source, study_name
+from lambdak.paper.real.protocol import REAL_STUDIES
+from lambdak.paper.real.ratios import by_dim
+from lambdak.paper.real.tightness import tighten
 from lambdak.paper.real.tuning import tune
 from lambdak.paper.synthetic.grid import BEYOND, STARTS, Grid
 from lambdak.paper.synthetic.laws import read_curves
@@ -30,6 +36,13 @@ _TITLES = {
         name: f"One input, {grid.jitter:g} times the paper's jitter and {grid.gap:g} times its gap"
         for name, grid in STARTS.items()
     },
+}
+
+
+_LINES: dict[str, Callable[[pa.Table], Iterable[object]]] = {
+    **dict.fromkeys(REAL_STUDIES, tune),
+    **dict.fromkeys((study_name("influence", source) for source in Source), by_dim),
+    "tightness": tighten,
 }
 
 
@@ -59,7 +72,7 @@ def write_tables(results: Path, out: Path, profile: str | None = None, times: in
     there = {folder.name.rpartition("-")[0]: folder for folder in find_studies(results, profile)}
     done = {name: folder for name, folder in there.items() if (folder / "results.parquet").exists()}
     paths = [path for name, folder in done.items() if name in _TITLES for path in _synthetic(name, folder, out)]
-    paths += [_real(folder, out) for name, folder in done.items() if name in DATASETS]
+    paths += [_real(_LINES[name], folder, out) for name, folder in done.items() if name in _LINES]
     curves = [each for name in BEYOND if name.endswith("scaling") and name in done for each in read_curves(done[name])]
     paths += write_laws(curves, out, times) if curves else ()
     return Tables(tuple(paths), tuple(folder for name, folder in there.items() if name not in done))
@@ -83,8 +96,8 @@ def _facts(grid: Grid, version: str) -> dict[str, str]:
     }
 
 
-def _real(folder: Path, out: Path) -> Path:
-    """The curves of all models: the rate that validation chose, and the quartiles of the test loss."""
+def _real(lines: Callable[[pa.Table], Iterable[object]], folder: Path, out: Path) -> Path:
+    """A study of real data as CSV, one line per point of its curves."""
     path = out / f"{folder.name}.csv"
-    write_text(path, csv_text([vars(curve) for curve in tune(read_results(folder))]))
+    write_text(path, csv_text([vars(line) for line in lines(read_results(folder))]))
     return path

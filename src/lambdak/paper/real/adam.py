@@ -27,6 +27,11 @@ class Adam:
         design = (batch.ids, batch.weights)
         step_engine().descend(design, vector, slope, dim, table, self._tick(), self._threads)
 
+    def lengths(self, second: FloatArray) -> FloatArray:
+        """How far the last step went per unit of gradient, by the second moments (n, D): the mean of each row, (n,)."""
+        size = np.sqrt(second / (1 - PYTORCH_ADAM.beta2**self._steps)).mean(axis=-1)
+        return np.asarray(self._rate / (size + PYTORCH_ADAM.tiny))
+
     def _tick(self) -> DescentRule:
         """Begin the next step: its rate, and the other numbers of Adam."""
         self._steps += 1

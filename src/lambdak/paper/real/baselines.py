@@ -119,10 +119,10 @@ def factorisation_machine(n_ids: int, factors: int, rate: float, seed: int) -> B
     return Baseline(score, [constant], [table.weight], rate)
 
 
-def dense_reference(n_features: int, dim: int, rate: float, seed: int) -> Baseline:
+def dense_reference(n_features: int, dim: int, rate: float, seed: int, jitter: float = 1.0) -> Baseline:
     """The spectral neuron on dense rows as one would write it in PyTorch."""
     torch = import_torch()
-    coef = torch.nn.Parameter(torch.from_numpy(gapped(n_features, dim, random_state=seed)))
+    coef = torch.nn.Parameter(torch.from_numpy(gapped(n_features, dim, random_state=seed, jitter=jitter)))
     eigenvalue = _middle_eigenvalue(dim)
     return Baseline(lambda x: eigenvalue(torch.addmm(coef[0], x, coef[1:])), [coef], [], rate)
 

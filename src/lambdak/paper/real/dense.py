@@ -10,6 +10,7 @@ from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.paper.data.rows import DenseBatch
 from lambdak.paper.real.adam import Adam, logistic_slope
 from lambdak.pencil.initial import Seed, gapped
+from lambdak.training.shrink import prox
 
 
 class DenseSpectral:
@@ -25,9 +26,13 @@ class DenseSpectral:
         Seed of the gapped start.
     threads
         Of every call of the kernel; 0 is the process's setting.
+    jitter
+        Of the start, see :func:`lambdak.pencil.initial.gapped`.
     """
 
-    def __init__(self, n_features: int, dim: int, rate: float, random_state: Seed, threads: int = 0) -> None:
+    def __init__(
+        self, n_features: int, dim: int, rate: float, random_state: Seed, threads: int = 0, jitter: float = 1.0
+    ) -> None:
         self.dim, self.index = dim, dim // 2
         width = packed_size(dim)
         numbers = (n_features + 1) * width
@@ -35,7 +40,7 @@ class DenseSpectral:
         self._grad = np.zeros_like(self._flat[0])
         self.coef = self._flat[0, :numbers].reshape(-1, width)  # (n_features + 1, D)
         self._slope: FloatArray = self._grad[:numbers].reshape(-1, width)
-        self.coef[...] = gapped(n_features, dim, random_state=random_state)
+        self.coef[...] = gapped(n_features, dim, random_state=random_state, jitter=jitter)
         self._adam, self._n_jobs = Adam(rate, threads), threads or None
 
     @property
@@ -49,6 +54,12 @@ class DenseSpectral:
         self.gradient_(batch, value, vector)
         theta, first, second = self._flat
         self._adam.step_(theta, self._grad, first, second)
+
+    def shrink_(self, strength: float) -> None:
+        """The proximal step of strength · Σ_i ‖A_i‖₂ that belongs to the last step: norms fall, down to exact zeros."""
+        second = self._flat[2, : self.coef.size].reshape(self.coef.shape)
+        thresholds = strength * self._adam.lengths(second[1:])
+        self.coef[1:] = prox(self.coef[1:, None], thresholds)[:, 0]
 
     def gradient_(self, batch: DenseBatch, value: FloatArray, vector: FloatArray) -> FloatArray:
         """Fill and return the derivative of the mean log-loss with respect to ``coef``."""

@@ -1,34 +1,35 @@
 """The paper's studies of HIGGS and Criteo: every run is one Parquet part, so that a stopped study can continue.
 
-A study's folder holds ``study.json`` (protocol, library version, checksum of the data), ``parts/`` and, once all runs
-are done, ``results.parquet`` with one row per run and sample count. Caches of the data are beside it.
+First all rates are trained a few times and validated; then the rate that validation chose for a sample count is trained
+again, from fresh seeds, and tested. A study's folder holds ``study.json`` (protocol, library version, checksum of the
+data), ``parts/`` and, once all runs are done, ``results.parquet`` with one row per run and sample count at which it was
+measured. Caches of the data are beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.eigen.runtime import get_num_threads
-from lambdak.paper.data.criteo import raw_criteo
-from lambdak.paper.data.higgs import higgs
-from lambdak.paper.data.ids import KINDS, criteo
-from lambdak.paper.data.miniature import write_miniature
 from lambdak.paper.data.rows import PARTS, Data
 from lambdak.paper.data.stream import Stream
-from lambdak.paper.parts import Piece, read_config, run_pieces
+from lambdak.paper.parts import Piece, make_parts, read_config, read_parts, run_pieces
 from lambdak.paper.real.baselines import import_torch, torch_threads
 from lambdak.paper.real.learner import Learner
-from lambdak.paper.real.protocol import Protocol, Run, make_model, real_protocol
+from lambdak.paper.real.origin import Origin, facts, find_origin
+from lambdak.paper.real.protocol import Protocol, Run, Samples, make_model, real_protocol
+from lambdak.paper.real.tuning import choose
 
-_FILES = {"higgs": "HIGGS.csv[.gz|.zst]", "criteo": "train.txt[.gz|.zst]"}
 _THREADED_BATCH = 1024  # smaller ones do not pay for threads
+_MEASURED = {"tuning": "validation", "evaluation": "test"}  # rows by phase
 
 
 def run_real(
@@ -42,10 +43,12 @@ def run_real(
 ) -> Iterator[tuple[int, int]]:
     """Run what is missing of a study, yielding (runs done, runs) whenever one is finished.
 
+    How many runs there are is known when the rates are chosen; until then it is the least there can be.
+
     Parameters
     ----------
     name, profile
-        "higgs" or "criteo"; "quick", "small" or "full".
+        "higgs" or "criteo", or "higgs-text" or "criteo-text"; "quick", "small" or "full".
     out
         Folder for all studies.
     source
@@ -55,15 +58,29 @@ def run_real(
     progress
         Whether to show a progress bar while the file is read.
     """
-    protocol, out = real_protocol(name, profile), out.absolute()
-    origin = name, find_source(name, profile, out, source).absolute(), out / "cache"
-    if not all(run.is_spectral for run in protocol.runs()):
+    protocol = real_protocol(name, profile)
+    origin = find_origin(protocol.dataset, profile, out, source, protocol.source)
+    if not all(model.startswith("spectral") for model in protocol.models):
         import_torch()  # rather than to find it missing after all runs of our own
-    data = next(iter(load(*origin, progress).values()))  # all kinds are of the same rows
-    known = {"sha256": data.checksum, "splits": {part: list(span) for part, span in data.splits.items()}}
+    known = facts(next(iter(origin.load(progress).values())))  # all kinds are of the same rows
     config = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
-    pieces = [Piece(run.name, len(protocol.samples), partial(_make, *origin, run, protocol)) for run in protocol.runs()]
-    return run_pieces(out / f"{name}-{profile}", config, pieces, workers, dask)
+    return _run_phases(out / f"{name}-{profile}", config, protocol, origin, (workers, dask))
+
+
+def _run_phases(
+    folder: Path, config: Mapping[str, Any], protocol: Protocol, origin: Origin, how: tuple[int, str | None]
+) -> Iterator[tuple[int, int]]:
+    tuning = [_piece(run, samples, origin, protocol) for run, samples in protocol.tuning_runs()]
+    least = len(list(protocol.shapes())) * len(list(protocol.evaluation.pairs()))
+    for done, count in make_parts(folder, config, tuning, *how):
+        yield done, count + least
+    best = {point: chosen.rate for point, chosen in choose(read_parts(folder, tuning)).items()}
+    evaluation = [_piece(run, samples, origin, protocol) for run, samples in protocol.evaluation_runs(best)]
+    yield from run_pieces(folder, config, tuning + evaluation, *how)
+
+
+def _piece(run: Run, samples: Samples, origin: Origin, protocol: Protocol) -> Piece:
+    return Piece(run.name, len(samples), partial(_make, origin, run, samples, protocol))
 
 
 def about_data(folder: Path) -> str:
@@ -73,25 +90,15 @@ def about_data(folder: Path) -> str:
     return f"data: {train} rows to train on, {validation} to validate, {test} to test; SHA-256 {data['sha256']}"
 
 
-def load(name: str, source: Path, cache: Path, progress: bool = True) -> dict[str, Data]:
-    """The data by the kind of their preprocessing: "dense" for HIGGS, "bucketed" and "continuous" for Criteo."""
-    folder = cache / f"{name}-{source.name}"
-    if name == "higgs":
-        return {"dense": higgs(source, folder, progress)}
-    raw = raw_criteo(source, folder, progress)
-    return {kind: criteo(raw, cache / f"{name}-{source.name}-{kind}", kind) for kind in KINDS}
-
-
-def train(model: Learner, data: Data, protocol: Protocol, seed: int) -> Iterator[int]:
-    """Train on the endless stream, stopping at each sample count of the protocol to yield it."""
-    batches = iter(Stream(data.train_rows, protocol.batch, seed))
-    done = 0
+def train(model: Learner, data: Data, samples: Iterable[int], batch: int, seed: int) -> Iterator[int]:
+    """Train on the endless stream of this seed, stopping at each sample count to yield it."""
+    batches, done = iter(Stream(data.train_rows, batch, seed)), 0
     with threadpool_limits(1, "blas"):  # two pools of spinning threads would fight over the cores
-        for samples in protocol.samples:
-            for _ in range(-(-(samples - done) // protocol.batch)):
+        for count in samples:
+            for _ in range(-(-(count - done) // batch)):
                 model.step(data.batch(next(batches)))
-                done += protocol.batch
-            yield samples
+                done += batch
+            yield count
 
 
 def log_loss(model: Learner, data: Data, part: str) -> float:
@@ -104,28 +111,25 @@ def log_loss(model: Learner, data: Data, part: str) -> float:
     return total / rows
 
 
-def find_source(name: str, profile: str, out: Path, source: Path | None) -> Path:
-    """The file of a study; for the quick profile a small random one, if none is given."""
-    if source is not None:
-        return source
-    if profile != "quick":
-        raise ValueError(f"{name} needs its data: give the file with --data, {_FILES[name]} or a Parquet sample of it")
-    return write_miniature(name, out / "cache")
-
-
-def _make(name: str, source: Path, cache: Path, run: Run, protocol: Protocol, threads: int) -> pa.Table:
+def _make(origin: Origin, run: Run, samples: Samples, protocol: Protocol, threads: int) -> pa.Table:
     """The rows of a run, with the data mapped again, since this may be another process."""
-    data = load(name, source, cache, progress=False)[run.kind]
-    count = 1 if protocol.batch < _THREADED_BATCH else threads
+    data = origin.load()[run.kind]
+    count = batch_threads(protocol.batch, threads)
     with nullcontext() if run.is_spectral else torch_threads(count or get_num_threads()):
-        return run_model(data, run, protocol, count)
+        return run_model(data, run, samples, protocol, count)
 
 
-def run_model(data: Data, run: Run, protocol: Protocol, threads: int = 0) -> pa.Table:
-    """Train and measure one model: one row per sample count."""
-    model = make_model(run, data, threads)
+def batch_threads(batch: int, threads: int) -> int:
+    """How many of these threads a batch of this size is worth."""
+    return 1 if batch < _THREADED_BATCH else threads
+
+
+def run_model(data: Data, run: Run, samples: Samples, protocol: Protocol, threads: int = 0) -> pa.Table:
+    """Train and measure one model: one row per sample count, with the loss that its phase may see."""
+    model = make_model(run, data, threads, float(protocol.conventions.jitter))
+    part = _MEASURED[run.phase]
     rows = []
-    for samples in train(model, data, protocol, run.seed):
-        losses = {part: log_loss(model, data, part) for part in ("validation", "test")}
-        rows.append({**vars(run), "parameters": model.n_parameters, "samples": samples, **losses})
+    for count in train(model, data, samples, protocol.batch, run.data_seed):
+        losses = dict.fromkeys(_MEASURED.values(), np.nan) | {part: log_loss(model, data, part)}
+        rows.append({**vars(run), "parameters": model.n_parameters, "samples": count, **losses})
     return pa.Table.from_pylist(rows)

@@ -34,15 +34,24 @@ class SparseSpectral:
         How many ids of a row are active, besides the constant.
     threads
         Of every call of the kernel; 0 is the process's setting.
+    jitter
+        Of the start, see :func:`lambdak.pencil.initial.gapped`.
     """
 
     def __init__(
-        self, n_ids: int, dim: int, rate: float, random_state: Seed, active: int = 39, threads: int = 0
+        self,
+        n_ids: int,
+        dim: int,
+        rate: float,
+        random_state: Seed,
+        active: int = 39,
+        threads: int = 0,
+        jitter: float = 1.0,
     ) -> None:
         self.dim, self.index, self.width = dim, dim // 2, packed_size(dim)
         self.table = _aligned((n_ids, 3, padded_size(dim)))  # coefficients and Adam's two moments, side by side
         self.coef = self.table[:, 0, : self.width]
-        _start_(self.coef, dim, random_state, active)
+        _start_(self.coef, dim, random_state, active, jitter)
         self._adam, self._threads = Adam(rate, threads), threads
 
     @property
@@ -75,11 +84,11 @@ def _aligned(shape: tuple[int, ...]) -> FloatArray:
     return raw[skipped : skipped + size].reshape(shape)
 
 
-def _start_(coef: FloatArray, dim: int, random_state: Seed, active: int) -> None:
+def _start_(coef: FloatArray, dim: int, random_state: Seed, active: int, jitter: float) -> None:
     """The gapped start, block by block: a million matrices in float64 would be a large temporary."""
     rng = np.random.default_rng(random_state)
     for first in range(1, len(coef), _STARTED):
         rows = coef[first : first + _STARTED]
-        part = gapped(max(len(rows), active), dim, random_state=rng, fan_in=active)
+        part = gapped(max(len(rows), active), dim, random_state=rng, fan_in=active, jitter=jitter)
         rows[...] = part[1 : 1 + len(rows)]
         coef[0] = part[0]

@@ -8,12 +8,12 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("matplotlib").use("Agg")
 import pyarrow.parquet as pq  # noqa: E402
-from paper_files import loss, write_real_results  # noqa: E402
+from paper_files import loss, write_influence, write_real_results  # noqa: E402
 
 from lambdak.paper.output import figures  # noqa: E402
 from lambdak.paper.output.figures import real  # noqa: E402
 from lambdak.paper.output.published import read_released  # noqa: E402
-from lambdak.paper.real.protocol import DATASETS, real_protocol  # noqa: E402
+from lambdak.paper.real.protocol import DATASETS, REAL_STUDIES, real_protocol  # noqa: E402
 
 SAMPLES = real_protocol("higgs", "quick").samples
 MLPS = {3: (6, 5, 4), 7: (27, 17, 14)}  # widths of the released runs
@@ -23,7 +23,7 @@ MLPS = {3: (6, 5, 4), 7: (27, 17, 14)}  # widths of the released runs
 def released(tmp_path_factory):
     """Files like the authors': the phase of tuning has losses that must not be drawn."""
     folder = tmp_path_factory.mktemp("released")
-    for name, protocol in DATASETS.items():
+    for name, protocol in ((name, REAL_STUDIES[name]) for name in DATASETS):
         keys = [(model, dim) for model in protocol.models for dim in ((0,) if "linear" in model else (3, 7, 11))]
         rows = [
             {"phase": phase, "model": model, "dim": dim, "lr": 0.1, "train_size": n, "val_logloss": np.nan,
@@ -52,7 +52,7 @@ def test_every_panel_shows_the_models_of_its_dim_and_their_sizes(real_results):
         assert list(drawn) == [
             *(f"{name}, {1000 + dim:,} parameters" for name in ["spectral neuron", *names]), "linear, 1,000 parameters",
         ]  # fmt: skip
-        for line, model in zip(drawn.values(), DATASETS["higgs"].models, strict=True):
+        for line, model in zip(drawn.values(), REAL_STUDIES["higgs"].models, strict=True):
             assert line.get_xdata().tolist() == list(SAMPLES)
             np.testing.assert_allclose(line.get_ydata(), expected(model, 0 if model == "linear" else dim))
         assert len({(line.get_color(), line.get_marker()) for line in drawn.values()}) == 5
@@ -62,7 +62,7 @@ def test_every_panel_shows_the_models_of_its_dim_and_their_sizes(real_results):
 
 def test_every_model_of_criteo_is_in_the_picture(real_results):
     for ax in real.draw_models(figures.Results(real_results, "quick").losses("criteo")).axes:
-        assert len(ax.lines) == len(DATASETS["criteo"].models)
+        assert len(ax.lines) == len(REAL_STUDIES["criteo"].models)
 
 
 def test_dims_stand_beside_each_other(real_results):
@@ -101,10 +101,16 @@ def test_what_overfits_leaves_the_picture_and_does_not_squeeze_the_others(real_r
 
 def test_an_unfinished_study_says_what_to_run(real_results, tmp_path):
     folder = write_real_results(tmp_path, "higgs")
-    (folder / "results.parquet").unlink()
-    (folder / "influence.parquet").unlink()
+    for each in (folder, write_influence(tmp_path)):
+        (each / "results.parquet").unlink()
     written = figures.write_figures(figures.Results(tmp_path), tmp_path, ["higgs-models", "influence", "criteo-models"])
     assert "to its end" in written.missing["higgs-models"]
     assert "lambdak reproduce influence" in written.missing["influence"]
     assert "holds no study" in written.missing["criteo-models"]
     assert written.paths == ()
+
+
+def test_runs_that_follow_the_text_are_drawn_when_it_is_said(tmp_path):
+    write_real_results(tmp_path, "higgs-text", "small")
+    (found,) = figures.Results(tmp_path, protocol="text").losses("higgs")
+    assert found.source == "ours, 1,600 rows, batches of 256"

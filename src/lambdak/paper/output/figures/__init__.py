@@ -12,12 +12,13 @@ from lambdak.atomic import write_bytes
 from lambdak.paper.output.figures.beyond import draw_definite, draw_laws, draw_tridiagonal
 from lambdak.paper.output.figures.canvas import as_png, as_svg
 from lambdak.paper.output.figures.diagrams import draw_hyper_network, draw_neuron, draw_recurrence
-from lambdak.paper.output.figures.influence import draw_influence, read_influence
+from lambdak.paper.output.figures.influence import draw_influence, draw_shells, read_influence
 from lambdak.paper.output.figures.neurons import draw_eigenvalues, draw_monotone_eigenvalues, draw_squareplus
 from lambdak.paper.output.figures.real import Losses, draw_dims, draw_models, read_losses
 from lambdak.paper.output.figures.scaling import draw_general, draw_monotone, read_scalings
 from lambdak.paper.output.figures.starts import draw_starts
 from lambdak.paper.output.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
+from lambdak.paper.output.figures.tightness import draw_tightness, read_tightness
 from lambdak.paper.parts import study_folder
 from lambdak.paper.protocols import Source, study_name
 from lambdak.paper.synthetic.grid import BEYOND, STARTS, STUDIES
@@ -121,7 +122,9 @@ FIGURES: dict[str, Draw] = {
     "criteo-dims": lambda results: draw_dims(results.losses("criteo"), ["spectral-continuous", "fm"]),
     "higgs-models": lambda results: draw_models(results.losses("higgs")),
     "higgs-dims": lambda results: draw_dims(results.losses("higgs"), ["spectral"]),
-    "influence": lambda results: draw_influence(read_influence(results.of_paper("higgs"))),
+    "influence": lambda results: draw_influence(read_influence(results.of_paper("influence"))),
+    "influence-shells": lambda results: draw_shells(read_influence(results.of_paper("influence"))),
+    "tightness": lambda results: draw_tightness(read_tightness(results.study("tightness"))),
 }
 
 

@@ -1,4 +1,4 @@
-"""How much of its proven bound a change of one HIGGS feature uses: a histogram per feature, a line per dim."""
+"""How much of its proven bound a change of one HIGGS feature uses, by feature and by the size of the change."""
 
 from __future__ import annotations
 
@@ -8,36 +8,41 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
-import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
 from lambdak.explain.plots import BLUE, DARK, RED
 from lambdak.paper.data.higgs import NAMES
 from lambdak.paper.output.figures.canvas import panels, sheet
+from lambdak.paper.parts import read_results
+from lambdak.paper.real.ratios import NOISE, Ratios, read_ratios
 
 _COLUMNS = 4
 _LINES = ((BLUE, "-"), (RED, "--"), (DARK, ":"))
+_RATIO = r"$|f(x + \delta e_i) - f(x)| \;/\; |\delta| \|A_i\|_2$"
 
 
-def read_influence(folder: Path) -> pa.Table:
-    """The counts of the HIGGS study in a folder."""
-    path = folder / "influence.parquet"
-    if not path.exists():
-        raise FileNotFoundError(f"{folder} holds no ratios: run `lambdak reproduce influence` first")
-    return pq.read_table(path)
+def read_influence(folder: Path) -> dict[int, Ratios]:
+    """The ratios of all models of a dim, from the folder of the study."""
+    table = read_results(folder)
+    return {dim: read_ratios(_of_dim(table, dim)) for dim in compute.unique(table["dim"]).to_pylist()}
 
 
-def draw_influence(table: pa.Table) -> Figure:
-    """The share of rows per bin of |change| / bound."""
-    dims = compute.unique(table["dim"]).to_pylist()
+def _of_dim(table: pa.Table, dim: int) -> pa.Table:
+    return table.filter(compute.equal(table["dim"], dim))
+
+
+def draw_influence(found: dict[int, Ratios]) -> Figure:
+    """A histogram per feature, a line per dim: the share of changes per bin of |change| / bound, of any size."""
     rows = -(-len(NAMES) // _COLUMNS)
     figure = sheet(1.0 + 2.3 * _COLUMNS, 0.8 + 1.45 * rows)
     grid = panels(figure, rows, _COLUMNS, share=True)
-    for dim, (colour, line) in zip(dims, cycle(_LINES)):
-        own = table.filter(compute.equal(table["dim"], dim))
-        counts = own["count"].to_numpy().reshape(len(NAMES), -1)
-        edges, shares = np.linspace(0, 1, counts.shape[1] + 1), counts / counts.sum(axis=1, keepdims=True)
-        label = f"d = {dim}, largest {compute.max(own['largest']).as_py():.5f}"
+    for (dim, ratios), (colour, line) in zip(found.items(), cycle(_LINES)):
+        counts = ratios.counts.sum(axis=1)
+        edges, shares = (
+            np.linspace(0, 1, counts.shape[1] + 1),
+            counts / np.maximum(counts.sum(axis=1, keepdims=True), 1),
+        )
+        label = f"d = {dim}, mean {ratios.mean:.3f}, largest {ratios.largest.max():.5f}"
         for ax, share in zip(grid.flat, shares, strict=False):
             ax.stairs(share, edges, color=colour, linestyle=line, linewidth=1.2, label=label)
             ax.stairs(share, edges, color=colour, fill=True, alpha=0.12, linewidth=0)
@@ -45,8 +50,31 @@ def draw_influence(table: pa.Table) -> Figure:
         ax.set_title(name, fontsize=8)
         ax.grid(alpha=0.25, linewidth=0.5)
     grid[0, 0].set(xlim=(0, 1), ylim=(0, None))
-    figure.supxlabel(r"$|f(x + \delta e_i) - f(x)| \;/\; |\delta| \|A_i\|_2$", fontsize=10)
-    figure.supylabel("share of the test rows", fontsize=10)
+    figure.supxlabel(_RATIO, fontsize=10)
+    figure.supylabel("share of the changes", fontsize=10)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=10)
+    return figure
+
+
+def draw_shells(found: dict[int, Ratios]) -> Figure:
+    """Mean and largest ratio against the size of the change, a line per dim; the band holds half of the features."""
+    figure = sheet(9.0, 3.6)
+    (left, right), *_ = panels(figure, 1, 2, share=True)
+    for (dim, ratios), (colour, line) in zip(found.items(), cycle(_LINES)):
+        counts = ratios.counts.sum(axis=2)  # (features, shells)
+        sizes = NOISE * (np.arange(counts.shape[1]) + 0.5) / counts.shape[1]
+        some = counts.sum(axis=1) > 0
+        low, high = np.quantile(ratios.sums[some] / np.maximum(counts[some], 1), (0.25, 0.75), axis=0)
+        left.fill_between(sizes, low, high, color=colour, alpha=0.12, linewidth=0)
+        style = {"color": colour, "linestyle": line, "marker": "o", "markersize": 3, "label": f"d = {dim}"}
+        left.plot(sizes, ratios.sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1), **style)
+        right.plot(sizes, ratios.largest.max(axis=0), **style)
+    for ax, title in ((left, "mean, and quartiles of the features"), (right, "largest")):
+        ax.set_title(title, fontsize=10)
+        ax.grid(alpha=0.25, linewidth=0.5)
+        ax.legend(frameon=False, fontsize=8)
+    left.set(xlim=(0, NOISE), ylim=(0, 1.03))
+    figure.supxlabel(r"$|\delta|$, standard deviations", fontsize=10)
+    figure.supylabel(_RATIO, fontsize=10)
     return figure
