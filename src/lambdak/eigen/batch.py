@@ -19,6 +19,7 @@ from lambdak._checks import (
     check_width,
 )
 from lambdak.eigen.packing import packed_size
+from lambdak.eigen.rounding import equal_within
 from lambdak.eigen.runtime import engine
 
 Outs = tuple[FloatArray | None, FloatArray | None]
@@ -119,10 +120,10 @@ def vjp(
     vector = check_shape(check_floats(pair[1], "vector", dtype), "vector", (*shape, dim))
     grad_value = _matching(grads[0], "grad_value", shape, dtype)
     grad_vector = _matching(grads[1], "grad_vector", (*shape, dim), dtype)
-    run = engine(backend, dim, off is not None).vjp
+    run, near = engine(backend, dim, off is not None).vjp, equal_within(dim, float(np.finfo(dtype).eps))
 
     def fill(rows: Rows, outs: Rows) -> None:
-        run((rows[0], rows[1], dim), (rows[2], rows[3]), (rows[4], rows[5]), (outs[0], outs[1]), 0)
+        run((rows[0], rows[1], dim), (rows[2], rows[3]), (rows[4], rows[5]), near, (outs[0], outs[1]), 0)
 
     inputs = [*family.arrays(), (value, (m,)), (vector, (m, dim)), (grad_value, (m,)), (grad_vector, (m, dim))]
     return _by_rows(fill, leading, inputs, _grad_outputs(dim, off is not None, leading, dtype, out), out)

@@ -96,8 +96,11 @@ class EigenEngine(Protocol):
     def outer(self, vector: FloatArray, grad_value: FloatArray, out: Gradient, threads: int) -> None:
         """Fill the gradient with Σ_m g_m v_m v_mᵀ in the coordinates of the matrices."""
 
-    def vjp(self, matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int) -> None:
-        """Fill the gradient with the reverse derivative through value and vector."""
+    def vjp(self, matrices: Matrices, pair: Pair, grads: Pair, near: float, out: Gradient, threads: int) -> None:
+        """Fill the gradient with the reverse derivative through value and vector.
+
+        Eigenvalues within near ‖A‖_F of a value count as equal to it; see :func:`lambdak.eigen.rounding.equal_within`.
+        """
 
 
 class StepEngine(Protocol):

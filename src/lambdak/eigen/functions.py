@@ -197,8 +197,9 @@ def eigenpair_vjp(
 
     dλ = vᵀ dA v and dv = (λ - A)⁺ dA v, so the gradient is the symmetric part of (g_λ v + w) vᵀ with
     w = (λ - A)⁺ g_v, found by one tridiagonal solve. The vector's part grows like 1/gap: it exists for simple
-    eigenvalues only. Where λ is repeated to rounding the result stays finite, but its w is as arbitrary as v is;
-    pass a zero ``grad_vector`` there, and the value's part is a valid Clarke subgradient.
+    eigenvalues only. Eigenvalues within :func:`lambdak.eigen.rounding.equal_within` times ‖A‖_F of λ count as equal to
+    it: their directions are left out of w, so that the result stays finite. What is left is as arbitrary as v is there;
+    pass a zero ``grad_vector``, and the value's part is a valid Clarke subgradient.
 
     Parameters
     ----------

@@ -20,12 +20,21 @@ template <class T, int U> void store_vector(const Job& job, int64_t row, int m, 
   store_rows<T>(output<T>(job.vector, job, row, m), n, [&](int c) { return select<T>(g.bad, nan, s.result[c] + zero); });
 }
 
+// All eigenvalues (n) and, in columns, vectors (n, n) of one lane's tridiagonal matrix.
+struct Spectrum {
+  const double *values, *vectors;
+};
+template <class T> Spectrum spectrum_of(const Tridiagonal<T>& t, int n, int lane, Vec<T>* spare) {
+  double *d = reinterpret_cast<double*>(spare), *e = d + n, *z = e + n;
+  for (int i = 0; i < n; ++i) d[i] = t.d[i][lane], e[i] = i + 1 < n ? t.e[i][lane] : 0;
+  whole_spectrum(n, d, e, z);
+  return {d, z};
+}
+
 // Replaces all vectors and values of one lane by those of its whole spectrum.
 template <class T, int U> void solve_whole(const Job& job, const Group<T>& g, int lane, Workspace<T, U>& s) {
   const int n = job.dim;
-  double *d = reinterpret_cast<double*>(s.spare), *e = d + n, *z = e + n;
-  for (int i = 0; i < n; ++i) d[i] = g.t.d[i][lane], e[i] = i + 1 < n ? g.t.e[i][lane] : 0;
-  whole_spectrum(n, d, e, z);
+  const auto [d, z] = spectrum_of<T>(g.t, n, lane, s.spare);
   for (int m = 0; m < job.n_index; ++m) {
     int chosen = 0;  // the one with index[m] smaller ones before it
     for (int j = 0; j < n; ++j) {
@@ -121,6 +130,33 @@ template <class T> void store_grad(const Job& job, int64_t row, const Vec<T>* ou
     store_rows<T>(output<T>(job.grad_off, job, row), n - 1, [&](int c) { return out_off[c]; });
 }
 
+// How far from λ an eigenvalue of the scaled matrix may be to count as equal to it; a zero matrix has a width, too.
+template <class T> Vec<T> near_width(const Job& job, const Tridiagonal<T>& t) {
+  const Vec<T> norm = vsqrt(T(job.dim) * (t.mean * t.mean + t.spread * t.spread));
+  return vmax<T>(T(job.near) * norm, splat<T>(2 * Lanes<T>::epsilon));
+}
+
+// Where other eigenvalues are within `near` of λ.
+template <class T> Int<T> crowded(const Tridiagonal<T>& t, int n, Vec<T> lambda, Vec<T> near) {
+  const Tridiagonal<T>* const both[] = {&t, &t};
+  Point<T> ends[2] = {{lambda - near, {}, {}, {}}, {lambda + near, {}, {}, {}}};
+  evaluate<T, 2, true, proven_steps<T>>(both, n, ends, nullptr);
+  return ends[1].count - ends[0].count > splat_int<T>(1);
+}
+
+// out = (T - λ)⁺ y in one lane, where eigenvalues within `near` of λ count as equal to it.
+template <class T>
+void solve_apart(const Spectrum& whole, int n, int lane, T lambda, T near, const Vec<T>* y, Vec<T>* out) {
+  for (int i = 0; i < n; ++i) out[i][lane] = 0;
+  for (int j = 0; j < n; ++j) {
+    const double gap = whole.values[j] - double(lambda);
+    if (__builtin_fabs(gap) <= double(near)) continue;
+    double share = 0;
+    for (int i = 0; i < n; ++i) share += whole.vectors[i * n + j] * double(y[i][lane]);
+    for (int i = 0; i < n; ++i) out[i][lane] += T(share / gap * whole.vectors[i * n + j]);
+  }
+}
+
 // y = g v + w with w = (λ - A)⁺ (grad of v): then the derivative of value and vector is the symmetric part of y vᵀ.
 template <class T, int U>
 void vjp_vector(const Job& job, int64_t row, int m, const Group<T>& g, Workspace<T, U>& s, Vec<T>* y) {
@@ -141,13 +177,19 @@ void vjp_vector(const Job& job, int64_t row, int m, const Group<T>& g, Workspace
     for (int i = 0; i < n; ++i) y[i] -= share * x[i];
   };
   project();
-  for (int i = 0; i < n; ++i) y[i] = select<T>(Int<T>(splat_int<T>(i) == cut), Vec<T>{}, y[i]);
   const Vec<T> unit = select<T>(Int<T>(g.t.unit == Vec<T>{}), splat<T>(T(1)), g.t.unit);  // 0 for a zero matrix
   Vec<T> lambda;
   load_rows<T>(input<T>(job.value, job, row, m), 1, [&](int, Vec<T> value) {
     lambda = value / g.unit_outer / g.unit_inner / unit;
   });
+  const Vec<T> near = near_width<T>(job, g.t);
+  const Int<T> several = crowded<T>(g.t, n, lambda, near);
+  Vec<T>* const apart = s.result + n;
+  for (int lane = 0; any<T>(several) && lane < W<T>; ++lane)
+    if (several[lane]) solve_apart<T>(spectrum_of<T>(g.t, n, lane, s.spare), n, lane, lambda[lane], near[lane], y, apart);
+  for (int i = 0; i < n; ++i) y[i] = select<T>(Int<T>(splat_int<T>(i) == cut), Vec<T>{}, y[i]);
   solve_shifted<T>(g.t, n, lambda, cut, s.work, y);
+  for (int i = 0; any<T>(several) && i < n; ++i) y[i] = select<T>(several, apart[i], y[i]);
   project();
   if (!job.tridiagonal) transform_back<T>(g.packed, g.h, n, y);
   Vec<T> grad_value;

@@ -21,6 +21,7 @@ struct Job {
   int64_t rows = 0;
   const int32_t* index = nullptr;  // n_index, increasing
   const Guess* guess = nullptr;    // n_index
+  double near = 0;                 // of `vjp`: eigenvalues within near ‖A‖_F of λ count as equal to it
   const void* entry_scale = nullptr;  // D factors 1 or 1/√2 in the job's type; absent for tridiagonal input
   Array matrix, off;                  // packed (rows, D); or diagonal (rows, d) and off-diagonal (rows, d - 1)
   Array value, vector;                // outputs of `solve`, inputs of `outer` and `vjp`

@@ -196,7 +196,8 @@ void outer(In vector, In grad_value, const Outputs& out, int threads) {
   run(job, &Kernel::outer, threads);
 }
 
-void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, const Outputs& out, int threads) {
+void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, double near, const Outputs& out,
+         int threads) {
   const auto& [value, vector] = pair;
   const auto& [grad_value, grad_vector] = grads;
   if (vector.ndim() != 3) throw nb::value_error("vector must be (rows, index, dim)");
@@ -206,6 +207,7 @@ void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tu
   job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, dtype);
   job.grad_vector = describe(grad_vector, "grad_vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
+  job.near = near;
   set_grad(job, out, dtype);
   run(job, &Kernel::vjp, threads);
 }
@@ -221,7 +223,8 @@ NB_MODULE(_kernel, m) {
   active = available().back();
   m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("outer", &outer, nb::arg("vector"), nb::arg("grad_value"), nb::arg("out").noconvert(), nb::arg("threads"));
-  m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("near"),
+        nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
   bind_table(m);
   bind_epoch(m);

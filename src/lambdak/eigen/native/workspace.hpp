@@ -43,7 +43,7 @@ template <class T, int U> struct Workspace {
   Vec<T>* values;        // n_index, of one group, scaled
   Vec<T>* found;         // n_index U
   Vec<T>* result;        // 2n
-  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors are wanted
+  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors or their derivatives are wanted
 
   static int64_t lay_out(const Job& job, Arena<T> arena, Workspace* out) {
     Workspace local, &s = out ? *out : local;
@@ -59,7 +59,8 @@ template <class T, int U> struct Workspace {
     s.values = arena.take(job.n_index);
     s.found = arena.take(int64_t(job.n_index) * U);
     s.result = arena.take(2 * n);
-    s.spare = arena.take(keep_all && job.n_index > 1 ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
+    const bool whole = (keep_all && job.n_index > 1) || job.grad_vector.data;
+    s.spare = arena.take(whole ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
     return arena.used;
   }
 };
