@@ -160,6 +160,11 @@ class StepEngine(Protocol):
 class CompiledEngine(EigenEngine, StepEngine, Protocol):
     """The kernel: both, the entries of curves, and which build of it is in use."""
 
+    def solve_plain(
+        self, packed: FloatArray, dim: int, index: int, value: FloatArray, vector: FloatArray | None, threads: int
+    ) -> bool:
+        """Whether contiguous packed (..., D) and outputs for one index are ready to use; if so, fill the outputs."""
+
     def curve(
         self,
         x: NDArray[np.float64],

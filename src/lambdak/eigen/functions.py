@@ -75,7 +75,10 @@ def eigenvalue(
     >>> eigenvalue([2.0, 0.0, 5.0], dim=2, index=1).item()
     5.0
     """
-    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None), thread_count(n_jobs))[0]
+    threads = thread_count(n_jobs)
+    if out is None and backend == "auto" and (found := batch.plain(packed, dim, index, False, threads)):
+        return found[0]
+    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None), threads)[0]
 
 
 def eigenpair(
@@ -98,7 +101,10 @@ def eigenpair(
     >>> np.abs(vector)
     array([0., 1.])
     """
-    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out), thread_count(n_jobs)))
+    threads = thread_count(n_jobs)
+    if out is None and backend == "auto" and (found := batch.plain(packed, dim, index, True, threads)):
+        return EigenPair(*found)
+    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out), threads))
 
 
 def tridiagonal_eigenvalue(

@@ -86,10 +86,10 @@ template <class T, int U> void solve_block(const Job& job, int64_t row, void* sc
   Workspace<T, U>::lay_out(job, {static_cast<Vec<T>*>(scratch)}, &s);
   const Tridiagonal<T>* t[U];
   for (int g = 0; g < U; ++g) {
-    // A group beyond the last row repeats the one before it, and is not stored.
+    // A group beyond the last row stands for the first one, and is not stored.
     const int64_t first = row + g * W<T>;
-    load_group<T, U>(job, first < job.rows ? first : row, s, s.group[g]);
-    t[g] = &s.group[g].t;
+    if (first < job.rows) load_group<T, U>(job, first, s, s.group[g]);
+    t[g] = &s.group[first < job.rows ? g : 0].t;
   }
   for (int m = 0; m < job.n_index; ++m)
     find_eigenvalue<T, U>(t, job.dim, job.index[m], job.guess[m], s.found + m * U);
