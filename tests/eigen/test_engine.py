@@ -15,7 +15,7 @@ from lambdak.eigen import engine, lapack, runtime, steps
 from lambdak.eigen.engine import AdamConstants
 
 STUB = Path(runtime.__file__).with_name("_kernel.pyi")
-EIGEN, STEPS = ("solve", "outer", "vjp"), ("forward", "backward", "multiply", "adam", "descend")
+EIGEN, STEPS = ("solve", "outer", "vjp"), ("forward", "backward", "band_gradient", "multiply", "adam", "descend")
 MOST_PARAMETERS = 7
 
 

@@ -34,6 +34,9 @@ def forward(
 def backward(
     design: DesignRows, vector: FloatArray, grad_value: FloatArray, dim: int, grad: FloatArray, threads: int
 ) -> None: ...
+def band_gradient(
+    points: FloatArray, target: FloatArray, coef: FloatArray, dim: int, index: int, grad: FloatArray, threads: int
+) -> None: ...
 def multiply(
     left: FloatArray, which: Sequence[int], right: FloatArray, spans: Ids, out: FloatArray, threads: int
 ) -> None: ...

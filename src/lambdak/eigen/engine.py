@@ -116,6 +116,22 @@ class StepEngine(Protocol):
     ) -> None:
         """Fill grad (models, n_design, D) with the transpose of :meth:`forward` applied to g v vᵀ."""
 
+    def band_gradient(
+        self,
+        points: FloatArray,
+        target: FloatArray,
+        coef: FloatArray,
+        dim: int,
+        index: int,
+        grad: FloatArray,
+        threads: int,
+    ) -> None:
+        """Fill grad, like coef (models, inputs, 2 d − 1), with that of the mean squared error of tridiagonal models.
+
+        Models take the points (streams, batch, inputs) and targets (streams, batch) of their streams in turn, equally
+        many for each. Such a model is λ_k(Σ_i x_i A_i); A_i is its diagonal, followed by its off-diagonal times √2.
+        """
+
     def multiply(
         self, left: FloatArray, which: Sequence[int], right: FloatArray, spans: Ids, out: FloatArray, threads: int
     ) -> None:

@@ -250,6 +250,7 @@ NB_MODULE(_kernel, m) {
   m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("near"),
         nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
+  bind_band(m);
   bind_table(m);
   bind_epoch(m);
   m.def("isa", [] { return std::string(active.load()->name); });
