@@ -4,9 +4,11 @@ usage: python benchmarks/training.py [--seconds 3] [--rounds 3] [--uniform]
 
 HIGGS-style: batch 4096 of 28 memory-mapped features, dim 11, log-loss, Adam. Criteo-style: batch 4096 of 39 active ids
 of a million, dim 7, Adam on the active rows; ids are skewed as real categories are, or uniform, which is the worst.
-Sweep: 768 models of one input at once, batch 32, against one model at a time. PyTorch runs with one thread and with all
-of them, and the faster one counts. The sides take turns round by round, and the median round counts. Other programs'
-load spoils the figures, so it is printed, and so are figures per second of CPU time, which it spoils less.
+Sweep: 768 models of one input at once, batch 32, against one model at a time. PyTorch runs with one thread and with
+all of them, and the faster one counts. Tridiagonal sweep: the step in one call of the kernel, against NumPy around the
+kernel's eigenpairs, which is the reference of that call. The sides take turns round by round, and the median round
+counts. Other programs' load spoils the figures, so it is printed, and so are figures per second of CPU time, which it
+spoils less.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from rich.console import Console
@@ -26,11 +29,13 @@ from threadpoolctl import threadpool_limits
 
 import lambdak
 import torch
+from lambdak.eigen import steps as reference
 from lambdak.paper.data.rows import DenseData, SparseBatch
 from lambdak.paper.data.stream import Stream
 from lambdak.paper.real.baselines import dense_reference, sparse_reference
 from lambdak.paper.real.dense import DenseSpectral
 from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.synthetic import stacks
 from lambdak.paper.synthetic.grid import Cell, Grid
 from lambdak.paper.synthetic.stacks import Stack
 
@@ -132,6 +137,25 @@ def plain_loop(dim: int, x: torch.Tensor, y: torch.Tensor) -> Step:
     return step
 
 
+def band_sides(inputs: int, dim: int) -> list[Step]:
+    """The step of tridiagonal models by the kernel, and by the reference of its gradient."""
+    grid, rng = Grid(inputs, (10,)), np.random.default_rng(0)
+    stack = stacks.BandStack(Cell(inputs, "tridiagonal", 10, 0.0, dim), grid, (), rng)
+    x = rng.uniform(-4, 4, (grid.targets * grid.seeds, grid.batch, inputs)).astype(np.float32)
+    kernel = reference.step_engine()
+
+    def by(gradient: Callable[..., None]) -> Step:
+        engine = SimpleNamespace(band_gradient=gradient, adam=kernel.adam)
+
+        def step() -> None:
+            stacks.step_engine = lambda: engine
+            stack.step(x, np.sin(x[..., 0]))
+
+        return step
+
+    return [by(kernel.band_gradient), by(reference.band_gradient)]
+
+
 def contests(folder: Path, with_uniform: bool) -> Iterator[tuple[str, list[Step], float, float, str, str]]:
     """Name, sides, what a step of ours and of theirs counts for, the unit, and the bar's name."""
     yield "HIGGS-style, dim 11", higgs_sides(folder), BATCH, BATCH, "samples/s", "HIGGS"
@@ -140,6 +164,18 @@ def contests(folder: Path, with_uniform: bool) -> Iterator[tuple[str, list[Step]
         yield "Criteo-style, dim 7, uniform ids", criteo_sides(uniform), BATCH, BATCH, "samples/s", "Criteo"
     for dim in (5, 9, 15):
         yield f"sweep, dim {dim}", sweep_sides(dim), Grid(1, (10,)).models, 1, "model-steps/s", "sweep"
+
+
+def print_bands(seconds: float, rounds: int) -> None:
+    table = Table(title="steps of 768 tridiagonal models, batch 32")
+    for name in ("inputs", "dim", "kernel/s", "NumPy/s", "ratio", "per CPU-second", "", "ratio"):
+        table.add_column(name, justify="right")
+    for inputs in (1, 2):
+        for dim in (5, 9, 15, 31):
+            ours, theirs = rates(band_sides(inputs, dim), seconds, rounds)
+            wall, cpu = ([f"{a:,.0f}", f"{b:,.0f}", f"{a / b:.1f}x"] for a, b in zip(ours, theirs, strict=True))
+            table.add_row(str(inputs), str(dim), *wall, *cpu)
+    Console(width=100).print(table)
 
 
 def main() -> None:
@@ -157,6 +193,7 @@ def main() -> None:
             mine, peer = found[0] * ours, found[1:].max(axis=0) * theirs
             wall, cpu = ([f"{a:,.0f}", f"{b:,.0f}", f"{a / b:.1f}x"] for a, b in zip(mine, peer, strict=True))
             table.add_row(name, unit, *wall, f"{BARS[bar]}x", *cpu)
+        print_bands(options.seconds, options.rounds)
     Console(width=130).print(table)
     print(f"load after: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 

@@ -15,7 +15,7 @@ from lambdak.eigen import engine, lapack, runtime, steps
 from lambdak.eigen.engine import AdamConstants
 
 STUB = Path(runtime.__file__).with_name("_kernel.pyi")
-EIGEN, STEPS = ("solve", "outer", "vjp"), ("forward", "backward", "multiply", "adam", "descend")
+EIGEN, STEPS = ("solve", "outer", "vjp"), ("forward", "backward", "band_gradient", "multiply", "adam", "descend")
 MOST_PARAMETERS = 7
 
 
@@ -87,7 +87,7 @@ def test_the_kernel_itself_refuses_arrays_that_do_not_fit():
         kernel.solve((packed, None, 50_000), [2], (value, None), 0)
     vector, diagonal = np.empty((4, 1, 5)), np.empty((4, 5))
     with pytest.raises(ValueError, match="grad_off"):
-        kernel.vjp((diagonal, np.empty((4, 4)), 5), (value, vector), (value, vector), (diagonal.copy(), None), 0)
+        kernel.vjp((diagonal, np.empty((4, 4)), 5), (value, vector), (value, vector), 0.0, (diagonal.copy(), None), 0)
 
 
 def calls(packed, value, vector, grad):
@@ -96,7 +96,7 @@ def calls(packed, value, vector, grad):
     return {
         "solve": lambda: kernel.solve((packed, None, 5), [2], (value, vector), 0),
         "outer": lambda: kernel.outer(given[1], given[0], (grad, None), 0),
-        "vjp": lambda: kernel.vjp((packed, None, 5), given, given, (grad, None), 0),
+        "vjp": lambda: kernel.vjp((packed, None, 5), given, given, 0.0, (grad, None), 0),
     }
 
 

@@ -19,12 +19,14 @@ from lambdak._checks import (
     check_width,
 )
 from lambdak.eigen.packing import packed_size
-from lambdak.eigen.runtime import engine
+from lambdak.eigen.rounding import equal_within
+from lambdak.eigen.runtime import DENSE_CROSSOVER, engine, native
 
 Outs = tuple[FloatArray | None, FloatArray | None]
 Rows = list[Any]  # arrays of rows, None where one is absent
 Tailed = tuple[FloatArray | None, tuple[int, ...]]  # an array and the shape of one row of it
 
+_FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 _BLOCK_BYTES = 1 << 17  # copied at a time from an array that no row stride describes
 
 
@@ -58,6 +60,25 @@ def tridiagonal(diagonal: ArrayLike, offdiagonal: ArrayLike) -> Family:
     dim = check_dim(rows.shape[-1] if rows.ndim else 0)
     off = check_floats(offdiagonal, "offdiagonal", rows.dtype)
     return Family(rows, check_shape(off, "offdiagonal", (*rows.shape[:-1], dim - 1)), dim)
+
+
+def plain(
+    packed: ArrayLike, dim: int, index: int | Sequence[int], want_vector: bool, threads: int
+) -> tuple[FloatArray, ...] | None:
+    """λ_k and, if wanted, v_k of a contiguous array for one index; None for anything else, which :func:`solve` checks.
+
+    For a few small matrices those checks, and views for the engine, would take longer than the eigenvalues.
+    """
+    kernel = native()
+    if kernel is None or type(packed) is not np.ndarray or packed.dtype not in _FLOATS:
+        return None
+    if type(index) is not int or type(dim) is not int or not 0 <= index < dim <= DENSE_CROSSOVER:
+        return None
+    value = np.empty(packed.shape[:-1], packed.dtype)
+    vector = np.empty((*value.shape, dim), packed.dtype) if want_vector else None
+    if not kernel.solve_plain(packed, dim, index, value, vector, threads):
+        return None
+    return (value,) if vector is None else (value, vector)
 
 
 def solve(
@@ -119,10 +140,10 @@ def vjp(
     vector = check_shape(check_floats(pair[1], "vector", dtype), "vector", (*shape, dim))
     grad_value = _matching(grads[0], "grad_value", shape, dtype)
     grad_vector = _matching(grads[1], "grad_vector", (*shape, dim), dtype)
-    run = engine(backend, dim, off is not None).vjp
+    run, near = engine(backend, dim, off is not None).vjp, equal_within(dim, float(np.finfo(dtype).eps))
 
     def fill(rows: Rows, outs: Rows) -> None:
-        run((rows[0], rows[1], dim), (rows[2], rows[3]), (rows[4], rows[5]), (outs[0], outs[1]), 0)
+        run((rows[0], rows[1], dim), (rows[2], rows[3]), (rows[4], rows[5]), near, (outs[0], outs[1]), 0)
 
     inputs = [*family.arrays(), (value, (m,)), (vector, (m, dim)), (grad_value, (m,)), (grad_vector, (m, dim))]
     return _by_rows(fill, leading, inputs, _grad_outputs(dim, off is not None, leading, dtype, out), out)

@@ -96,8 +96,11 @@ class EigenEngine(Protocol):
     def outer(self, vector: FloatArray, grad_value: FloatArray, out: Gradient, threads: int) -> None:
         """Fill the gradient with Σ_m g_m v_m v_mᵀ in the coordinates of the matrices."""
 
-    def vjp(self, matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int) -> None:
-        """Fill the gradient with the reverse derivative through value and vector."""
+    def vjp(self, matrices: Matrices, pair: Pair, grads: Pair, near: float, out: Gradient, threads: int) -> None:
+        """Fill the gradient with the reverse derivative through value and vector.
+
+        Eigenvalues within near ‖A‖_F of a value count as equal to it; see :func:`lambdak.eigen.rounding.equal_within`.
+        """
 
 
 class StepEngine(Protocol):
@@ -112,6 +115,22 @@ class StepEngine(Protocol):
         self, design: DesignRows, vector: FloatArray, grad_value: FloatArray, dim: int, grad: FloatArray, threads: int
     ) -> None:
         """Fill grad (models, n_design, D) with the transpose of :meth:`forward` applied to g v vᵀ."""
+
+    def band_gradient(
+        self,
+        points: FloatArray,
+        target: FloatArray,
+        coef: FloatArray,
+        dim: int,
+        index: int,
+        grad: FloatArray,
+        threads: int,
+    ) -> None:
+        """Fill grad, like coef (models, inputs, 2 d − 1), with that of the mean squared error of tridiagonal models.
+
+        Models take the points (streams, batch, inputs) and targets (streams, batch) of their streams in turn, equally
+        many for each. Such a model is λ_k(Σ_i x_i A_i); A_i is its diagonal, followed by its off-diagonal times √2.
+        """
 
     def multiply(
         self, left: FloatArray, which: Sequence[int], right: FloatArray, spans: Ids, out: FloatArray, threads: int
@@ -156,6 +175,11 @@ class StepEngine(Protocol):
 
 class CompiledEngine(EigenEngine, StepEngine, Protocol):
     """The kernel: both, the entries of curves, and which build of it is in use."""
+
+    def solve_plain(
+        self, packed: FloatArray, dim: int, index: int, value: FloatArray, vector: FloatArray | None, threads: int
+    ) -> bool:
+        """Whether contiguous packed (..., D) and outputs for one index are ready to use; if so, fill the outputs."""
 
     def curve(
         self,

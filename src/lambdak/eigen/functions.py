@@ -75,7 +75,10 @@ def eigenvalue(
     >>> eigenvalue([2.0, 0.0, 5.0], dim=2, index=1).item()
     5.0
     """
-    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None), thread_count(n_jobs))[0]
+    threads = thread_count(n_jobs)
+    if out is None and backend == "auto" and (found := batch.plain(packed, dim, index, False, threads)):
+        return found[0]
+    return batch.solve(batch.dense(packed, dim), index, backend, False, (out, None), threads)[0]
 
 
 def eigenpair(
@@ -98,7 +101,10 @@ def eigenpair(
     >>> np.abs(vector)
     array([0., 1.])
     """
-    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out), thread_count(n_jobs)))
+    threads = thread_count(n_jobs)
+    if out is None and backend == "auto" and (found := batch.plain(packed, dim, index, True, threads)):
+        return EigenPair(*found)
+    return EigenPair(*batch.solve(batch.dense(packed, dim), index, backend, True, _two(out), threads))
 
 
 def tridiagonal_eigenvalue(
@@ -197,8 +203,9 @@ def eigenpair_vjp(
 
     dλ = vᵀ dA v and dv = (λ - A)⁺ dA v, so the gradient is the symmetric part of (g_λ v + w) vᵀ with
     w = (λ - A)⁺ g_v, found by one tridiagonal solve. The vector's part grows like 1/gap: it exists for simple
-    eigenvalues only. Where λ is repeated to rounding the result stays finite, but its w is as arbitrary as v is;
-    pass a zero ``grad_vector`` there, and the value's part is a valid Clarke subgradient.
+    eigenvalues only. Eigenvalues within :func:`lambdak.eigen.rounding.equal_within` times ‖A‖_F of λ count as equal to
+    it: their directions are left out of w, so that the result stays finite. What is left is as arbitrary as v is there;
+    pass a zero ``grad_vector``, and the value's part is a valid Clarke subgradient.
 
     Parameters
     ----------

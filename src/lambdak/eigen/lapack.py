@@ -34,7 +34,7 @@ def outer(vector: FloatArray, grad_value: FloatArray, out: Gradient, threads: in
         _store(np.einsum("m,mi,mj->ij", grad_value[row], vector[row], vector[row]), row, out)
 
 
-def vjp(matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int) -> None:
+def vjp(matrices: Matrices, pair: Pair, grads: Pair, near: float, out: Gradient, threads: int) -> None:
     """Fill grad with the reverse derivative through value and vector."""
     matrix, off, dim = matrices
     _, vector = pair
@@ -45,10 +45,16 @@ def vjp(matrices: Matrices, pair: Pair, grads: Pair, out: Gradient, threads: int
         for m, v in enumerate(vector[row]):
             here = int(np.argmax(np.abs(vectors.T @ v)))
             gaps = values[here] - values
-            gaps[gaps == 0] = np.inf  # the pseudo-inverse leaves the eigenspace out
+            gaps[np.abs(gaps) <= near * _norm(values)] = np.inf  # the pseudo-inverse leaves the eigenspace out
             w = vectors @ ((vectors.T @ grad_vector[row, m]) / gaps)
             total += np.outer(grad_value[row, m] * v + w, v)
         _store((total + total.T) / 2, row, out)
+
+
+def _norm(values: FloatArray) -> float:
+    """‖A‖_F from the eigenvalues of A, whose squares might overflow."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.linalg.norm(values / largest)) if largest > 0 else 0.0
 
 
 def _range_of_one(

@@ -38,9 +38,14 @@ off, ``-ffp-contract=fast`` may fuse a product with a sum, which removes a round
 
 The LAPACK engine computes where no compiled kernel does. What its users' guide says, |error| ≤ p(d) ε ‖A‖ with p(d)
 about 10 d, is an assumption and no theorem; the constant of the code is 24 larger than the table's to cover it.
+
+Nearly equal eigenvalues have no derivative of a vector of their own. One width says which count as equal, whoever
+computes: ``equal_within(dim, ε)`` times ‖A‖_F, which is above what rounding does to eigenvalues in practice.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -56,3 +61,14 @@ def eigenvalue_error(dim: int, dtype: DTypeLike = np.float64) -> float:
         return 0.0
     first_order = (4.5 * dim * dim + 44.5 * dim - 63) * float(np.finfo(dtype).eps) / 2
     return first_order * (1 + 4 * first_order)
+
+
+def equal_within(dim: int, epsilon: float) -> float:
+    """τ such that eigenvalues within τ ‖A‖_F of λ_k count as equal to it in the derivative of v_k.
+
+    The pseudo-inverse (λ − A)⁺ leaves their directions out: the kernel, LAPACK and ``torch.linalg.eigh`` alike.
+
+    >>> equal_within(4, epsilon=2.0**-52) == 2.0**-48
+    True
+    """
+    return 8.0 * math.sqrt(dim) * epsilon

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
-from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.eigen import (
+    eigenpair,
+    eigenvalue,
+    eigenvalue_vjp,
+    tridiagonal_eigenpair,
+    tridiagonal_eigenvalue_vjp,
+)
 from lambdak.eigen.engine import (
     AdamConstants,
     AdamRule,
@@ -25,7 +31,7 @@ from lambdak.eigen.engine import (
     Solution,
     StepEngine,
 )
-from lambdak.eigen.packing import packed_size
+from lambdak.eigen.packing import ROOT_HALF, packed_size
 from lambdak.eigen.row_loss import slopes, values
 from lambdak.eigen.runtime import native
 
@@ -55,6 +61,20 @@ def backward(
         here = slice(model * batch, (model + 1) * batch)
         outer = eigenvalue_vjp(vector[here], grad_value[here], sum_index=True, n_jobs=threads or None)  # (batch, D)
         np.add.at(grad[model], ids[chosen], weights[chosen][..., None] * outer[:, None])
+
+
+def band_gradient(
+    points: FloatArray, target: FloatArray, coef: FloatArray, dim: int, index: int, grad: FloatArray, threads: int
+) -> None:
+    """Fill grad (models, inputs, 2 d − 1) with that of the mean squared error of tridiagonal models."""
+    copies, dtype, n_jobs = len(coef) // len(points), target.dtype.type, threads or None
+    at = np.repeat(points, copies, axis=0)
+    entries = at @ coef  # (models, batch, 2 d − 1)
+    bands = entries[..., :dim], dtype(ROOT_HALF) * entries[..., dim:]
+    value, vector = tridiagonal_eigenpair(*bands, index, n_jobs=n_jobs)
+    slope = dtype(2 / points.shape[1]) * (value - np.repeat(target, copies, axis=0))
+    diagonal, off = tridiagonal_eigenvalue_vjp(vector, slope, n_jobs=n_jobs)
+    grad[...] = at.swapaxes(-1, -2) @ np.concatenate([diagonal, dtype(ROOT_HALF) * off], axis=-1)
 
 
 def multiply(

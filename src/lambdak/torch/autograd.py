@@ -51,8 +51,9 @@ def eigenvalue(packed: Tensor, dim: int, index: int | Sequence[int]) -> Tensor:
 def eigenpair(packed: Tensor, dim: int, index: int | Sequence[int]) -> EigenPair:
     """λ_k and a unit eigenvector v_k of symmetric matrices in packed coordinates; see :func:`eigenvalue`.
 
-    The sign of a vector is arbitrary but reproducible. Its derivative grows like 1/gap, and where λ_k is repeated to
-    rounding it is finite but as arbitrary as the vector is.
+    The sign of a vector is arbitrary but reproducible. Its derivative grows like 1/gap. Eigenvalues within
+    :func:`lambdak.eigen.rounding.equal_within` times ‖A‖_F of λ_k count as equal to it: their directions are left out
+    of the derivative, which stays finite but is as arbitrary as the vector is.
     """
     return EigenPair(*_solve(packed, dim, index, False, True))
 

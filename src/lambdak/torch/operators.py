@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
+from lambdak.eigen.rounding import equal_within
 from lambdak.eigen.runtime import engine
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
@@ -67,12 +68,12 @@ def eigenpair_vjp(
 ) -> Tensor:
     """Σ_m (g_m v_m + R_m h_m) v_mᵀ, symmetrised, in coordinates, with h the gradient of the vectors."""
     if not coords.is_cpu:
-        solved = _pseudo_inverse(coords, value, grad_vector, tridiagonal)
+        solved = _pseudo_inverse(coords, vector, grad_vector, tridiagonal)
         return unsym((grad_value[..., None] * vector + solved).mT @ vector, tridiagonal)
     m, grad = vector.shape[-2], torch.empty_like(coords, memory_format=torch.contiguous_format)
     pair, grads = (_rows(value, m), _rows(vector, m, dim)), (_rows(grad_value, m), _rows(grad_vector, m, dim))
-    out = _outputs(grad, dim, tridiagonal)
-    _engine(dim, tridiagonal).vjp(_matrices(coords, dim, tridiagonal), pair, grads, out, _THREADS)
+    near, out = equal_within(dim, torch.finfo(coords.dtype).eps), _outputs(grad, dim, tridiagonal)
+    _engine(dim, tridiagonal).vjp(_matrices(coords, dim, tridiagonal), pair, grads, near, out, _THREADS)
     return _scaled(grad, dim, tridiagonal)
 
 
@@ -111,13 +112,16 @@ def _full(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Tensor, Tensor]:
     return torch.linalg.eigh(sym(coords, dim, tridiagonal))  # type: ignore[no-any-return]
 
 
-def _pseudo_inverse(coords: Tensor, value: Tensor, right: Tensor, tridiagonal: bool) -> Tensor:
+def _pseudo_inverse(coords: Tensor, vector: Tensor, right: Tensor, tridiagonal: bool) -> Tensor:
     """R h = (λ − A)⁺ h for right-hand sides (..., m, d), on any device; equal eigenvalues count as the null space."""
-    values, vectors = _full(coords, right.shape[-1], tridiagonal)
-    gap = value[..., :, None] - values[..., None, :]  # (..., m, d)
-    small = torch.finfo(gap.dtype).eps * 8 * values.abs().amax(-1)[..., None, None]
-    inverse = torch.where(gap.abs() > small, 1 / torch.where(gap == 0, 1, gap), 0)
-    return (right @ vectors * inverse) @ vectors.mT
+    dim = right.shape[-1]
+    values, vectors = _full(coords, dim, tridiagonal)
+    here = (vector @ vectors).abs().argmax(-1)  # which one each vector is, (..., m)
+    gap = values.gather(-1, here)[..., None] - values[..., None, :]  # (..., m, d)
+    largest = values.abs().amax(-1, keepdim=True).clamp_min(torch.finfo(gap.dtype).tiny)
+    norm = largest * (values / largest).norm(dim=-1, keepdim=True)  # squares alone might overflow
+    apart = gap.abs() > equal_within(dim, torch.finfo(gap.dtype).eps) * norm[..., None]
+    return (right @ vectors * torch.where(apart, 1 / torch.where(apart, gap, 1), 0)) @ vectors.mT
 
 
 # Shapes without numbers, which is what a compiler needs.

@@ -42,6 +42,7 @@ extern std::atomic<const Kernel*> active;  // the build for this CPU; a call rea
 extern std::atomic<int> num_threads;       // of a call that does not say how many
 
 void bind_steps(nb::module_& m);
+void bind_band(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_epoch(nb::module_& m);
 

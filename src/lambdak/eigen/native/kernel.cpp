@@ -2,187 +2,12 @@
 // Nothing here may instantiate library templates: the linker could hand their code to an older CPU.
 #include "kernel.hpp"
 
+#include "band.hpp"
+#include "derivatives.hpp"
 #include "design.hpp"
-#include "vectors.hpp"
-#include "whole.hpp"
-#include "workspace.hpp"
+#include "solve.hpp"
 
 namespace lambdak::LAMBDAK_ISA {
-
-// ---- the jobs --------------------------------------------------------------------------------------------------
-
-template <class T, int U> void store_vector(const Job& job, int64_t row, int m, const Group<T>& g, Workspace<T, U>& s) {
-  const int n = job.dim;
-  for (int i = 0; i < n; ++i) s.result[i] = s.vectors[m * n + i];
-  if (!job.tridiagonal) transform_back<T>(g.packed, g.h, n, s.result);
-  const Vec<T> nan = splat<T>(T(__builtin_nan(""))), zero{};
-  // Adding zero leaves no negative one, whose sign could depend on the neighbours.
-  store_rows<T>(output<T>(job.vector, job, row, m), n, [&](int c) { return select<T>(g.bad, nan, s.result[c] + zero); });
-}
-
-// Replaces all vectors and values of one lane by those of its whole spectrum.
-template <class T, int U> void solve_whole(const Job& job, const Group<T>& g, int lane, Workspace<T, U>& s) {
-  const int n = job.dim;
-  double *d = reinterpret_cast<double*>(s.spare), *e = d + n, *z = e + n;
-  for (int i = 0; i < n; ++i) d[i] = g.t.d[i][lane], e[i] = i + 1 < n ? g.t.e[i][lane] : 0;
-  whole_spectrum(n, d, e, z);
-  for (int m = 0; m < job.n_index; ++m) {
-    int chosen = 0;  // the one with index[m] smaller ones before it
-    for (int j = 0; j < n; ++j) {
-      int smaller = 0;
-      for (int i = 0; i < n; ++i) smaller += d[i] < d[j] || (d[i] == d[j] && i < j);
-      if (smaller == job.index[m]) chosen = j;
-    }
-    s.values[m][lane] = T(d[chosen]);
-    for (int i = 0; i < n; ++i) s.vectors[m * n + i][lane] = T(z[i * n + chosen]);
-  }
-}
-
-// The vectors of one group in tridiagonal coordinates, and the values they correct.
-template <class T, int U> void find_vectors(const Job& job, const Group<T>& g, Workspace<T, U>& s) {
-  const int n = job.dim;
-  Int<T> failed{};
-  for (int m = 0; m < job.n_index; ++m) {
-    Vec<T>* const z = s.vectors + m * n;
-    const Found<T> found{n, m, s.vectors, s.values};
-    const VectorResult<T> result = find_vector<T>(g.t, found, s.values[m], s.work, z);
-    s.values[m] = result.lambda;
-    failed = failed | result.failed;
-  }
-  if (!any<T>(failed)) return;
-  if (job.n_index == 1) {
-    s.values[0] = repair_vector<T>(g.t, n, s.values[0], failed, s.work, s.vectors);
-    return;
-  }
-  for (int lane = 0; lane < W<T>; ++lane)
-    if (failed[lane]) solve_whole<T, U>(job, g, lane, s);
-}
-
-template <class T, int U> void solve_group(const Job& job, int64_t row, int which, Workspace<T, U>& s) {
-  Group<T>& g = s.group[which];
-  const Vec<T> nan = splat<T>(T(__builtin_nan("")));
-  for (int m = 0; m < job.n_index; ++m) s.values[m] = s.found[m * U + which];
-  if (job.vector.data) find_vectors<T, U>(job, g, s);
-  for (int m = 0; m < job.n_index; ++m) {
-    // Eigenvalues never change order, not even by a rounding error.
-    if (m > 0) s.values[m] = vmax<T>(s.values[m], s.values[m - 1]);
-    const Vec<T> value = select<T>(g.bad, nan, g.to_input_scale(s.values[m]));
-    store_rows<T>(output<T>(job.value, job, row, m), 1, [&](int) { return value; });
-    if (job.vector.data) store_vector<T, U>(job, row, m, g, s);
-  }
-}
-
-template <class T, int U> void solve_block(const Job& job, int64_t row, void* scratch) {
-  Workspace<T, U> s;
-  Workspace<T, U>::lay_out(job, {static_cast<Vec<T>*>(scratch)}, &s);
-  const Tridiagonal<T>* t[U];
-  for (int g = 0; g < U; ++g) {
-    // A group beyond the last row repeats the one before it, and is not stored.
-    const int64_t first = row + g * W<T>;
-    load_group<T, U>(job, first < job.rows ? first : row, s, s.group[g]);
-    t[g] = &s.group[g].t;
-  }
-  for (int m = 0; m < job.n_index; ++m)
-    find_eigenvalue<T, U>(t, job.dim, job.index[m], job.guess[m], s.found + m * U);
-  for (int g = 0; g < U; ++g)
-    if (row + g * W<T> < job.rows) solve_group<T, U>(job, row + g * W<T>, g, s);
-}
-
-template <class T> void solve_one_by_one(const Job& job, int64_t row) {
-  const T nan = T(__builtin_nan(""));
-  const T x = input<T>(job.matrix, job, row).data[0];
-  const bool bad = !(x * T(0) == T(0));
-  output<T>(job.value, job, row).data[0] = bad ? nan : x;
-  if (job.vector.data) output<T>(job.vector, job, row).data[0] = bad ? nan : T(1);
-}
-
-// Adds y vᵀ, symmetrised, to the gradient in the coordinates of the input.
-template <class T> void add_outer(const Job& job, bool first, const Vec<T>* y, const Vec<T>* v, Vec<T>* out, Vec<T>* out_off) {
-  const int n = job.dim;
-  const T root_half = T(0.70710678118654752440);
-  const auto put = [&](Vec<T>& slot, Vec<T> x) { slot = first ? x : slot + x; };
-  for (int i = 0; i < n; ++i) {
-    if (job.tridiagonal) {
-      put(out[i], y[i] * v[i]);
-      if (i + 1 < n) put(out_off[i], y[i] * v[i + 1] + y[i + 1] * v[i]);
-      continue;
-    }
-    Vec<T>* const row = out + row_start(i);
-    const Vec<T> yi = root_half * y[i], vi = root_half * v[i];
-    for (int j = 0; j < i; ++j) put(row[j], yi * v[j] + vi * y[j]);
-    put(row[i], y[i] * v[i]);
-  }
-}
-
-template <class T> void store_grad(const Job& job, int64_t row, const Vec<T>* out, const Vec<T>* out_off) {
-  const int n = job.dim, size = job.tridiagonal ? n : row_start(n);
-  store_rows<T>(output<T>(job.grad, job, row), size, [&](int c) { return out[c]; });
-  if (job.tridiagonal && n > 1)
-    store_rows<T>(output<T>(job.grad_off, job, row), n - 1, [&](int c) { return out_off[c]; });
-}
-
-// y = g v + w with w = (λ - A)⁺ (grad of v): then the derivative of value and vector is the symmetric part of y vᵀ.
-template <class T, int U>
-void vjp_vector(const Job& job, int64_t row, int m, const Group<T>& g, Workspace<T, U>& s, Vec<T>* y) {
-  const int n = job.dim;
-  Vec<T>*v = s.vectors, *x = s.result;
-  load_rows<T>(input<T>(job.vector, job, row, m), n, [&](int c, Vec<T> entry) { v[c] = x[c] = entry; });
-  load_rows<T>(input<T>(job.grad_vector, job, row, m), n, [&](int c, Vec<T> entry) { y[c] = entry; });
-  if (!job.tridiagonal) transform_forth<T>(g.packed, g.h, n, x), transform_forth<T>(g.packed, g.h, n, y);
-  Int<T> cut = Int<T>{};
-  Vec<T> largest = vabs<T>(x[0]);
-  for (int i = 1; i < n; ++i) {
-    const Int<T> larger = vabs<T>(x[i]) > largest;
-    largest = select<T>(larger, vabs<T>(x[i]), largest);
-    cut = select_int<T>(larger, splat_int<T>(i), cut);
-  }
-  const auto project = [&] {
-    const Vec<T> share = dot<T>(n, x, y);
-    for (int i = 0; i < n; ++i) y[i] -= share * x[i];
-  };
-  project();
-  for (int i = 0; i < n; ++i) y[i] = select<T>(Int<T>(splat_int<T>(i) == cut), Vec<T>{}, y[i]);
-  const Vec<T> unit = select<T>(Int<T>(g.t.unit == Vec<T>{}), splat<T>(T(1)), g.t.unit);  // 0 for a zero matrix
-  Vec<T> lambda;
-  load_rows<T>(input<T>(job.value, job, row, m), 1, [&](int, Vec<T> value) {
-    lambda = value / g.unit_outer / g.unit_inner / unit;
-  });
-  solve_shifted<T>(g.t, n, lambda, cut, s.work, y);
-  project();
-  if (!job.tridiagonal) transform_back<T>(g.packed, g.h, n, y);
-  Vec<T> grad_value;
-  load_rows<T>(input<T>(job.grad_value, job, row, m), 1, [&](int, Vec<T> x) { grad_value = x; });
-  for (int i = 0; i < n; ++i) y[i] = grad_value * v[i] - y[i] / unit / g.unit_inner / g.unit_outer;
-}
-
-template <class T> void vjp_block(const Job& job, int64_t row, void* scratch) {
-  Workspace<T, 1> s;
-  const int n = job.dim;
-  Arena<T> arena{static_cast<Vec<T>*>(scratch)};
-  arena.used = Workspace<T, 1>::lay_out(job, arena, &s);
-  Vec<T>*y = arena.take(n), *out = arena.take(row_start(n)), *out_off = arena.take(n);
-  load_group<T, 1>(job, row, s, s.group[0]);
-  for (int m = 0; m < job.n_index; ++m) {
-    vjp_vector<T, 1>(job, row, m, s.group[0], s, y);
-    add_outer<T>(job, m == 0, y, s.vectors, out, out_off);
-  }
-  store_grad<T>(job, row, out, out_off);
-}
-
-template <class T> void outer_block(const Job& job, int64_t row, void* scratch) {
-  const int n = job.dim;
-  Arena<T> arena{static_cast<Vec<T>*>(scratch)};
-  Vec<T>*y = arena.take(n), *v = arena.take(n), *out = arena.take(row_start(n)), *out_off = arena.take(n);
-  for (int m = 0; m < job.n_index; ++m) {
-    Vec<T> factor;
-    load_rows<T>(input<T>(job.grad_value, job, row, m), 1, [&](int, Vec<T> x) { factor = x; });
-    load_rows<T>(input<T>(job.vector, job, row, m), n, [&](int c, Vec<T> x) { v[c] = x, y[c] = factor * x; });
-    add_outer<T>(job, m == 0, y, v, out, out_off);
-  }
-  store_grad<T>(job, row, out, out_off);
-}
-
-// ---- the table -------------------------------------------------------------------------------------------------
 
 template <class T> int64_t scratch_vectors(const Job& job) {
   const Arena<T> none{nullptr};
@@ -237,6 +62,8 @@ const Kernel LAMBDAK_JOIN(kernel_, LAMBDAK_ISA) = {
     build::solve,
     build::each_block<build::outer_block<float>, build::outer_block<double>>,
     build::each_block<build::vjp_block<float>, build::vjp_block<double>>,
+    {build::band_bytes<float>, build::band_bytes<double>},
+    {build::band_gradient<float>, build::band_gradient<double>},
     {build::gather<float>, build::gather<double>},
     {build::scatter<float>, build::scatter<double>},
     {build::multiply<float>, build::multiply<double>},

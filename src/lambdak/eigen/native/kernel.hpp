@@ -21,6 +21,7 @@ struct Job {
   int64_t rows = 0;
   const int32_t* index = nullptr;  // n_index, increasing
   const Guess* guess = nullptr;    // n_index
+  double near = 0;                 // of `vjp`: eigenvalues within near ‖A‖_F of λ count as equal to it
   const void* entry_scale = nullptr;  // D factors 1 or 1/√2 in the job's type; absent for tridiagonal input
   Array matrix, off;                  // packed (rows, D); or diagonal (rows, d) and off-diagonal (rows, d - 1)
   Array value, vector;                // outputs of `solve`, inputs of `outer` and `vjp`
@@ -57,6 +58,16 @@ struct Adam {
   int64_t spared;  // leading numbers that do not shrink, a multiple of `pad`
 };
 
+// One tridiagonal model on its rows: A(x) = Σ_s x_s coef[s], of which coef[s] holds the diagonal, then the off-diagonal times √2.
+struct Band {
+  Job job;                                          // of its eigenpairs: dim, one index, rows
+  int inputs = 0;
+  const void *points = nullptr, *target = nullptr;  // (rows, inputs), (rows)
+  const void* coef = nullptr;
+  int64_t stride = 0, grad_stride = 0;              // elements from one coefficient row to the next
+  void* grad = nullptr;                             // of the mean over the rows of (λ_k - target)², like coef
+};
+
 // Coefficients that are learned row by row: θ and Adam's two moments side by side, (n_ids, 3, width).
 struct Table {
   void* data = nullptr;
@@ -79,6 +90,8 @@ struct Kernel {
   void (*solve)(const Job&, int64_t begin, int64_t end, void* scratch);   // eigenvalues, and vectors if wanted
   void (*outer)(const Job&, int64_t begin, int64_t end, void* scratch);   // Σ_m g_m v_m v_mᵀ
   void (*vjp)(const Job&, int64_t begin, int64_t end, void* scratch);     // the derivative through value and vector
+  int64_t (*band_bytes[2])(const Band&);
+  void (*band[2])(const Band&, void* scratch);  // the gradient of one model
   void (*gather[2])(const Design&, int64_t begin, int64_t end, const void* coef, void* packed);   // packed[i] = A(row i)
   void (*scatter[2])(const Design&, int64_t begin, int64_t end, const void* packed, void* coef);  // its transpose, added
   void (*multiply[2])(const Product&, int64_t begin, int64_t end);  // some rows of out = left right

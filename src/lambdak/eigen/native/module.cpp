@@ -187,6 +187,28 @@ void solve(const Matrices& matrices, Indices index, const Outputs& out, int thre
   run(job, &Kernel::solve, threads);
 }
 
+// Whether packed rows of any leading shape, and outputs for one index, lie in memory as `solve` would have them. If so they are
+// filled: a call on a single matrix spends its time on views of arrays, and this one needs none.
+bool solve_plain(In packed, int dim, int index, Out value, std::optional<Out> vector, int threads) {
+  const int64_t d = dim, width = d * (d + 1) / 2, rows = int64_t(value.size());
+  const auto fits = [&](const auto& a, int64_t size) {
+    return a.dtype() == packed.dtype() && int64_t(a.size()) == size && dense(a) && uintptr_t(a.data()) % packed.itemsize() == 0;
+  };
+  const bool plain = dim >= 1 && dim <= max_dim && index >= 0 && index < dim && is_float(packed.dtype()) && packed.ndim() &&
+                     int64_t(packed.shape(packed.ndim() - 1)) == width && fits(packed, rows * width) && fits(value, rows) &&
+                     (!vector || fits(*vector, rows * d));
+  if (!plain) return false;
+  const int32_t wanted = index;
+  Job job;
+  job.dim = dim, job.n_index = 1, job.rows = rows, job.index = &wanted;
+  job.double_precision = packed.dtype() == nb::dtype<double>();
+  job.matrix = rows_of(const_cast<void*>(packed.data()), width);
+  job.value = {value.data(), 1, 1, 1};
+  if (vector) job.vector = {vector->data(), d, d, 1};
+  run(job, &Kernel::solve, threads);
+  return true;
+}
+
 void outer(In vector, In grad_value, const Outputs& out, int threads) {
   if (vector.ndim() != 3) throw nb::value_error("vector must be (rows, index, dim)");
   Job job = make_job(vector, std::get<1>(out).has_value(), int(vector.shape(2)), int(vector.shape(1)));
@@ -196,7 +218,8 @@ void outer(In vector, In grad_value, const Outputs& out, int threads) {
   run(job, &Kernel::outer, threads);
 }
 
-void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, const Outputs& out, int threads) {
+void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tuple<In, In>& grads, double near, const Outputs& out,
+         int threads) {
   const auto& [value, vector] = pair;
   const auto& [grad_value, grad_vector] = grads;
   if (vector.ndim() != 3) throw nb::value_error("vector must be (rows, index, dim)");
@@ -206,6 +229,7 @@ void vjp(const Matrices& matrices, const std::tuple<In, In>& pair, const std::tu
   job.vector = describe(vector, "vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
   job.grad_value = describe(grad_value, "grad_value", Axes::row_index, {job.rows, job.n_index}, dtype);
   job.grad_vector = describe(grad_vector, "grad_vector", Axes::row_index_entry, {job.rows, job.n_index, job.dim}, dtype);
+  job.near = near;
   set_grad(job, out, dtype);
   run(job, &Kernel::vjp, threads);
 }
@@ -220,9 +244,13 @@ NB_MODULE(_kernel, m) {
   num_threads = hardware_threads();
   active = available().back();
   m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("solve_plain", &solve_plain, nb::arg("packed"), nb::arg("dim"), nb::arg("index"), nb::arg("value").noconvert(),
+        nb::arg("vector").noconvert().none(), nb::arg("threads"));
   m.def("outer", &outer, nb::arg("vector"), nb::arg("grad_value"), nb::arg("out").noconvert(), nb::arg("threads"));
-  m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("out").noconvert(), nb::arg("threads"));
+  m.def("vjp", &vjp, nb::arg("matrices"), nb::arg("pair"), nb::arg("grads"), nb::arg("near"),
+        nb::arg("out").noconvert(), nb::arg("threads"));
   bind_steps(m);
+  bind_band(m);
   bind_table(m);
   bind_epoch(m);
   m.def("isa", [] { return std::string(active.load()->name); });

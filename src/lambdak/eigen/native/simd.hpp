@@ -39,6 +39,9 @@ template <class T> inline Int<T> splat_int(int64_t x) { return Int<T>{} + typena
 template <class T> inline Vec<T> select(Int<T> mask, Vec<T> yes, Vec<T> no) { return mask ? yes : no; }
 template <class T> inline Int<T> select_int(Int<T> mask, Int<T> yes, Int<T> no) { return mask ? yes : no; }
 
+template <class T, int... L> inline Int<T> lane_numbers(std::integer_sequence<int, L...>) { return Int<T>{L...}; }
+template <class T> inline Int<T> lane_number() { return lane_numbers<T>(std::make_integer_sequence<int, W<T>>{}); }
+
 template <class T> inline Vec<T> vabs(Vec<T> x) {
   return Vec<T>(Int<T>(x) & splat_int<T>(sizeof(T) == 4 ? 0x7fffffff : 0x7fffffffffffffff));
 }

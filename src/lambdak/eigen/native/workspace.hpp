@@ -43,7 +43,7 @@ template <class T, int U> struct Workspace {
   Vec<T>* values;        // n_index, of one group, scaled
   Vec<T>* found;         // n_index U
   Vec<T>* result;        // 2n
-  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors are wanted
+  Vec<T>* spare;         // doubles (n + 2) n: one whole spectrum, where several vectors or their derivatives are wanted
 
   static int64_t lay_out(const Job& job, Arena<T> arena, Workspace* out) {
     Workspace local, &s = out ? *out : local;
@@ -59,7 +59,8 @@ template <class T, int U> struct Workspace {
     s.values = arena.take(job.n_index);
     s.found = arena.take(int64_t(job.n_index) * U);
     s.result = arena.take(2 * n);
-    s.spare = arena.take(keep_all && job.n_index > 1 ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
+    const bool whole = (keep_all && job.n_index > 1) || job.grad_vector.data;
+    s.spare = arena.take(whole ? (int64_t(n + 2) * n * 8) / LAMBDAK_VECTOR_BYTES + 1 : 0);
     return arena.used;
   }
 };
@@ -139,15 +140,21 @@ template <class T> void prepare_spectrum(Tridiagonal<T>& t, int n) {
   t.spread = vsqrt(vmax<T>(squares * T(1.0 / n) - t.mean * t.mean, Vec<T>{}));
 }
 
+// What follows the entries of a tridiagonal matrix, which were all seen.
+template <class T> void settle(Group<T>& g, const Extent<T>& seen, int n) {
+  Vec<T>* const parts[] = {g.t.d, g.t.e};
+  const int sizes[] = {n, n - 1};
+  rescale_input<T>(g, seen, parts, sizes);
+  prepare_spectrum<T>(g.t, n);
+}
+
 template <class T, int U> void load_group(const Job& job, int64_t row, Workspace<T, U>& s, Group<T>& g) {
   const int n = job.dim;
   Extent<T> seen;
   if (job.tridiagonal) {
     load_rows<T>(input<T>(job.matrix, job, row), n, [&](int c, Vec<T> x) { seen.see(x), g.t.d[c] = x; });
     load_rows<T>(input<T>(job.off, job, row), n - 1, [&](int c, Vec<T> x) { seen.see(x), g.t.e[c] = x; });
-    Vec<T>* const parts[] = {g.t.d, g.t.e};
-    const int sizes[] = {n, n - 1};
-    rescale_input<T>(g, seen, parts, sizes);
+    settle<T>(g, seen, n);
   } else {
     const T* scale = static_cast<const T*>(job.entry_scale);
     load_rows<T>(input<T>(job.matrix, job, row), row_start(n), [&](int c, Vec<T> x) {
@@ -160,8 +167,8 @@ template <class T, int U> void load_group(const Job& job, int64_t row, Workspace
     const Vec<T> largest = rescale_input<T>(g, seen, parts, sizes);
     constexpr T eps2 = Lanes<T>::epsilon * Lanes<T>::epsilon;
     tridiagonalise<T>({g.packed, g.t.d, g.t.e, g.h, s.v, s.w, s.u, s.p}, n, (eps2 * largest) * (eps2 * largest));
+    prepare_spectrum<T>(g.t, n);
   }
-  prepare_spectrum<T>(g.t, n);
 }
 
 }  // namespace lambdak::LAMBDAK_ISA

@@ -1,4 +1,4 @@
-r"""Models of one cell, trained at once: dense matrices by one kernel call per step, tridiagonal ones in O(d) each.
+r"""Models of one cell, trained at once: the kernel takes the steps, of tridiagonal matrices in O(d) each.
 
 A model is λ_k(A_0 + Σ x_i A_i), trained on a mean squared error by Adam with a constant rate. Models that differ in
 their rate alone start alike.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import hessenberg
 
 from lambdak._checks import FloatArray
-from lambdak.eigen import tridiagonal_eigenpair, tridiagonal_eigenvalue
+from lambdak.eigen import tridiagonal_eigenvalue
 from lambdak.eigen.engine import AdamRule, DesignRows
 from lambdak.eigen.packing import padded_width, unsym
 from lambdak.eigen.steps import step_engine
@@ -130,26 +130,17 @@ class BandStack(Stack):
         return Tridiagonal().right_inverse(start)
 
     def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
-        at, entries = self._entries(x, self.coef[..., : self._width])
-        value, vector = tridiagonal_eigenpair(*self._bands(entries), self._index, n_jobs=self._threads or None)
-        slope = self._slope(value, y).reshape(*value.shape, 1)
-        entries[..., : self._dim] = vector * vector
-        entries[..., self._dim :] = _SQRT2 * vector[..., :-1] * vector[..., 1:]
-        self._grad[..., : self._width] = np.swapaxes(at, -1, -2) @ (slope * entries)
+        coef, grad = (part[..., : self._width] for part in (self.coef, self._grad))
+        step_engine().band_gradient(_with_ones(x), y, coef, self._dim, self._index, grad, self._threads)
 
     def _values(self, x: FloatArray, coef: FloatArray) -> FloatArray:
-        bands = self._bands(self._entries(x, coef)[1])
+        entries = np.repeat(_with_ones(x), self._copies, axis=0) @ coef  # (models, batch, width)
+        bands = entries[..., : self._dim], entries[..., self._dim :] / _SQRT2
         return tridiagonal_eigenvalue(*bands, self._index, n_jobs=self._threads or None)
 
-    def _entries(self, x: FloatArray, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(1, x) for every model and point, (models, batch, inputs + 1), and A(x), (models, batch, width)."""
-        ones = np.ones((*x.shape[:-1], 1), np.float32)
-        at = np.repeat(np.concatenate([ones, x], axis=-1), self._copies, axis=0)
-        return at, at @ coef
 
-    def _bands(self, entries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Diagonal and off-diagonal."""
-        return entries[..., : self._dim], entries[..., self._dim :] / _SQRT2
+def _with_ones(x: FloatArray) -> FloatArray:
+    return np.concatenate([np.ones((*x.shape[:-1], 1), x.dtype), x], axis=-1)
 
 
 def make_stack(cell: Cell, grid: Grid, rng: np.random.Generator, threads: int = 0) -> Stack:
