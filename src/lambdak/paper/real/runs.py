@@ -64,7 +64,7 @@ def run_real(
         import_torch()  # rather than to find it missing after all runs of our own
     known = facts(next(iter(origin.load(progress).values())))  # all kinds are of the same rows
     config = {"study": name, "profile": profile, "protocol": protocol.to_dict(), "data": known}
-    return _run_phases(out / f"{name}-{profile}", config, protocol, origin, (workers, dask))
+    return _run_phases((out / f"{name}-{profile}").absolute(), config, protocol, origin, (workers, dask))
 
 
 def _run_phases(

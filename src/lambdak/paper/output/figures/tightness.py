@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lambdak.paper.output.figures.canvas import STYLES, panels, sheet
 from lambdak.paper.parts import read_results
 from lambdak.paper.real.tightness import Tightened, tighten
+
+_OFFSETS = ((10, -8), (8, 5), (-8, -9))  # of the strengths beside the points of a line, in points
 
 
 def read_tightness(folder: Path) -> list[Tightened]:
@@ -22,14 +23,18 @@ def draw_tightness(found: Sequence[Tightened]) -> Figure:
     """A line per dim through the strengths: log-loss against the mean ratio, and against the sum of the norms."""
     figure = sheet(10.0, 4.2)
     (left, right), *_ = panels(figure, 1, 2)
-    for (colour, marker), dim in zip(STYLES, dict.fromkeys(each.dim for each in found), strict=False):
+    dims = list(dict.fromkeys(each.dim for each in found))
+    for dim, (colour, marker), offset in zip(dims, STYLES, _OFFSETS, strict=False):
         own = [each for each in found if each.dim == dim]
         for ax, name in ((left, "mean_ratio"), (right, "norms")):
-            x, style = [getattr(each, name) for each in own], {"color": colour, "marker": marker, "markersize": 4}
-            ax.fill_between(x, [e.low for e in own], [e.high for e in own], color=colour, alpha=0.15, linewidth=0)
-            ax.plot(x, [each.median for each in own], label=f"d = {dim}", linewidth=1.4, **style)
-        _name_strengths(left, own)
-    left.set_xlabel("mean of |change| / bound", fontsize=10)
+            x, y = ([getattr(each, which) for each in own] for which in (name, "median"))
+            spread = [[e.median - e.low for e in own], [e.high - e.median for e in own]]
+            style = {"marker": marker, "markersize": 4, "linewidth": 1.3, "elinewidth": 0.8}
+            ax.errorbar(x, y, spread, color=colour, label=f"d = {dim}", capsize=2, **style)
+        for each in own:
+            words = {"textcoords": "offset points", "fontsize": 6, "color": colour, "ha": "center"}
+            left.annotate(f"{each.strength:g}", (each.mean_ratio, each.median), offset, **words)
+    left.set_xlabel("mean of |change| / bound (at the points: strength)", fontsize=10)
     right.set_xlabel(r"$\sum_i \|A_i\|_2$", fontsize=10)
     right.set_xscale("log")
     for ax in (left, right):
@@ -37,9 +42,3 @@ def draw_tightness(found: Sequence[Tightened]) -> Figure:
         ax.legend(frameon=False, fontsize=8)
     figure.supylabel("test log-loss: median and quartiles", fontsize=10)
     return figure
-
-
-def _name_strengths(ax: Axes, own: Sequence[Tightened]) -> None:
-    for each in own:
-        where = (each.mean_ratio, each.median)
-        ax.annotate(f"{each.strength:g}", where, (3, 4), textcoords="offset points", fontsize=6)
