@@ -1,7 +1,7 @@
 """The operators ``torch.ops.lambdak``: coordinates of matrices in, tensors out, by the kernel or ``torch.linalg.eigh``.
 
 Values are (..., m) and vectors (..., m, d), for m increasing indices; coordinates are those of
-:mod:`lambdak.torch.packing`. Nothing is checked here. Derivatives are registered in :mod:`lambdak.torch.autograd`.
+:mod:`lambdak.torch.packing`. Nothing is checked here. Derivatives are registered in :mod:`lambdak.torch.derivatives`.
 """
 
 from __future__ import annotations
