@@ -10,6 +10,7 @@ Reverse mode needs the transposes, which are operators of their own: ``eigenvalu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -40,7 +41,7 @@ def _backward_pair(ctx: Any, grad_value: Tensor | None, grad_vector: Tensor | No
     return grad, None, None, None
 
 
-def _forward_pair(ctx: Any, saved: list[Tensor], tangent: Tensor, *_: None) -> tuple[Tensor, Tensor]:
+def _forward_pair(ctx: Any, saved: Sequence[Tensor], tangent: Tensor, *_: None) -> tuple[Tensor, Tensor]:
     coords, value, vector = saved
     moved = vector @ sym(tangent, *ctx.form)  # dA v_m in rows
     return (vector * moved).sum(-1), _resolve(coords, value, vector, moved, *ctx.form)
@@ -61,7 +62,7 @@ def _backward_value(ctx: Any, grad_value: Tensor) -> tuple[Tensor | None, ...]:
     return eigenvalue_vjp(vector, grad_value, dim, tridiagonal), None, None, None
 
 
-def _forward_value(ctx: Any, saved: list[Tensor], tangent: Tensor, *_: None) -> Tensor:
+def _forward_value(ctx: Any, saved: Sequence[Tensor], tangent: Tensor, *_: None) -> Tensor:
     (coords,) = saved
     dim, _, tridiagonal = ctx.arguments
     vector = eigenpair(coords, *ctx.arguments)[1]
@@ -82,7 +83,7 @@ def _backward_value_vjp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return 2 * grad_value[..., None] * moved, (vector * moved).sum(-1), None, None
 
 
-def _forward_value_vjp(ctx: Any, saved: list[Tensor], *tangents: Tensor | None) -> Tensor:
+def _forward_value_vjp(ctx: Any, saved: Sequence[Tensor], *tangents: Tensor | None) -> Tensor:
     vector, grad_value = saved
     by_vector, by_value = _filled(tangents, saved)
     across = (2 * grad_value[..., None] * by_vector).mT @ vector  # symmetrised below
@@ -113,7 +114,7 @@ def _backward_pair_vjp(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     return grad_coords, None, grad_vector, across.squeeze(-1), answered, None, None
 
 
-def _forward_pair_vjp(ctx: Any, saved: list[Tensor], *tangents: Tensor | None) -> Tensor:
+def _forward_pair_vjp(ctx: Any, saved: Sequence[Tensor], *tangents: Tensor | None) -> Tensor:
     coords, value, vector, grad_value, right = saved
     by_coords, _, by_vector, by_value, by_right = _filled(tangents, saved)
 
@@ -130,7 +131,7 @@ def _forward_pair_vjp(ctx: Any, saved: list[Tensor], *tangents: Tensor | None) -
     return unsym(rows.mT @ vector + (grad_value[..., None] * vector + solved).mT @ by_vector, ctx.form[1])
 
 
-def _filled(tangents: tuple[Tensor | None, ...], like: list[Tensor]) -> list[Tensor]:
+def _filled(tangents: tuple[Tensor | None, ...], like: Sequence[Tensor]) -> list[Tensor]:
     """Tangents of tensors, with zeros for those that have none."""
     pairs = zip(tangents, like, strict=False)
     return [torch.zeros_like(tensor) if tangent is None else tangent for tangent, tensor in pairs]

@@ -50,6 +50,9 @@ def differentiable(
     """
     function = getattr(operator, "_init_fn", operator)
 
+    def plain_jvp(ctx: Any, *tangents: Any) -> Any:
+        return forward(ctx, ctx.saved_tensors, *tangents)
+
     def jvp(ctx: Any, *tangents: Any) -> Any:
         with _forward_mode(True):  # PyTorch turns it off here, and an outer derivative of forward mode would be zero
             return forward(ctx, [_primal(tensor) for tensor in ctx.saved_tensors], *map(_primal, tangents))
@@ -57,6 +60,9 @@ def differentiable(
     def mapped(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
         found = call(*(_with_axis(arg, axis, info.batch_size) for arg, axis in zip(args, in_dims, strict=True)))
         return found, (0, 0) if isinstance(found, tuple) else 0
+
+    def solved(*args: Any) -> Any:
+        return operator(*args) if _is_watched(args) else function(*args)
 
     def kept(ctx: Any, *args: Any) -> Any:
         found = function(*args)
@@ -67,16 +73,20 @@ def differentiable(
     operator.register_vmap(mapped)
     for device in ("cpu", "cuda"):
         operator.register_autocast(device, torch.float32)
-    short = _function(forward=kept, backward=backward, jvp=jvp)
-    nested = _function(forward=function, setup_context=keep, backward=backward, vmap=mapped, jvp=jvp)
+    short = _function(forward=kept, backward=backward, jvp=plain_jvp)
+    nested = _function(forward=solved, setup_context=keep, backward=backward, vmap=mapped, jvp=jvp)
 
     def call(*args: Any) -> Any:
-        if _is_watched(args):
-            return operator(*args)
-        if _has_transforms():
+        if torch.compiler.is_compiling():
+            return uncompiled(*args) if _has_duals() else operator(*args)
+        if _has_transforms() and not torch.jit.is_tracing():
             return nested.apply(*args)
+        if _is_watched(args):
+            _refuse(args)
+            return operator(*args)
         return short.apply(*args) if torch.is_grad_enabled() or _has_tangent(args) else function(*args)
 
+    uncompiled = torch.compiler.disable(call)  # a registered operator has no forward mode
     return call
 
 
@@ -109,11 +119,40 @@ def _is_special(tensor: Tensor) -> bool:
     return type(tensor) not in _PLAIN or tensor.is_meta or bool(_is_legacy_batch(tensor))
 
 
-def _primal(tensor: Tensor | None) -> Tensor | None:
-    """A dual number of forward mode without its tangent."""
-    return None if tensor is None else forward_ad.unpack_dual(tensor).primal
+def _has_duals() -> bool:
+    """Whether forward mode is at work at all."""
+    return getattr(forward_ad, "_current_level", -1) >= 0
+
+
+def _refuse(args: tuple[Any, ...]) -> None:
+    """Raise where tangents would be lost: a registered operator of PyTorch drops them without a word."""
+    if torch.jit.is_tracing():
+        refuse_onnx()
+    if _has_duals() and _has_tangent(args):
+        raise NotImplementedError("forward-mode derivatives are not supported under tracers and dispatch modes")
+
+
+def refuse_onnx() -> None:
+    """Raise where PyTorch translates a program to ONNX."""
+    if torch.onnx.is_in_onnx_export():
+        raise NotImplementedError(
+            "ONNX has no operator for eigenvalues: use torch.export, whose programs run where PyTorch and lambdak are"
+        )
 
 
 def _has_tangent(args: tuple[Any, ...]) -> bool:
     """Whether an argument is a dual number of forward mode."""
-    return any(isinstance(arg, Tensor) and forward_ad.unpack_dual(arg).tangent is not None for arg in args)
+    return any(isinstance(arg, Tensor) and _unpacked(arg)[1] is not None for arg in args)
+
+
+def _primal(tensor: Tensor | None) -> Tensor | None:
+    """A dual number of forward mode without its tangent."""
+    return None if tensor is None else _unpacked(tensor)[0]
+
+
+def _unpacked(tensor: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Primal and tangent."""
+    try:
+        return forward_ad.unpack_dual(tensor)
+    except RuntimeError:  # a batch of ``is_grads_batched``, which has no tangent and cannot be asked
+        return tensor, None

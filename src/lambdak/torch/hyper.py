@@ -155,7 +155,9 @@ class HyperSpectralNeuron(nn.Module):
 
     def at(self, context: Any) -> Neurons:
         """The neurons of these contexts, which are whatever the encoder takes: a tensor, a tuple of them, texts."""
-        params = self.head(self.encoder(context)) + self.bias  # (*contexts, sizes)
+        features = self.encoder(context)
+        check_dtype(features, "features of the encoder", self.bias)
+        params = self.head(features) + self.bias  # (*contexts, sizes)
         constant, free, bound = params.split(self._sizes, -1)
         free = free.unflatten(-1, (-1, self._width)).movedim(-2, 0)
         bound = bound.unflatten(-1, (-1, self.rows.definite.size)).movedim(-2, 0)

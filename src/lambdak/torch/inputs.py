@@ -11,12 +11,12 @@ def check_dtype(x: Tensor, name: str, parameter: Tensor) -> None:
 
     >>> check_dtype(torch.zeros(2).double(), "x", torch.zeros(2))
     Traceback (most recent call last):
-    TypeError: x must be torch.float32, as the parameters are; got torch.float64: use x.to(torch.float32)
+    TypeError: x must be torch.float32, as the parameters are; got torch.float64: use .to(torch.float32)
     """
     if x.dtype == parameter.dtype or (_is_cast(x) and _is_cast(parameter)):
         return
     wanted = parameter.dtype
-    raise TypeError(f"{name} must be {wanted}, as the parameters are; got {x.dtype}: use {name}.to({wanted})")
+    raise TypeError(f"{name} must be {wanted}, as the parameters are; got {x.dtype}: use .to({wanted})")
 
 
 def _is_cast(tensor: Tensor) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
 from lambdak.eigen.runtime import engine
+from lambdak.torch.dispatch import refuse_onnx
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
 
@@ -125,11 +126,13 @@ def _pseudo_inverse(coords: Tensor, value: Tensor, right: Tensor, tridiagonal: b
 
 @eigenvalue.register_fake
 def _(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
+    refuse_onnx()
     return coords.new_empty((*coords.shape[:-1], len(index)))
 
 
 @eigenpair.register_fake
 def _(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> tuple[Tensor, Tensor]:
+    refuse_onnx()
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     return value, coords.new_empty((*value.shape, dim))
 
