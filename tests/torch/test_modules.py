@@ -9,6 +9,7 @@ from torch_cases import scrambled
 import torch
 from lambdak.torch import (
     Definite,
+    HyperSpectralNeuron,
     SparseSpectralNeuron,
     SpectralLayer,
     SpectralNeuron,
@@ -149,6 +150,33 @@ def test_repr_shows_the_settings():
 def test_bad_arguments_are_refused_with_the_value(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def hyper():
+    return HyperSpectralNeuron(torch.nn.Identity(), 3, 4, encoder_features=2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: SpectralNeuron(3, 5)(torch.zeros(4, 3).double()), r"x must be torch.float32, .*; got torch.float64: "),
+        (lambda: SpectralLayer(3, 2, 5).double()(torch.zeros(4, 3)), r"x must be torch.float64, .*; got torch.float32"),
+        (lambda: SpectralNeuron(3, 5)(torch.zeros(4, 3).long()), r"x must be torch.float32, .*; got torch.int64"),
+        (lambda: hyper()(torch.zeros(4, 2), torch.zeros(4, 3).double()), r"x must be torch.float32"),
+        (lambda: hyper()(torch.zeros(4, 2).double(), torch.zeros(4, 3)), r"features of the encoder must be"),
+        (lambda: SparseSpectralNeuron(9, 5)(torch.zeros(4, 2)), r"ids must be integers; got torch.float32: use ids"),
+    ],
+)  # fmt: skip
+def test_a_wrong_dtype_is_refused_with_what_to_do(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_autocast_takes_inputs_of_half_precision():
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert SpectralNeuron(3, 5)(torch.zeros(4, 3).bfloat16()).shape == (4,)
+        with pytest.raises(TypeError, match=r"got torch\.float64"):
+            SpectralNeuron(3, 5)(torch.zeros(4, 3).double())
 
 
 def test_neurons_without_inputs_and_empty_batches_have_their_shapes():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import warnings
 
 import pytest
-from torch.autograd import forward_ad
+from torch.nn.utils import parametrize
 from torch_cases import scrambled
 
 import torch
@@ -14,6 +13,7 @@ from lambdak.torch import (
     SpectralLayer,
     SpectralNeuron,
     eigenvalue,
+    guarantees,
 )
 from torch import nn
 
@@ -43,22 +43,6 @@ def test_a_network_of_two_layers_compiles_and_exports_whole():
     torch.testing.assert_close(torch.export.export(network, (x,)).module()(x), network(x))
 
 
-def test_traced_modules_compute_what_they_should():
-    torch.manual_seed(0)
-    neuron, x = SpectralNeuron(3, 5), torch.randn(4, 3)
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the tracer is deprecated, but it must not return garbage
-        traced = torch.jit.trace(neuron, x)
-        torch.testing.assert_close(traced(2 * x), neuron(2 * x))
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of dual numbers themselves
-def test_forward_mode_is_refused_rather_than_ignored():
-    packed = torch.randn(4, 15)
-    with forward_ad.dual_level(), torch.no_grad(), pytest.raises(NotImplementedError):
-        eigenvalue(forward_ad.make_dual(packed, torch.ones_like(packed)), 5, 2)
-
-
 def test_vectorised_jacobians_agree_with_plain_ones():
     packed = torch.randn(2, 10, dtype=torch.float64)
     jacobian = torch.autograd.functional.jacobian
@@ -81,13 +65,23 @@ def test_per_sample_gradients_of_constrained_neurons_agree_with_a_loop(constrain
             torch.testing.assert_close(found[name][i], grad)
 
 
-@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": [1, 0, 0]}, {"max_influence": 1.0}])
-def test_modules_can_be_made_on_the_meta_device_and_filled_later(settings):
+def test_modules_can_be_made_on_the_meta_device_and_filled_later(kind):
     torch.manual_seed(0)
-    real, x = SpectralNeuron(3, 5, **settings), torch.randn(4, 3)
+    real, x = SpectralNeuron(3, 5, **kind), torch.randn(4, 3)
     with torch.device("meta"):
-        empty = SpectralNeuron(3, 5, **settings)
-    for made in (empty, SpectralNeuron(3, 5, device="meta", **settings)):
+        empty = SpectralNeuron(3, 5, **kind)
+    for made in (empty, SpectralNeuron(3, 5, device="meta", **kind)):
         filled = made.to_empty(device="cpu")
         filled.load_state_dict(real.state_dict())
         torch.testing.assert_close(filled(x), real(x))
+
+
+def test_a_removed_parametrisation_is_neither_shown_nor_promised():
+    neuron = SpectralNeuron(3, 5, monotonic_cst=[1, 0, 0], max_influence=1.0)
+    assert guarantees(neuron).monotone == (1, 0, 0)
+    weight = neuron.weight.detach().clone()
+    parametrize.remove_parametrizations(neuron, "weight")
+    torch.testing.assert_close(neuron.weight.detach(), weight)
+    assert (neuron.monotonic_cst, neuron.constraint, neuron.max_influence) == ((0, 0, 0), None, None)
+    assert neuron.extra_repr() == "in_features=3, dim=5, eig_idx=2"
+    assert guarantees(neuron).monotone == (0, 0, 0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import torch
 from lambdak.torch import (
     SparseSpectralNeuron,
     SpectralNeuron,
+    sym,
 )
 
 
@@ -40,3 +43,12 @@ def test_every_chunk_of_a_large_table_starts_at_the_same_scale():
     torch.manual_seed(0)
     neuron = SparseSpectralNeuron(65_537, 2, active=100)
     assert neuron.norms[-1] <= neuron.norms[:-1].max()
+
+
+@pytest.mark.parametrize("active", [1, 3])
+def test_the_start_has_the_papers_jitter(active):
+    neuron = SparseSpectralNeuron(5000, 4, active=active, dtype=torch.float64)
+    diagonal = sym(neuron.weight.detach(), 4).diagonal(dim1=-2, dim2=-1)
+    spread = (diagonal.amax(1) - diagonal.amin(1)).max()
+    largest = 1 / (4 * 5 * active)  # 1/(4Rs) for R = 5
+    assert 1.8 * largest < spread <= 2 * largest

@@ -10,7 +10,7 @@ ways that ``lambdak.pencil.constraints.SEMIDEFINITE`` names:
 "squareplus"    V squareplus(Λ) Vᵀ    dense; smooth everywhere
 ==============  ====================  ==========================================================
 
-The last two are computed by :mod:`lambdak.pencil.constraints` and can be differentiated once.
+The last two are computed by :mod:`lambdak.pencil.constraints` and can be differentiated once, in reverse mode.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import numpy as np
 import torch
 from lambdak._checks import FloatArray, check_dim
 from lambdak.pencil.constraints import SEMIDEFINITE
-from lambdak.torch.autograd import differentiable, spectral_norm
+from lambdak.torch.autograd import spectral_norm
+from lambdak.torch.dispatch import differentiable
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor, nn
 
@@ -128,8 +129,7 @@ class SignedRows(nn.Module):
         self.definite = definite
         self.free = [i for i, sign in enumerate(signs) if sign == 0]
         self.bound = [i for i, sign in enumerate(signs) if sign != 0]
-        self._signs = [float(signs[i]) for i in self.bound]
-        self._shape = len(signs)
+        self.signs = tuple(signs)
 
     def forward(self, free: Tensor, bound: Tensor) -> Tensor:
         """All rows, in the order of the inputs."""
@@ -142,12 +142,12 @@ class SignedRows(nn.Module):
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The free rows as they are, and the parameters of the nearest semidefinite ones."""
-        if len(weight) != self._shape:
-            raise ValueError(f"weight must have {self._shape} rows, one per input; got {len(weight)}")
+        if len(weight) != len(self.signs):
+            raise ValueError(f"weight must have {len(self.signs)} rows, one per input; got {len(weight)}")
         return weight[self.free].clone(), self.definite.right_inverse(self._flipped(weight[self.bound]))
 
     def _flipped(self, rows: Tensor) -> Tensor:
-        signs = torch.tensor(self._signs, dtype=rows.dtype, device=rows.device)
+        signs = torch.tensor([float(self.signs[i]) for i in self.bound], dtype=rows.dtype, device=rows.device)
         return rows * signs.reshape(-1, *[1] * (rows.ndim - 1))
 
 
@@ -219,9 +219,11 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
     return _constrain_vjp(ctx.saved_tensors[0], grad, ctx.constraint), None
 
 
-def _no_backward(ctx: Any, grad: Tensor) -> tuple[None, ...]:
-    raise NotImplementedError("the constraints 'root' and 'squareplus' can be differentiated once: choose 'factor'")
+def _refuse(ctx: Any, *_: Any) -> Any:
+    raise NotImplementedError(
+        "the constraints 'root' and 'squareplus' can be differentiated once, in reverse mode: choose 'factor'"
+    )
 
 
-_constrain = differentiable(constrain, _keep, _backward)
-_constrain_vjp = differentiable(constrain_vjp, lambda ctx, inputs, output: None, _no_backward)
+_constrain = differentiable(constrain, _keep, _backward, _refuse)
+_constrain_vjp = differentiable(constrain_vjp, lambda ctx, inputs, output: None, _refuse, _refuse)

@@ -14,6 +14,7 @@ import torch
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, SignedRows
+from lambdak.torch.inputs import check_dtype
 from lambdak.torch.modules import SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
 from torch import Tensor, nn
@@ -62,6 +63,7 @@ class Neurons:
         if x.shape[-1:] != (inputs,) or contexts not in (x.shape[:-1], x.shape[:-2]):
             sizes = "".join(f"{size}, " for size in contexts)
             raise ValueError(f"x must have shape ({sizes}{inputs}) or ({sizes}points, {inputs}); got {tuple(x.shape)}")
+        check_dtype(x, "x", self.weight)
         points = x.unsqueeze(-2) if x.ndim == self.constant.ndim else x
         return self.constant.unsqueeze(-2) + points @ self.weight
 
@@ -153,7 +155,9 @@ class HyperSpectralNeuron(nn.Module):
 
     def at(self, context: Any) -> Neurons:
         """The neurons of these contexts, which are whatever the encoder takes: a tensor, a tuple of them, texts."""
-        params = self.head(self.encoder(context)) + self.bias  # (*contexts, sizes)
+        features = self.encoder(context)
+        check_dtype(features, "features of the encoder", self.bias)
+        params = self.head(features) + self.bias  # (*contexts, sizes)
         constant, free, bound = params.split(self._sizes, -1)
         free = free.unflatten(-1, (-1, self._width)).movedim(-2, 0)
         bound = bound.unflatten(-1, (-1, self.rows.definite.size)).movedim(-2, 0)

@@ -8,8 +8,10 @@ matrices that satisfy them, assigning to it finds the parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from torch.nn import functional
 from torch.nn.utils import parametrize
 
 import torch
@@ -17,6 +19,7 @@ from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
 from lambdak.torch.constraints import Cap, Definite, SignedRows
+from lambdak.torch.inputs import check_dtype
 from lambdak.torch.packing import check_structure, sym, unsym, width
 from torch import Tensor, nn
 
@@ -56,26 +59,22 @@ class _Spectral(nn.Module):
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
         self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         self.structure, self._tridiagonal = structure, check_structure(structure)
-        self.monotonic_cst = monotone_signs(monotonic_cst, in_features)
         self.bound = check_positive(bound, "bound")
         shape = (*outputs, width(dim, self._tridiagonal))
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
         self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
-        self.constraint = self._constrain(constraint)
-        self.max_influence = self._cap(max_influence)
+        self._constrain(monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint)
+        self._cap(max_influence)
         self.reset_parameters()
 
-    def _constrain(self, constraint: str | None) -> str | None:
-        constraint = "factor" if constraint is None else constraint
+    def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
         definite = Definite(constraint, self.dim, self._tridiagonal)
-        if not any(self.monotonic_cst):
-            return None
-        parametrize.register_parametrization(self, "weight", SignedRows(self.monotonic_cst, definite))
-        return constraint
+        if any(signs):
+            parametrize.register_parametrization(self, "weight", SignedRows(signs, definite))
 
-    def _cap(self, max_influence: float | Sequence[float] | None) -> tuple[float, ...] | None:
+    def _cap(self, max_influence: float | Sequence[float] | None) -> None:
         if max_influence is None:
-            return None
+            return
         given = (
             [float(max_influence)] * self.in_features
             if isinstance(max_influence, (int, float, np.number))
@@ -85,7 +84,29 @@ class _Spectral(nn.Module):
             raise ValueError(f"max_influence must have {self.in_features} entries; got {len(given)}")
         caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(given))
         parametrize.register_parametrization(self, "weight", Cap(caps, self.dim, self._tridiagonal))
-        return caps
+
+    def _part(self, kind: type[nn.Module]) -> Any:
+        """The parametrisation of this kind that the weight has now, or None: PyTorch lets anyone remove it."""
+        parts = self.get_submodule("parametrizations.weight") if parametrize.is_parametrized(self, "weight") else ()
+        return next((part for part in parts if isinstance(part, kind)), None)  # type: ignore[union-attr]
+
+    @property
+    def monotonic_cst(self) -> tuple[int, ...]:
+        """−1, 0 or +1 per input, as the weight is constrained now."""
+        rows = self._part(SignedRows)
+        return (0,) * self.in_features if rows is None else rows.signs
+
+    @property
+    def constraint(self) -> str | None:
+        """How matrices of monotone inputs are kept semidefinite; None if no input is monotone."""
+        rows = self._part(SignedRows)
+        return None if rows is None else rows.definite.constraint
+
+    @property
+    def max_influence(self) -> tuple[float, ...] | None:
+        """The caps on ‖A_i‖₂ that hold now, if any."""
+        cap = self._part(Cap)
+        return None if cap is None else cap.caps
 
     def reset_parameters(self) -> None:
         """The paper's start: A_0 with a gap around λ_k, feature matrices near multiples of the identity.
@@ -128,9 +149,9 @@ class _Spectral(nn.Module):
         """Coordinates of A(x), (..., *outputs, width)."""
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
-        rows = x.reshape(x.shape[:-1].numel(), self.in_features)
-        flat = torch.addmm(self.constant.flatten(), rows, self.weight.flatten(1))
-        return flat.reshape(*x.shape[:-1], *self.constant.shape)
+        check_dtype(x, "x", self.constant)
+        flat = functional.linear(x, self.weight.flatten(1).T, self.constant.flatten())
+        return flat.unflatten(-1, self.constant.shape)
 
     def forward(self, x: Tensor) -> Tensor:
         """λ_k(A(x)) for x (..., in_features): (...), or (..., out_features) of a layer."""

@@ -1,7 +1,7 @@
 """The operators ``torch.ops.lambdak``: coordinates of matrices in, tensors out, by the kernel or ``torch.linalg.eigh``.
 
 Values are (..., m) and vectors (..., m, d), for m increasing indices; coordinates are those of
-:mod:`lambdak.torch.packing`. Nothing is checked here. Derivatives are registered in :mod:`lambdak.torch.autograd`.
+:mod:`lambdak.torch.packing`. Nothing is checked here. Derivatives are registered in :mod:`lambdak.torch.derivatives`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
 from lambdak.eigen.rounding import equal_within
 from lambdak.eigen.runtime import engine
+from lambdak.torch.dispatch import refuse_onnx
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
 
@@ -129,11 +130,13 @@ def _pseudo_inverse(coords: Tensor, vector: Tensor, right: Tensor, tridiagonal: 
 
 @eigenvalue.register_fake
 def _(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
+    refuse_onnx()
     return coords.new_empty((*coords.shape[:-1], len(index)))
 
 
 @eigenpair.register_fake
 def _(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> tuple[Tensor, Tensor]:
+    refuse_onnx()
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     return value, coords.new_empty((*value.shape, dim))
 

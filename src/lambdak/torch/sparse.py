@@ -2,6 +2,8 @@ r"""The spectral neuron on ids and values, for inputs of which a few are active 
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from torch.nn import functional
 
@@ -25,13 +27,14 @@ class SparseSpectralNeuron(nn.Module):
     eig_idx
         Zero-based position of the eigenvalue in ascending order; None is ``dim // 2``.
     active
-        How many ids of a row are active, for the start.
+        s, how many ids of a row are active, for the start.
     sparse
         Whether the gradient of ``weight`` is a sparse tensor with the active rows only, as ``torch.optim.SparseAdam``
         takes it. ``constant`` always has a dense one, and needs an optimiser of its own then. Sparse gradients are
         PyTorch's: they can be neither compiled nor differentiated once more.
     bound
-        The largest magnitude that values are expected to have, for the start.
+        R, the largest magnitude that values are expected to have, for the start: the paper's is 5, and its jitter
+        1/(4Rs).
     device, dtype
         Of the parameters.
 
@@ -51,7 +54,7 @@ class SparseSpectralNeuron(nn.Module):
         *,
         active: int = 1,
         sparse: bool = True,
-        bound: float = 1.0,
+        bound: float = 5.0,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -85,7 +88,9 @@ class SparseSpectralNeuron(nn.Module):
             raise ValueError(f"values must have the shape of ids, {tuple(ids.shape)}; got {tuple(values.shape)}")
         if ids.ndim == 0 or ids.shape[-1] == 0:
             raise ValueError(f"ids must have shape (..., slots) with at least one slot; got {tuple(ids.shape)}")
-        rows = ids.reshape(ids.shape[:-1].numel(), ids.shape[-1])
+        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+            raise TypeError(f"ids must be integers; got {ids.dtype}: use ids.long()")
+        rows = ids.reshape(prod(ids.shape[:-1]), ids.shape[-1])
         weights = torch.ones_like(rows, dtype=self.weight.dtype) if values is None else values.reshape(rows.shape)
         coords = functional.embedding_bag(
             rows, self.weight, mode="sum", per_sample_weights=weights.to(self.weight.dtype), sparse=self.sparse
