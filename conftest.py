@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
+collect_ignore = [] if importlib.util.find_spec("jax") else ["src/lambdak/jax"]  # its doctests import JAX
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

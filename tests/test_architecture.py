@@ -28,6 +28,7 @@ ORDER = [
     "report",
     "estimators",
     "torch",
+    "jax",
     "paper",
     "cli",
 ]
@@ -43,6 +44,7 @@ READERS = ["certify", "explain", "store", "report"]
 OWNERS = {
     "matplotlib": ["explain/plots.py", "paper/output/figures/"],
     "torch": ["torch/", "paper/real/baselines.py"],
+    "jax": ["jax/"],
     "zuko": ["torch/flow.py"],
     "plotly": ["report/html.py"],
     "safetensors": ["store/_tensors.py"],
@@ -115,12 +117,12 @@ def test_third_party_libraries_stay_with_their_owners():
 def test_the_root_holds_packages_and_next_to_nothing_else():
     entries = {path.name for path in SOURCE.iterdir() if path.name not in ("__pycache__", "__init__.py", "py.typed")}
     assert entries == {name if (SOURCE / name).is_dir() else f"{name}.py" for name in ORDER}
-    assert len(entries) <= 16
+    assert len(entries) <= 17
 
 
 @pytest.mark.slow
 def test_importing_the_package_loads_no_optional_library():
-    code = "import sys, lambdak; print({'matplotlib', 'torch', 'cryptography'} & set(sys.modules))"
+    code = "import sys, lambdak; print({'matplotlib', 'torch', 'jax', 'cryptography'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
 
 

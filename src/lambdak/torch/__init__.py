@@ -17,27 +17,48 @@ from lambdak.torch.composition import Guarantees, guarantees
 from lambdak.torch.constraints import Definite
 from lambdak.torch.convert import SpectralEnsemble, from_pencil, to_pencil
 from lambdak.torch.flow import SpectralTransform
+from lambdak.torch.generalized import GeneralizedSpectralNeuron, generalized_eigenpair, generalized_eigenvalue
+from lambdak.torch.hermitian import (
+    HermitianSpectralNeuron,
+    hermitian,
+    hermitian_eigenpair,
+    hermitian_eigenvalue,
+    unhermitian,
+)
 from lambdak.torch.hyper import HyperSpectralNeuron
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.torch.packing import sym, unsym
 from lambdak.torch.shrink import add_proximal_step, shrink_, spectral_penalty
 from lambdak.torch.sparse import SparseSpectralNeuron
+from lambdak.torch.sums import SpectralMixture, eigenvalue_sum, ky_fan_sum
 
 __all__ = [
     "Definite",
     "EigenPair",
+    "GeneralizedSpectralNeuron",
     "Guarantees",
+    "HermitianSpectralNeuron",
     "HyperSpectralNeuron",
+    "OrderedSpectralLayer",
     "SparseSpectralNeuron",
     "SpectralEnsemble",
     "SpectralLayer",
+    "SpectralMixture",
     "SpectralNeuron",
     "SpectralTransform",
     "add_proximal_step",
     "eigenpair",
     "eigenvalue",
+    "eigenvalue_sum",
     "from_pencil",
+    "generalized_eigenpair",
+    "generalized_eigenvalue",
     "guarantees",
+    "hermitian",
+    "hermitian_eigenpair",
+    "hermitian_eigenvalue",
+    "ky_fan_sum",
     "shrink_",
     "spectral_norm",
     "spectral_penalty",
@@ -45,5 +66,6 @@ __all__ = [
     "to_pencil",
     "tridiagonal_eigenpair",
     "tridiagonal_eigenvalue",
+    "unhermitian",
     "unsym",
 ]

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import torch
+from lambdak.torch.generalized import GeneralizedSpectralNeuron
+from lambdak.torch.hermitian import HermitianSpectralNeuron
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from lambdak.torch.ordered import OrderedSpectralLayer
+from lambdak.torch.sums import SpectralMixture
 from torch import Tensor, nn
 
 # Slope in [0, 1]; and which way it bends: +1 convex, −1 concave, 0 neither.
@@ -21,7 +25,11 @@ _ACTIVATIONS: dict[type[nn.Module], int] = {
     nn.ReLU: 1, nn.Softplus: 1, nn.LogSigmoid: -1, nn.Sigmoid: 0, nn.Tanh: 0, nn.Hardtanh: 0, nn.Softsign: 0,
 }  # fmt: skip
 _PASSED = (nn.Identity, nn.Dropout)
-_KNOWN = (SpectralNeuron, SpectralLayer, nn.Linear, nn.Sequential)
+_Spectral = (
+    SpectralNeuron | SpectralLayer | OrderedSpectralLayer
+    | SpectralMixture | GeneralizedSpectralNeuron | HermitianSpectralNeuron
+)  # fmt: skip
+_KNOWN = (*get_args(_Spectral), nn.Linear, nn.Sequential)
 _SMOOTH = 20  # beyond a smaller threshold the step down to the identity is more than rounding
 
 
@@ -118,11 +126,11 @@ def _flat(network: nn.Module) -> Iterator[nn.Module]:
 
 
 def _part(module: nn.Module, before: _Part | None) -> _Part:
-    if isinstance(module, (SpectralLayer, SpectralNeuron)):
-        influence = module.norms.reshape(module.in_features, -1)
+    if isinstance(module, _Spectral):
+        convex, concave = _bends(module)
+        influence = module.norms.reshape(module.in_features, -1).expand(-1, len(convex))
         signs = torch.tensor(module.monotonic_cst, device=influence.device)[:, None]
-        every, idle = torch.ones_like(influence[0], dtype=torch.bool), influence == 0
-        convex, concave = every & (module.eig_idx == module.dim - 1), every & (module.eig_idx == 0)
+        idle = influence == 0
         return _Part((signs > 0) | idle, (signs < 0) | idle, convex, concave, influence)
     if isinstance(module, nn.Linear):
         weight = module.weight.T
@@ -133,6 +141,18 @@ def _part(module: nn.Module, before: _Part | None) -> _Part:
     bend, one = _ACTIVATIONS[type(module)], torch.eye(len(before.convex)).to(before.influence)
     every = torch.ones_like(before.convex)
     return _Part(one >= 0, one == 0, every & (bend == 1), every & (bend == -1), one)
+
+
+def _bends(module: _Spectral) -> tuple[Tensor, Tensor]:
+    """Whether each output is convex, and whether it is concave: the last eigenvalue is, and the first."""
+    if isinstance(module, SpectralMixture):
+        found = [module.convex or module.dim == 1], [module.dim == 1]
+    else:
+        positions = module.eig_idx if isinstance(module, OrderedSpectralLayer) else [module.eig_idx]
+        found = [each == module.dim - 1 for each in positions], [each == 0 for each in positions]
+    outputs = module.out_features if isinstance(module, SpectralLayer) else len(found[0])
+    convex, concave = (torch.tensor(each, device=module.constant.device).expand(outputs) for each in found)
+    return convex, concave
 
 
 def _then(first: _Part | None, second: _Part) -> _Part:

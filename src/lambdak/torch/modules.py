@@ -60,12 +60,16 @@ class _Spectral(nn.Module):
         self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         self.structure, self._tridiagonal = structure, check_structure(structure)
         self.bound = check_positive(bound, "bound")
-        shape = (*outputs, width(dim, self._tridiagonal))
+        shape = (*outputs, self._width())
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
         self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
         self._constrain(monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint)
         self._cap(max_influence)
         self.reset_parameters()
+
+    def _width(self) -> int:
+        """Coordinates of one matrix."""
+        return width(self.dim, self._tridiagonal)
 
     def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
         definite = Definite(constraint, self.dim, self._tridiagonal)
@@ -83,7 +87,7 @@ class _Spectral(nn.Module):
         if len(given) != self.in_features:
             raise ValueError(f"max_influence must have {self.in_features} entries; got {len(given)}")
         caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(given))
-        parametrize.register_parametrization(self, "weight", Cap(caps, self.dim, self._tridiagonal))
+        self._register_caps(caps)
 
     def _part(self, kind: type[nn.Module]) -> Any:
         """The parametrisation of this kind that the weight has now, or None: PyTorch lets anyone remove it."""
@@ -107,6 +111,10 @@ class _Spectral(nn.Module):
         """The caps on ‖A_i‖₂ that hold now, if any."""
         cap = self._part(Cap)
         return None if cap is None else cap.caps
+
+    def _register_caps(self, caps: tuple[float, ...]) -> None:
+        """Keep ‖A_i‖₂ within its cap."""
+        parametrize.register_parametrization(self, "weight", Cap(caps, self.dim, self._tridiagonal))
 
     def reset_parameters(self) -> None:
         """The paper's start: A_0 with a gap around λ_k, feature matrices near multiples of the identity.
@@ -145,13 +153,18 @@ class _Spectral(nn.Module):
             else:
                 self.weight.copy_(weight)
 
+    def _coefficients(self) -> tuple[Tensor, Tensor]:
+        """Coordinates of A_0 and of the A_i, as the eigenvalue is taken of them."""
+        return self.constant, self.weight
+
     def _coords(self, x: Tensor) -> Tensor:
         """Coordinates of A(x), (..., *outputs, width)."""
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
         check_dtype(x, "x", self.constant)
-        flat = functional.linear(x, self.weight.flatten(1).T, self.constant.flatten())
-        return flat.unflatten(-1, self.constant.shape)
+        constant, weight = self._coefficients()
+        flat = functional.linear(x, weight.flatten(1).T, constant.flatten())
+        return flat.unflatten(-1, constant.shape)
 
     def forward(self, x: Tensor) -> Tensor:
         """λ_k(A(x)) for x (..., in_features): (...), or (..., out_features) of a layer."""

@@ -1,0 +1,163 @@
+r"""λ_k and v_k of many small symmetric matrices as JAX functions, computed on the host by the compiled kernel.
+
+Values and vectors come by ``jax.pure_callback``, one call for a whole batch, also under ``vmap``. Derivatives are
+``jax.custom_jvp`` rules, so that forward and reverse mode, any nesting of them, ``jit`` and ``vmap`` work::
+
+    dλ = vᵀ dA v        dv = R dA v        R = (λ − A)⁺
+
+dλ exists whatever the gaps are (where λ_k is repeated it is a Clarke derivative). R h solves the linear system
+(λ − A + v vᵀ) x = h − v vᵀh, which ``jax.lax.custom_linear_solve`` differentiates and transposes; the kernel solves it.
+
+Arrays are float32, or float64 with ``jax.config.update("jax_enable_x64", True)``; half precision is computed in
+float32. On an accelerator every call moves the matrices to the host and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+import jax
+from jax import Array
+from lambdak import eigen
+from lambdak._checks import FloatArray, check_dim, check_index
+from lambdak.eigen.packing import sym as host_sym
+from lambdak.jax.packing import check_packed, layout, sym
+
+_HALVES = (jnp.float16, jnp.bfloat16)
+_Indices = tuple[int, ...]
+
+
+class EigenPair(NamedTuple):
+    """Eigenvalues (...) and unit eigenvectors (..., d); with several indices (..., m) and (..., m, d)."""
+
+    value: Array
+    vector: Array
+
+
+def eigenvalue(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> Array:
+    """λ_k of symmetric matrices in packed coordinates (..., D), of shape (...) or, for m indices, (..., m).
+
+    ``index`` is zero-based in ascending order; it and ``dim`` are Python numbers, not traced ones.
+
+    >>> jax.grad(eigenvalue)(jnp.array([2.0, 0.0, 5.0]), 2, 1).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    coords, indices, single = _checked(packed, dim, index)
+    value = _values(_wide(coords), dim, indices).astype(coords.dtype)
+    return value[..., 0] if single else value
+
+
+def eigenpair(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> EigenPair:
+    """λ_k and a unit eigenvector v_k of symmetric matrices in packed coordinates; see :func:`eigenvalue`.
+
+    The sign of a vector is arbitrary but reproducible. Its derivative grows like 1/gap, and where λ_k is repeated to
+    rounding it is finite but as arbitrary as the vector is.
+
+    >>> value, vector = eigenpair(jnp.array([2.0, 0.0, 5.0]), 2, 1)
+    >>> value.item(), abs(vector).tolist()
+    (5.0, [0.0, 1.0])
+    """
+    coords, indices, single = _checked(packed, dim, index)
+    value, vector = (part.astype(coords.dtype) for part in _pairs(_wide(coords), dim, indices))
+    return EigenPair(value[..., 0], vector[..., 0, :]) if single else EigenPair(value, vector)
+
+
+def _checked(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> tuple[Array, _Indices, bool]:
+    coords = jnp.asarray(packed)
+    check_packed(coords, check_dim(dim))
+    indices, single = check_index(index, dim)
+    return coords, tuple(indices), single
+
+
+def _wide(coords: Array) -> Array:
+    return coords.astype(jnp.float32) if coords.dtype in _HALVES else coords
+
+
+def _shaped(shape: tuple[int, ...], like: Array) -> Any:
+    return jax.ShapeDtypeStruct(shape, like.dtype)  # type: ignore[no-untyped-call]
+
+
+# Functions of (..., D) with results (..., m) and (..., m, d), and their derivatives.
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def _values(packed: Array, dim: int, index: _Indices) -> Array:
+    shape = _shaped((*packed.shape[:-1], len(index)), packed)
+
+    def solve(rows: ArrayLike) -> FloatArray:
+        return eigen.eigenvalue(np.asarray(rows), dim, index)
+
+    return jax.pure_callback(solve, shape, packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
+
+
+@_values.defjvp
+def _values_jvp(dim: int, index: _Indices, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    value, vector = _pairs(primals[0], dim, index)
+    return value, _forms(vector, tangents[0], dim)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def _pairs(packed: Array, dim: int, index: _Indices) -> tuple[Array, Array]:
+    value = _shaped((*packed.shape[:-1], len(index)), packed)
+    vector = _shaped((*value.shape, dim), packed)
+
+    def solve(rows: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        return eigen.eigenpair(np.asarray(rows), dim, index)
+
+    return jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
+
+
+@_pairs.defjvp
+def _pairs_jvp(
+    dim: int, index: _Indices, primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    value, vector = _pairs(primals[0], dim, index)
+    moved = vector @ sym(tangents[0], dim)  # dA v_m in rows
+    turned = _pseudo_inverse(primals[0], value, vector, moved)
+    return (value, vector), (_forms(vector, tangents[0], dim), turned)
+
+
+def _forms(vector: Array, tangent: Array, dim: int) -> Array:
+    """v_mᵀ dA v_m, as products of packed coordinates."""
+    row, column, factor = layout(dim)
+    outer = vector[..., row] * vector[..., column] * factor.astype(vector.dtype)
+    return (outer * tangent[..., None, :]).sum(-1)
+
+
+def _pseudo_inverse(packed: Array, value: Array, vector: Array, right: Array) -> Array:
+    """R h for right-hand sides (..., m, d)."""
+    matrix = sym(packed, vector.shape[-1])
+
+    def matvec(x: Array) -> Array:
+        return value[..., None] * x - x @ matrix + _along(vector, x)
+
+    def solve(_: object, b: Array) -> Array:
+        across: Array = jax.pure_callback(
+            _host_pseudo_inverse, _shaped(b.shape, b), packed, value, vector, b,
+            vmap_method="broadcast_all",
+        )  # fmt: skip
+        return across + _along(vector, b)
+
+    orthogonal = right - _along(vector, right)
+    return jax.lax.custom_linear_solve(matvec, orthogonal, solve, symmetric=True)  # type: ignore[no-any-return]
+
+
+def _along(vector: Array, x: Array) -> Array:
+    """The part of x along v, v vᵀ x, for vectors in rows."""
+    return vector * (vector * x).sum(-1, keepdims=True)
+
+
+def _host_pseudo_inverse(packed: ArrayLike, *parts: ArrayLike) -> FloatArray:
+    """R h by the kernel: 2 S v with S the symmetric part of (R h) vᵀ, as R h is orthogonal to v."""
+    value, vector, right = (np.asarray(part) for part in parts)
+    rows = np.asarray(packed)[..., None, :]
+    each = np.broadcast_to(rows, (*value.shape, rows.shape[-1]))
+    half = eigen.eigenpair_vjp(each, vector.shape[-1], value, vector, 0.0, right)
+    solved: FloatArray = 2 * (host_sym(half) @ vector[..., None])[..., 0]
+    return solved
