@@ -36,8 +36,8 @@ def check_int(value: int, name: str, low: int, high: int) -> int:
 
 def check_index(index: int | Sequence[int], dim: int) -> tuple[list[int], bool]:
     """Return the eigenvalue indices as a list, and whether a single int was given."""
-    several = isinstance(index, list | tuple | range)  # a compiler of PyTorch cannot look into np.ndim
-    if not several and (isinstance(index, int) or np.ndim(index) == 0):
+    # PyTorch's compiler cannot look into np.ndim, so that plain sequences must not come to it.
+    if isinstance(index, int) or (not isinstance(index, list | tuple | range) and np.ndim(index) == 0):
         return [check_int(index, "index", 0, dim)], True  # type: ignore[arg-type]
     indices = [check_int(item, "index", 0, dim) for item in index]
     if not indices:

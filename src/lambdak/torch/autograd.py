@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import derivatives
+from lambdak.torch.dispatch import is_tracing
 from lambdak.torch.packing import width
 from torch import Tensor
 
@@ -131,4 +132,4 @@ def _solve_checked(
 
 def _is_recorded() -> bool:
     """Whether a program is recorded that will mostly be run without derivatives, which it can have all the same."""
-    return torch.jit.is_tracing() or torch.compiler.is_exporting()
+    return is_tracing() or torch.compiler.is_exporting()

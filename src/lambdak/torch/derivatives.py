@@ -65,7 +65,7 @@ def _backward_value(ctx: Any, grad_value: Tensor) -> tuple[Tensor | None, ...]:
 def _forward_value(ctx: Any, saved: Sequence[Tensor], tangent: Tensor, *_: None) -> Tensor:
     (coords,) = saved
     dim, _, tridiagonal = ctx.arguments
-    vector = eigenpair(coords, *ctx.arguments)[1]
+    vector: Tensor = eigenpair(coords, *ctx.arguments)[1]
     return (vector * (vector @ sym(tangent, dim, tridiagonal))).sum(-1)
 
 

@@ -19,6 +19,11 @@ from torch import Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
+def is_tracing() -> bool:
+    """Whether ``torch.jit.trace`` is recording."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
 def _private(path: str) -> Callable[..., Any]:
     """A function in PyTorch's private module, or one that always says yes."""
     try:
@@ -79,14 +84,14 @@ def differentiable(
     def call(*args: Any) -> Any:
         if torch.compiler.is_compiling():
             return uncompiled(*args) if _has_duals() else operator(*args)
-        if _has_transforms() and not torch.jit.is_tracing():
+        if _has_transforms() and not is_tracing():
             return nested.apply(*args)
         if _is_watched(args):
             _refuse(args)
             return operator(*args)
         return short.apply(*args) if torch.is_grad_enabled() or _has_tangent(args) else function(*args)
 
-    uncompiled = torch.compiler.disable(call)  # a registered operator has no forward mode
+    uncompiled = torch.compiler.disable(call)  # type: ignore[no-untyped-call]  # no operator has a forward mode
     return call
 
 
@@ -108,10 +113,8 @@ def _function(**parts: Callable[..., Any]) -> Any:
 
 
 def _is_watched(args: tuple[Any, ...]) -> bool:
-    """Whether a compiler, a tracer, or a mode such as that of fake tensors wants to see which operators are called."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing() or _has_modes():
-        return True
-    return any(_is_special(arg) for arg in args if isinstance(arg, Tensor))
+    """Whether a tracer, or a mode such as that of fake tensors, wants to see which operators are called."""
+    return bool(is_tracing() or _has_modes() or any(_is_special(arg) for arg in args if isinstance(arg, Tensor)))
 
 
 def _is_special(tensor: Tensor) -> bool:
@@ -121,14 +124,14 @@ def _is_special(tensor: Tensor) -> bool:
 
 def _has_duals() -> bool:
     """Whether forward mode is at work at all."""
-    return getattr(forward_ad, "_current_level", -1) >= 0
+    return bool(getattr(forward_ad, "_current_level", 0) >= 0)
 
 
 def _refuse(args: tuple[Any, ...]) -> None:
     """Raise where tangents would be lost: a registered operator of PyTorch drops them without a word."""
-    if torch.jit.is_tracing():
+    if is_tracing():
         refuse_onnx()
-    if _has_duals() and _has_tangent(args):
+    if _has_tangent(args):
         raise NotImplementedError("forward-mode derivatives are not supported under tracers and dispatch modes")
 
 
@@ -142,7 +145,7 @@ def refuse_onnx() -> None:
 
 def _has_tangent(args: tuple[Any, ...]) -> bool:
     """Whether an argument is a dual number of forward mode."""
-    return any(isinstance(arg, Tensor) and _unpacked(arg)[1] is not None for arg in args)
+    return _has_duals() and any(isinstance(arg, Tensor) and _unpacked(arg)[1] is not None for arg in args)
 
 
 def _primal(tensor: Tensor | None) -> Tensor | None:
@@ -153,6 +156,6 @@ def _primal(tensor: Tensor | None) -> Tensor | None:
 def _unpacked(tensor: Tensor) -> tuple[Tensor, Tensor | None]:
     """Primal and tangent."""
     try:
-        return forward_ad.unpack_dual(tensor)
+        return forward_ad.unpack_dual(tensor)  # type: ignore[no-any-return, no-untyped-call]
     except RuntimeError:  # a batch of ``is_grads_batched``, which has no tangent and cannot be asked
         return tensor, None

@@ -8,10 +8,10 @@ matrices that satisfy them, assigning to it finds the parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
-from torch.nn import functional
 from torch.nn.utils import parametrize
 
 import torch
@@ -163,8 +163,9 @@ class _Spectral(nn.Module):
             raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
         check_dtype(x, "x", self.constant)
         constant, weight = self._coefficients()
-        flat = functional.linear(x, weight.flatten(1).T, constant.flatten())
-        return flat.unflatten(-1, constant.shape)
+        rows = x.reshape(prod(x.shape[:-1]), self.in_features)
+        flat = torch.addmm(constant.flatten(), rows, weight.flatten(1))
+        return flat.reshape(*x.shape[:-1], *constant.shape)
 
     def forward(self, x: Tensor) -> Tensor:
         """λ_k(A(x)) for x (..., in_features): (...), or (..., out_features) of a layer."""
