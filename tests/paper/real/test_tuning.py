@@ -38,3 +38,12 @@ def test_tuning_runs_choose_and_evaluation_runs_are_reported():
     assert (found.rate, found.validation) == (0.01, 0.46)
     np.testing.assert_allclose((found.low, found.median, found.high), (0.725, 0.75, 0.775))
     assert choose(table)["m", 3, 64].rate == 0.01
+
+
+def test_curves_are_in_the_order_of_the_tuning_runs_whichever_rate_is_evaluated_first():
+    tuning = [("tuning", 0.1, n, loss) for n, loss in ((64, 0.5), (128, 0.6))]
+    tuning += [("tuning", 0.01, n, loss) for n, loss in ((64, 0.6), (128, 0.5))]
+    rows = [*tuning, ("evaluation", 0.01, 128, np.nan), ("evaluation", 0.1, 64, np.nan)]
+    columns = dict(zip(("phase", "rate", "samples", "validation"), zip(*rows, strict=True), strict=True))
+    found = tune(pa.table({"model": ["m"] * 6, "dim": [3] * 6, "test": [0.4] * 6, **columns}))
+    assert [(each.samples, each.rate) for each in found] == [(64, 0.1), (128, 0.01)]

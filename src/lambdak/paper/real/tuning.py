@@ -41,11 +41,10 @@ class Chosen:
 
 
 def tune(results: pa.Table) -> Iterator[Tuned]:
-    """The curves of all models, in the order of the table; a run that diverged counts as infinitely bad."""
-    chosen = choose(results)
-    for (model, dim, samples), by_rate in _losses(_phase(results, "evaluation"), "test").items():
-        best = chosen[model, dim, samples]
-        yield Tuned(model, dim, samples, best.rate, best.validation, *quartiles(by_rate[best.rate]).tolist())
+    """The curves of all models, in the order of their tuning; a run that diverged counts as infinitely bad."""
+    reported = _losses(_phase(results, "evaluation"), "test")
+    for point, best in choose(results).items():
+        yield Tuned(*point, best.rate, best.validation, *quartiles(reported[point][best.rate]).tolist())
 
 
 def choose(results: pa.Table) -> dict[Point, Chosen]:
