@@ -12,7 +12,7 @@ say = @printf '\033[1m==> %s\033[0m\n'
 SECONDS ?= 60
 MINUTES ?=
 
-.PHONY: demo test quick lint bench docs sanitize fuzz wheel check-wheel clean
+.PHONY: demo test quick lowest lint bench docs sanitize fuzz wheel check-wheel clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
@@ -25,6 +25,14 @@ test: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## all tests and doctests
 quick: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the tests that are not marked slow
 	$(say) "running the quick tests (about a minute)"
 	$(PYTEST) -m "not slow"
+
+# On x86 Linux the registry's build brings CUDA along; elsewhere it is a CPU build of some 100 MB.
+LOWEST := $(shell sed -n 's/^torch = \["torch>=\(.*\)"\]/torch==\1.0/p' pyproject.toml)
+
+lowest: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## tests/torch against the lowest PyTorch that is promised
+	$(say) "installing $(LOWEST) beside the one of the tests"
+	@$(INSTALL) --target build/lowest --upgrade $(LOWEST)
+	PYTHONPATH=build/lowest $(PYTEST) tests/torch
 
 # mypy reads the types of PyTorch, which comes with the test tools.
 lint: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-lint ## ruff and mypy
