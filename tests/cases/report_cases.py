@@ -28,6 +28,8 @@ CERTIFICATE = {
     ],
 }
 
+_PATIENCE = 180_000  # milliseconds for a page, on a machine that does other work
+
 
 def table(rows=240, seed=0):
     """Numbers with and without gaps, a category with gaps and pooled levels, and one of a single kind."""
@@ -119,6 +121,7 @@ class Visit:
         """The report at ``path``, once its charts are there."""
         visit = cls(page)
         visit.watch(path.as_uri())
+        page.set_default_timeout(_PATIENCE)
         page.goto(path.as_uri())
         page.locator("#influence-chart .main-svg").first.wait_for()
         return visit

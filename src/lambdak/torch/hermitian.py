@@ -40,9 +40,11 @@ from torch import Tensor, nn
 def hermitian(coords: Tensor, dim: int) -> Tensor:
     """Complex Hermitian matrices (..., d, d) from real coordinates (..., d²).
 
-    >>> hermitian(torch.tensor([1.0, 0.0, 3.0, 2.0**0.5]), 2)
-    tensor([[1.+0.j, 0.-1.j],
-            [0.+1.j, 3.+0.j]])
+    >>> full = hermitian(torch.tensor([1.0, 0.0, 3.0, 2.0**0.5]), 2)
+    >>> full.real.round(), full.imag.round()
+    (tensor([[1., 0.],
+            [0., 3.]]), tensor([[ 0., -1.],
+            [ 1.,  0.]]))
     """
     real, skew = _parts(coords, dim)
     return torch.complex(real, skew)
