@@ -114,10 +114,10 @@ def test_criteo_is_compared_up_to_the_largest_sample_count_of_the_released_runs(
     first, second = [row for row in compare(tmp_path) if row.about.startswith("spectral-bucketed, d = 3")]
     assert (first.published, first.budget, first.samples, first.verdict) == (0.45713, 2**26, 2**26, "worse")
     assert (second.published, second.budget, second.verdict) == (0.45635, 2**28, "fewer samples")
-    assert second.about == "spectral-bucketed, d = 3, 268,435,456"
+    assert second.about == "spectral-bucketed, d = 3, 2^28"
     text = print_comparison([first, second])
     assert "after 67,108,864 samples." in text
-    assert "Rows that end in 268,435,456: after as many samples." in text
+    assert "Rows that end in 2^28: after 268,435,456 samples." in text
 
 
 def test_runs_that_follow_the_text_are_compared_when_it_is_said(tmp_path):

@@ -93,10 +93,15 @@ def compare_real(study: str, results: Path, profile: str | None, protocol: str) 
     for (name, model, dim, budget), theirs in REAL.items():
         if name == study:
             ours = _best([curve for curve in curves if (curve.model, curve.dim) == (model, dim)], budget)
-            words = [model, *([f"d = {dim}"] if dim else []), *([f"{budget:,}"] if budget != REAL_BUDGET else [])]
+            words = [model, *([f"d = {dim}"] if dim else []), *([_power(budget)] if budget != REAL_BUDGET else [])]
             found = None if ours is None else (ours.low, ours.median, ours.high)
             rate, samples = (None, 0) if ours is None else (ours.rate, ours.samples)
             yield Comparison(study, ", ".join(words), theirs, found, rate, samples, rows if ours else 0, budget)
+
+
+def _power(samples: int) -> str:
+    """As a power of two, which it is."""
+    return f"2^{samples.bit_length() - 1}"
 
 
 def _best(curve: Sequence[Tuned], budget: int) -> Tuned | None:
@@ -155,5 +160,5 @@ def _notes(rows: Sequence[Comparison]) -> list[str]:
         notes.append("How many samples to train on was chosen by validation, since there are fewer than the paper's.")
     theirs = f"{TRAIN_ROWS[first.study]:,} rows to train on, after {REAL_BUDGET:,} samples"
     larger = sorted({row.budget for row in rows if row.is_real} - {REAL_BUDGET})
-    last = [f"Rows that end in {count:,}: after as many samples." for count in larger]
+    last = [f"Rows that end in {_power(count)}: after {count:,} samples." for count in larger]
     return [*notes, f"Published: the released runs, {theirs}.", *last]
