@@ -1,9 +1,12 @@
 """Speed of the eigenpair kernel against torch.linalg, both sides measured in one run.
 
-usage: python benchmarks/kernel.py [--batch 8192] [--repeats 5] [--threads 2] [--crossover]
+usage: python benchmarks/kernel.py [--batch 8192] [--repeats 5] [--threads 2] [--crossover | --stages]
 
-Every figure is a median over two blocks of consecutive calls, as in a training loop; the two sides of a ratio take
-turns block by block, after a pause in which the other side's idle threads stop spinning. The kernel finds one
+With --stages everything is CPU time on one thread, the best of all rounds, which other programs disturb least: ratios,
+the stages of one eigenpair, and the rate of the reduction as a share of that of sgemm in the same run.
+
+Every other figure is a median over two blocks of consecutive calls, as in a training loop; the two sides of a ratio
+take turns block by block, after a pause in which the other side's idle threads stop spinning. The kernel finds one
 eigenvalue or eigenpair, torch.linalg all of them: it has no call for one. Floors are the bars that the kernel must
 not fall below.
 """
@@ -16,6 +19,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg.lapack import ssytrd
 
 import lambdak
 import torch
@@ -154,6 +158,66 @@ def print_latency(repeats: int) -> None:
         print(f"| {dtype.__name__} eigenpair | " + " | ".join(cells) + " |")
 
 
+def cpu_seconds(calls: list[Callable[[], object]], repeats: int) -> list[float]:
+    """CPU time of each call of this thread, the best of all; they take turns, four consecutive calls each."""
+    best = [float("inf")] * len(calls)
+    for place, call in [(place, call) for _ in range(repeats) for place, call in enumerate(calls) for _ in range(4)]:
+        start = time.thread_time()
+        call()
+        best[place] = min(best[place], time.thread_time() - start)
+    return best
+
+
+def reduced(packed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Diagonals and off-diagonals of the tridiagonal matrices that LAPACK makes of the rows."""
+    found = [ssytrd(full)[1:3] for full in sym(packed)]
+    return np.stack([diagonal for diagonal, _ in found]), np.stack([off for _, off in found])
+
+
+def stage_seconds(batch: int, dim: int, repeats: int) -> dict[str, float]:
+    """CPU time per matrix; a stage is what a call with it takes longer than the call without it."""
+    packed, k = rows(batch, dim, np.float32), dim // 2
+    some = min(batch, 512)
+    bands = [np.tile(part, (-(-batch // some), 1))[:batch] for part in reduced(packed[:some])]
+    full = torch.from_numpy(sym(packed[:some]))  # enough of them to be slow
+    pair, value, narrow_pair, narrow_value, eigh, eigvalsh = cpu_seconds(
+        [
+            lambda: eigenpair(packed, dim, k),
+            lambda: eigenvalue(packed, dim, k),
+            lambda: tridiagonal_eigenpair(*bands, k),
+            lambda: tridiagonal_eigenvalue(*bands, k),
+            lambda: torch.linalg.eigh(full),
+            lambda: torch.linalg.eigvalsh(full),
+        ],
+        repeats,
+    )
+    parts = {
+        "eigenpair": pair / batch,
+        "eigenvalue": value / batch,
+        "load and reduce": (value - narrow_value) / batch,
+        "search for λ": narrow_value / batch,
+        "vector": (narrow_pair - narrow_value) / batch,
+        "transform back": (pair - value - narrow_pair + narrow_value) / batch,
+    }
+    return parts | {"eigh": eigh / some, "eigvalsh": eigvalsh / some}
+
+
+def print_stages(batch: int, repeats: int) -> None:
+    use_threads(1)
+    square = torch.from_numpy(np.random.default_rng(0).standard_normal((1024, 1024)).astype(np.float32))
+    peak = 2e-9 * 1024**3 / cpu_seconds([lambda: square @ square], 5 * repeats)[0]
+    print(f"\n## Stages, float32, batch {batch}, one thread: nanoseconds of CPU time per matrix\n")
+    print("| | " + " | ".join(f"d={dim}" for dim in DIMS) + " |\n|---" + "|---" * len(DIMS) + "|")
+    table = {dim: stage_seconds(batch, dim, repeats) for dim in DIMS}
+    for name in next(iter(table.values())):
+        print(f"| {name} | " + " | ".join(f"{1e9 * parts[name]:.0f}" for parts in table.values()) + " |")
+    for ours, theirs in (("eigenpair", "eigh"), ("eigenvalue", "eigvalsh")):
+        ratios = [f"**{parts[theirs] / parts[ours]:.0f}x**" for parts in table.values()]
+        print(f"| **{ours} against {theirs}** | " + " | ".join(ratios) + " |")
+    shares = [4e-9 / 3 * dim**3 / parts["load and reduce"] / peak for dim, parts in table.items()]
+    print(f"| reduction, of sgemm's {peak:.0f} GFLOP/s | " + " | ".join(f"{share:.0%}" for share in shares) + " |")
+
+
 def print_crossover(repeats: int) -> None:
     """Native against LAPACK's range solver for large matrices: where SIMD across the batch stops paying."""
     dims = (48, 64, 96, 128, 160, 192, 256, 384, 512)
@@ -176,9 +240,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--crossover", action="store_true", help="only measure native against LAPACK for large d")
+    parser.add_argument("--stages", action="store_true", help="only CPU time: ratios, stages, and the share of sgemm")
     arguments = parser.parse_args()
     lambdak.show_config()
     print(f"torch    {torch.__version__}")
+    if arguments.stages:
+        print_stages(arguments.batch, arguments.repeats)
+        return
     use_threads(arguments.threads)
     if arguments.crossover:
         print_crossover(arguments.repeats)

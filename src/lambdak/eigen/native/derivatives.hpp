@@ -102,7 +102,7 @@ template <class T> void vjp_block(const Job& job, int64_t row, void* scratch) {
   Arena<T> arena{static_cast<Vec<T>*>(scratch)};
   arena.used = Workspace<T, 1>::lay_out(job, arena, &s);
   Vec<T>*y = arena.take(n), *out = arena.take(row_start(n)), *out_off = arena.take(n);
-  load_group<T, 1>(job, row, s, s.group[0]);
+  load_groups<T>(job, row, s.group, 1);
   for (int m = 0; m < job.n_index; ++m) {
     vjp_vector<T, 1>(job, row, m, s.group[0], s, y);
     add_outer<T>(job, m == 0, y, s.vectors, out, out_off);

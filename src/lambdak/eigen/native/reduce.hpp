@@ -6,6 +6,18 @@ namespace lambdak::LAMBDAK_ISA {
 
 constexpr int row_start(int i) { return i * (i + 1) / 2; }
 
+// Memory that the next group will read: it is requested step by step, while this one is reduced.
+struct Ahead {
+  const char *next = nullptr, *end = nullptr;
+  int64_t at_once = 0;  // bytes
+  bool near = false;    // into the nearest cache, or the next one
+
+  void request() {
+    const char* const stop = end - next > at_once ? next + at_once : end;
+    for (; next < stop; next += 64) near ? __builtin_prefetch(next, 0, 3) : __builtin_prefetch(next, 0, 2);
+  }
+};
+
 // Reflector s is H = I - h u uᵀ with u on s+1..n-1; u is kept in column s of the packed matrix.
 template <class T> struct Reduction {
   Vec<T>* packed;    // D
@@ -13,6 +25,7 @@ template <class T> struct Reduction {
   Vec<T>* off;       // n - 1
   Vec<T>* h;         // n - 2
   Vec<T>*v, *w, *u, *p;  // n each: pending update A -= v wᵀ + w vᵀ, next reflector, and A u
+  Vec<T> tiny;           // the square below which what is to vanish counts as zero already
 };
 
 // Rows i0 .. i0+R-1 of the trailing block from column s on: apply the pending rank-2 update and, while each
@@ -77,8 +90,8 @@ template <class T, class Term> inline Vec<T> sum_over(int begin, int end, Term t
 }
 
 // Brings column s up to date with the pending update, and chooses the reflector that turns it into
-// (diagonal, off, 0, …, 0); `tiny` is the square below which what is to vanish counts as zero already.
-template <class T, bool Pending> inline void make_reflector(const Reduction<T>& r, int n, int s, Vec<T> tiny) {
+// (diagonal, off, 0, …, 0).
+template <class T, bool Pending> inline void make_reflector(const Reduction<T>& r, int n, int s) {
   Vec<T>* __restrict const packed = r.packed;
   Vec<T>* __restrict const u = r.u;
   const Vec<T>*__restrict const v = r.v, *__restrict const w = r.w;
@@ -95,7 +108,7 @@ template <class T, bool Pending> inline void make_reflector(const Reduction<T>& 
     u[i] = packed[row_start(i) + s] = x;
     return x * x;
   });
-  const Int<T> active = rest > tiny;
+  const Int<T> active = rest > r.tiny;
   const Vec<T> norm = vsqrt(alpha * alpha + rest);
   const Vec<T> head = alpha + with_sign<T>(norm, alpha);
   u[s + 1] = packed[row_start(s + 1) + s] = head;
@@ -115,17 +128,19 @@ template <class T> inline void make_update(Reduction<T>& r, int n, int s) {
   r.u = spare;
 }
 
-template <class T> void tridiagonalise(Reduction<T> r, int n, Vec<T> tiny) {
-  for (int s = 0; s + 2 < n; ++s) {
-    if (s == 0) {
-      make_reflector<T, false>(r, n, s, tiny);
-      update_block<T, false>(r, n, s + 1);
-    } else {
-      make_reflector<T, true>(r, n, s, tiny);
-      update_block<T, true>(r, n, s + 1);
-    }
-    make_update<T>(r, n, s);
+template <class T> [[gnu::always_inline]] inline void reduce_step(Reduction<T>& r, int n, int s) {
+  if (s == 0) {
+    make_reflector<T, false>(r, n, s);
+    update_block<T, false>(r, n, s + 1);
+  } else {
+    make_reflector<T, true>(r, n, s);
+    update_block<T, true>(r, n, s + 1);
   }
+  make_update<T>(r, n, s);
+}
+
+// The last two rows, which need no reflector.
+template <class T> inline void finish_reduction(const Reduction<T>& r, int n) {
   const int last = row_start(n - 1) + n - 1;
   Vec<T> a = n > 1 ? r.packed[row_start(n - 2) + n - 2] : Vec<T>{};
   Vec<T> b = n > 1 ? r.packed[last - 1] : Vec<T>{};
@@ -137,6 +152,21 @@ template <class T> void tridiagonalise(Reduction<T> r, int n, Vec<T> tiny) {
   }
   r.diagonal[n - 1] = c;
   if (n > 1) r.diagonal[n - 2] = a, r.off[n - 2] = b;
+}
+
+template <class T, int U> struct Reductions {
+  Reduction<T> of[U];
+};
+
+// Groups take turns step by step: one's long operations, a square root and a division, run during the other's short ones.
+template <class T, int U> void tridiagonalise(Reductions<T, U> groups, int n, Ahead ahead) {
+  for (int s = 0; s + 2 < n; ++s) {
+    ahead.request();
+#pragma GCC unroll 2
+    for (int g = 0; g < U; ++g) reduce_step<T>(groups.of[g], n, s);
+  }
+#pragma GCC unroll 2
+  for (int g = 0; g < U; ++g) finish_reduction<T>(groups.of[g], n);
 }
 
 // z -= h u (uᵀz)

@@ -80,12 +80,9 @@ template <class T, int U> void solve_block(const Job& job, int64_t row, void* sc
   Workspace<T, U> s;
   Workspace<T, U>::lay_out(job, {static_cast<Vec<T>*>(scratch)}, &s);
   const Tridiagonal<T>* t[U];
-  for (int g = 0; g < U; ++g) {
-    // A group beyond the last row stands for the first one, and is not stored.
-    const int64_t first = row + g * W<T>;
-    if (first < job.rows) load_group<T, U>(job, first, s, s.group[g]);
-    t[g] = &s.group[first < job.rows ? g : 0].t;
-  }
+  const int count = job.rows - row <= W<T> ? 1 : U;
+  load_groups<T>(job, row, s.group, count);
+  for (int g = 0; g < U; ++g) t[g] = &s.group[g < count ? g : 0].t;  // one beyond the last row stands for the first
   for (int m = 0; m < job.n_index; ++m)
     find_eigenvalue<T, U>(t, job.dim, job.index[m], job.guess[m], s.found + m * U);
   for (int g = 0; g < U; ++g)

@@ -8,6 +8,13 @@ namespace lambdak::LAMBDAK_ISA {
 
 // Matrices are worked on in one group of W, or in two whose Sturm recurrences hide each other's latency.
 constexpr int64_t two_group_bytes = 256 << 10;
+// Two groups are reduced together if their packed matrices fit into the nearest cache.
+constexpr int together_bytes = 24 << 10;
+
+// Rows of larger matrices are long enough for the CPU to request them by itself.
+constexpr int ahead_bytes = 256 << 10;
+
+inline bool reduced_together(int n) { return 2 * row_start(n) * LAMBDAK_VECTOR_BYTES <= together_bytes; }
 
 inline int groups(const Job& job) {
   const int64_t packed = job.tridiagonal ? 0 : row_start(job.dim);
@@ -17,7 +24,7 @@ inline int groups(const Job& job) {
 // The matrices of one group of lanes.
 template <class T> struct Group {
   Tridiagonal<T> t;
-  Vec<T>*packed, *h;
+  Vec<T>*packed, *h, *v, *w, *u, *p;
   Vec<T> unit_inner, unit_outer;  // undo the scaling of the input, in two steps that cannot overflow early
   Int<T> bad;                     // lanes with NaN or infinity
 
@@ -37,7 +44,6 @@ template <class T> struct Arena {
 
 template <class T, int U> struct Workspace {
   Group<T> group[U];
-  Vec<T>*v, *w, *u, *p;  // reduction
   Vec<T>* work;          // 4n: vectors
   Vec<T>* vectors;       // n_index n, of one group, in tridiagonal coordinates; n where they are not all kept
   Vec<T>* values;        // n_index, of one group, scaled
@@ -52,7 +58,12 @@ template <class T, int U> struct Workspace {
       g.packed = arena.take(job.tridiagonal ? 0 : row_start(n));
       g.t.d = arena.take(n), g.t.e = arena.take(n), g.t.e2 = arena.take(n), g.h = arena.take(n);
     }
-    s.v = arena.take(n), s.w = arena.take(n), s.u = arena.take(n), s.p = arena.take(n);
+    for (Group<T>& g : s.group) {
+      const Group<T>& first = s.group[0];
+      const bool own = &g == &first || reduced_together(n);
+      g.v = own ? arena.take(n) : first.v, g.w = own ? arena.take(n) : first.w;
+      g.u = own ? arena.take(n) : first.u, g.p = own ? arena.take(n) : first.p;
+    }
     s.work = arena.take(4 * n);
     const bool keep_all = job.vector.data && !job.grad.data;
     s.vectors = arena.take(keep_all ? int64_t(job.n_index) * n : n);
@@ -148,27 +159,52 @@ template <class T> void settle(Group<T>& g, const Extent<T>& seen, int n) {
   prepare_spectrum<T>(g.t, n);
 }
 
-template <class T, int U> void load_group(const Job& job, int64_t row, Workspace<T, U>& s, Group<T>& g) {
+// The rows that follow, if they lie in memory one after the other: as many as `count` groups have.
+template <class T> Ahead next_rows(const Job& job, int64_t row, int count) {
+  const int64_t size = row_start(job.dim), first = row + count * W<T>, left = job.rows - first;
+  const int64_t rows = left < count * W<T> ? left : count * W<T>;
+  if (job.matrix.entry != 1 || job.matrix.row != size || rows <= 0 || size * LAMBDAK_VECTOR_BYTES > ahead_bytes) return {};
+  const char* const next = reinterpret_cast<const char*>(static_cast<const T*>(job.matrix.data) + first * size);
+  const int64_t bytes = rows * size * int64_t(sizeof(T)), steps = job.dim > 2 ? job.dim - 2 : 1;
+  return {next, next + bytes, (bytes / steps + 63) / 64 * 64, bytes <= together_bytes / 2};
+}
+
+template <class T> void load_bands(const Job& job, int64_t row, Group<T>& g) {
   const int n = job.dim;
   Extent<T> seen;
-  if (job.tridiagonal) {
-    load_rows<T>(input<T>(job.matrix, job, row), n, [&](int c, Vec<T> x) { seen.see(x), g.t.d[c] = x; });
-    load_rows<T>(input<T>(job.off, job, row), n - 1, [&](int c, Vec<T> x) { seen.see(x), g.t.e[c] = x; });
-    settle<T>(g, seen, n);
-  } else {
-    const T* scale = static_cast<const T*>(job.entry_scale);
-    load_rows<T>(input<T>(job.matrix, job, row), row_start(n), [&](int c, Vec<T> x) {
-      x *= scale[c];
-      seen.see(x);
-      g.packed[c] = x;
-    });
-    Vec<T>* const parts[] = {g.packed, nullptr};
-    const int sizes[] = {row_start(n), 0};
-    const Vec<T> largest = rescale_input<T>(g, seen, parts, sizes);
-    constexpr T eps2 = Lanes<T>::epsilon * Lanes<T>::epsilon;
-    tridiagonalise<T>({g.packed, g.t.d, g.t.e, g.h, s.v, s.w, s.u, s.p}, n, (eps2 * largest) * (eps2 * largest));
-    prepare_spectrum<T>(g.t, n);
-  }
+  load_rows<T>(input<T>(job.matrix, job, row), n, [&](int c, Vec<T> x) { seen.see(x), g.t.d[c] = x; });
+  load_rows<T>(input<T>(job.off, job, row), n - 1, [&](int c, Vec<T> x) { seen.see(x), g.t.e[c] = x; });
+  settle<T>(g, seen, n);
+}
+
+template <class T> Reduction<T> load_packed(const Job& job, int64_t row, Group<T>& g) {
+  const int n = job.dim;
+  const T* scale = static_cast<const T*>(job.entry_scale);
+  Extent<T> seen;
+  load_rows<T>(input<T>(job.matrix, job, row), row_start(n), [&](int c, Vec<T> x) {
+    x *= scale[c];
+    seen.see(x);
+    g.packed[c] = x;
+  });
+  Vec<T>* const parts[] = {g.packed, nullptr};
+  const int sizes[] = {row_start(n), 0};
+  const Vec<T> least = Lanes<T>::epsilon * Lanes<T>::epsilon * rescale_input<T>(g, seen, parts, sizes);
+  return {g.packed, g.t.d, g.t.e, g.h, g.v, g.w, g.u, g.p, least * least};
+}
+
+// U groups of packed rows, reduced together.
+template <class T, int U> void load_together(const Job& job, int64_t row, Group<T>* groups) {
+  Reductions<T, U> reductions;
+  for (int g = 0; g < U; ++g) reductions.of[g] = load_packed<T>(job, row + g * W<T>, groups[g]);
+  tridiagonalise<T, U>(reductions, job.dim, next_rows<T>(job, row, U));
+  for (int g = 0; g < U; ++g) prepare_spectrum<T>(groups[g].t, job.dim);
+}
+
+// The tridiagonal matrices of `count` groups of rows.
+template <class T> void load_groups(const Job& job, int64_t row, Group<T>* groups, int count) {
+  if (count == 2 && !job.tridiagonal && reduced_together(job.dim)) return load_together<T, 2>(job, row, groups);
+  for (int g = 0; g < count; ++g)
+    job.tridiagonal ? load_bands<T>(job, row + g * W<T>, groups[g]) : load_together<T, 1>(job, row + g * W<T>, groups + g);
 }
 
 }  // namespace lambdak::LAMBDAK_ISA
