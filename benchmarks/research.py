@@ -44,6 +44,7 @@ from research_training import (
     squared,
     trained,
     wave,
+    wins,
 )  # fmt: skip
 from torch import Tensor, nn
 
@@ -162,30 +163,35 @@ def ordered(seeds: int, steps: int) -> None:
 
 
 def metric(seeds: int, steps: int) -> None:
-    inputs = 3
-    head("With a learned B and without, ten waves (3 inputs)", "matrices", "model", "parameters", "error")
-    makes: list[tuple[str, str, Callable[[], nn.Module]]] = [
-        ("dense", "λ_k(A(x)), d = 8", lambda: SpectralNeuron(inputs, 8)),
-        ("dense", "λ_k(A(x), B), d = 8", lambda: GeneralizedSpectralNeuron(inputs, 8)),
-        ("dense", "λ_k(A(x)), d = 9", lambda: SpectralNeuron(inputs, 9)),
-        ("tridiagonal", "λ_k(A(x)), d = 17", lambda: SpectralNeuron(inputs, 17, structure="tridiagonal")),
-        ("tridiagonal", "λ_k(A(x), B), d = 17", lambda: GeneralizedSpectralNeuron(inputs, 17, structure="tridiagonal")),
-        ("tridiagonal", "λ_k(A(x)), d = 21", lambda: SpectralNeuron(inputs, 21, structure="tridiagonal")),
-    ]
-    for kind, label, make in makes:
-        errors = []
+    n, narrow = 3, {"structure": "tridiagonal"}
+    head(
+        "With a learned B and without, ten waves (3 inputs)",
+        "matrices", "λ_k(A(x))", "λ_k(A(x), B)", "λ_k(A(x)) as large as with B", "seeds in which B is better than that",
+    )  # fmt: skip
+    kinds: dict[str, list[Callable[[], nn.Module]]] = {
+        "dense": [
+            lambda: SpectralNeuron(n, 8), lambda: GeneralizedSpectralNeuron(n, 8), lambda: SpectralNeuron(n, 9),
+        ],
+        "tridiagonal": [
+            lambda: SpectralNeuron(n, 17, **narrow), lambda: GeneralizedSpectralNeuron(n, 17, **narrow),
+            lambda: SpectralNeuron(n, 21, **narrow),
+        ],
+    }  # fmt: skip
+    for kind, makes in kinds.items():
+        columns: list[list[float]] = [[] for _ in makes]
         for _ in seeded(seeds):
-            data = samples(wave(inputs), inputs)
-            model = make()
-            errors.append(trained(model, data, steps))
-        row(kind, label, size(model), cell(errors))
+            data = samples(wave(n), n)
+            for column, make in zip(columns, makes, strict=True):
+                column.append(trained(make(), data, steps))
+        shown = [f"{cell(column)}, {size(make())} numbers" for column, make in zip(columns, makes, strict=True)]
+        row(kind, *shown, wins(columns[1], columns[2]))
 
 
-def chain(dim: int, metric: Tensor | None) -> GeneralizedSpectralNeuron:
-    """The second frequency squared of masses (B) between springs of strengths x; only B is trained."""
-    stretch = torch.eye(dim + 1)[:, :dim] - torch.eye(dim + 1).roll(1, 0)[:, :dim]  # of each spring
-    stretch[0] = torch.eye(dim)[0]
-    model = GeneralizedSpectralNeuron(dim + 1, dim, 1, metric=metric, dtype=torch.float64)
+def chain(index: int, metric: Tensor | None) -> GeneralizedSpectralNeuron:
+    """A frequency squared of four masses (B) between five springs of strengths x; only B is trained."""
+    stretch = torch.eye(5)[:, :4] - torch.eye(5).roll(1, 0)[:, :4]  # of each spring
+    stretch[0] = torch.eye(4)[0]
+    model = GeneralizedSpectralNeuron(5, 4, index, metric=metric, dtype=torch.float64)
     with torch.no_grad():
         model.constant.zero_()
         model.set_weight_(unsym(stretch[:, :, None] * stretch[:, None, :]).double())
@@ -196,17 +202,19 @@ def chain(dim: int, metric: Tensor | None) -> GeneralizedSpectralNeuron:
 
 def masses(seeds: int, steps: int) -> None:
     """B from frequencies, by L-BFGS in float64."""
-    head("Unknown masses of a chain (4 masses, 5 springs)", "rows", "noise", "largest relative error of a mass")
+    names = [f"frequency {k + 1}" for k in range(4)]
+    head("Largest relative error of a mass that is learned from one frequency of a chain", "rows", "noise", *names)
     for rows, noise in product((20, 200), (0.0, 1e-3)):
-        errors = []
-        for _ in seeded(seeds):
-            weights, x = 0.5 + 1.5 * torch.rand(4).double(), 0.5 + torch.rand(rows, 5).double()
-            y = chain(4, torch.diag(weights))(x).detach() * (1 + noise * torch.randn(rows).double())
-            model = chain(4, None)
-            optimizer = torch.optim.LBFGS([model.factor], max_iter=500, line_search_fn="strong_wolfe")
-            optimizer.step(partial(_closure, optimizer, model, x, y))
-            errors.append((model.metric.diagonal() / weights - 1).abs().max().item())
-        row(rows, f"{noise:.1%}", cell(errors))
+        row(rows, f"{noise:.1%}", *(cell([mass_error(k, rows, noise) for _ in seeded(seeds)]) for k in range(4)))
+
+
+def mass_error(index: int, rows: int, noise: float) -> float:
+    weights, x = 0.5 + 1.5 * torch.rand(4).double(), 0.5 + torch.rand(rows, 5).double()
+    y = chain(index, torch.diag(weights))(x).detach() * (1 + noise * torch.randn(rows).double())
+    model = chain(index, None)
+    optimizer = torch.optim.LBFGS([model.factor], max_iter=500, line_search_fn="strong_wolfe")
+    optimizer.step(partial(_closure, optimizer, model, x, y))
+    return (model.metric.diagonal() / weights - 1).abs().max().item()
 
 
 def _closure(optimizer: torch.optim.Optimizer, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
@@ -236,14 +244,14 @@ def complex_matrices(seeds: int, steps: int) -> None:
         "Hermitian 6 (36)": lambda n: HermitianSpectralNeuron(n, 6),
         "symmetric 8 (36)": lambda n: SpectralNeuron(n, 8),
     }
-    head("Complex or real, numbers of a matrix in brackets", "target", *makes)
+    head("Complex or real, numbers of a matrix in brackets", "target", *makes, "4 better than 5", "6 better than 8")
     for name, (draw, inputs) in hermitian_targets().items():
         columns: list[list[float]] = [[] for _ in makes]
         for _ in seeded(seeds):
             data = samples(draw(), inputs)
             for column, make in zip(columns, makes.values(), strict=True):
                 column.append(trained(make(inputs), data, steps))
-        row(name, *(cell(column) for column in columns))
+        row(name, *(cell(column) for column in columns), wins(columns[0], columns[1]), wins(columns[3], columns[4]))
 
 
 EXPERIMENTS: dict[str, Callable[[int, int], None]] = {

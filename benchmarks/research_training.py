@@ -55,6 +55,11 @@ def cell(errors: list[float]) -> str:
     return f"{median(errors):.4f} ({max(errors):.4f})"
 
 
+def wins(ours: list[float], theirs: list[float]) -> str:
+    """In how many seeds, each a target of its own, the first error is the lower one."""
+    return f"{sum(a < b for a, b in zip(ours, theirs, strict=True))} of {len(ours)}"
+
+
 def row(*cells: object) -> None:
     print("|", " | ".join(str(each) for each in cells), "|", flush=True)
 

@@ -117,15 +117,25 @@ def test_stacks_know_signs_bounds_and_shapes(make):
         assert guarantees(network).influence.shape == (3, 1)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of dual numbers themselves
+def test_forward_mode_agrees_with_reverse_mode(make):
+    module, x = make(dtype=torch.float64), torch.randn(4, 3).double()
+    _, forward = torch.func.jvp(module, (x,), (torch.ones_like(x),))
+    slopes = torch.func.vmap(torch.func.jacrev(module))(x)  # (rows, outputs, inputs)
+    torch.testing.assert_close(forward, slopes.sum(-1))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # those of the compiler itself
 @pytest.mark.parametrize("name", ["mixture", "ordered", "learned metric", "hermitian"])
-def test_compiled_modules_agree_with_eager_ones(name):
+def test_compiled_and_exported_modules_agree_with_eager_ones(name):
     module, x = MODULES[name](), torch.randn(8, 3)
-    compiled = torch.compile(module)
+    compiled = torch.compile(module, fullgraph=True)
     torch.testing.assert_close(compiled(x), module(x))
     compiled(x).sum().backward()
     ours = [parameter.grad.clone() for parameter in module.parameters()]
     module.zero_grad()
     module(x).sum().backward()
     torch.testing.assert_close(ours, [parameter.grad for parameter in module.parameters()])
+    program = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim("rows")},))
+    torch.testing.assert_close(program.module()(x[:5]), module(x[:5]))
