@@ -26,6 +26,7 @@ from lambdak._checks import FloatArray, check_dim
 from lambdak.pencil.constraints import SEMIDEFINITE
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.dispatch import differentiable
+from lambdak.torch.inputs import is_autocast
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor, nn
 
@@ -70,7 +71,7 @@ class Definite(nn.Module):
         if theta.ndim == 0 or theta.shape[-1] != self.size:
             raise ValueError(f"theta must have {self.size} entries on its last axis; got shape {tuple(theta.shape)}")
         device = theta.device.type
-        if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        if is_autocast(device):
             with torch.autocast(device, enabled=False):  # a product in half precision would not be semidefinite
                 return self._coords(theta)
         return self._coords(theta)

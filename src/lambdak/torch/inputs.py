@@ -1,9 +1,11 @@
-"""What modules accept: tensors of the dtype that their parameters have."""
+"""What modules accept: tensors of the dtype that their parameters have, unless autocast is at work."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+_AUTOCAST = ("cpu", "cuda")
 
 
 def check_dtype(x: Tensor, name: str, parameter: Tensor) -> None:
@@ -19,9 +21,12 @@ def check_dtype(x: Tensor, name: str, parameter: Tensor) -> None:
     raise TypeError(f"{name} must be {wanted}, as the parameters are; got {x.dtype}: use .to({wanted})")
 
 
+def is_autocast(device: str) -> bool:
+    """Whether autocast is on for a type of device."""
+    available = device in _AUTOCAST or torch.amp.is_autocast_available(device)  # which PyTorch 2.7 does not compile
+    return available and torch.is_autocast_enabled(device)
+
+
 def _is_cast(tensor: Tensor) -> bool:
-    """Whether autocast is on and changes the dtype of this tensor."""
-    device = tensor.device.type
-    if not torch.amp.is_autocast_available(device) or not torch.is_autocast_enabled(device):
-        return False
-    return tensor.is_floating_point() and tensor.dtype != torch.float64
+    """Whether autocast changes the dtype of this tensor."""
+    return is_autocast(tensor.device.type) and tensor.is_floating_point() and tensor.dtype != torch.float64
