@@ -1,0 +1,1 @@
+"""Decide with a model: optimise, invert and explain decisions, each with a proven bound."""

@@ -1,0 +1,151 @@
+"""The columns that are free to choose, as coordinates: a number, a whole number, or a level by its position.
+
+Between two neighbouring points of an axis every model is affine in its matrices, so bounds only look at points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.category_levels import OTHER
+from lambdak.table.column_types import Category, Column
+from lambdak.table.numeric_column import Numeric
+
+MOST_WHOLE = 2.0**52  # up to which every whole number is a float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One free column.
+
+    Attributes
+    ----------
+    name : str
+        The user's name of the column.
+    points : array of shape (P,)
+        Increasing, the two bounds included: numbers at which a slope may change, or positions among ``levels``.
+    levels : tuple
+        The levels to choose from; empty for numbers.
+    whole : bool
+        Whether only whole numbers may be chosen: true for levels.
+    """
+
+    name: str
+    points: Float64Array
+    levels: tuple[object, ...] = ()
+    whole: bool = False
+
+    @property
+    def low(self) -> float:
+        """Its lowest point."""
+        return float(self.points[0])
+
+    @property
+    def high(self) -> float:
+        """Its highest point."""
+        return float(self.points[-1])
+
+    def cell(self, x: float) -> Any:
+        """The user's cell at a coordinate."""
+        if self.levels:
+            return self.levels[round(x)]
+        return round(x) if self.whole else float(x)
+
+    def coordinate(self, cell: Any) -> float:
+        """The coordinate of a user's cell."""
+        return float(self.levels.index(cell)) if self.levels else float(cell)
+
+    def piece(self, x: Float64Array) -> tuple[NDArray[np.intp], Float64Array]:
+        """The point before each coordinate, and how far it is on the way to the next, in [0, 1]."""
+        if len(self.points) == 1:
+            return np.zeros(x.shape, np.intp), np.zeros(x.shape)
+        before = np.clip(np.searchsorted(self.points, x, side="right") - 1, 0, len(self.points) - 2)
+        first, last = self.points[before], self.points[before + 1]
+        return before, np.asarray(np.clip((x - first) / (last - first), 0.0, 1.0))
+
+    def vertices(self, low: Float64Array, high: Float64Array) -> Float64Array:
+        """(n, J): the ends of intervals and the points between, increasing; the high end fills up shorter rows."""
+        first = np.searchsorted(self.points, low, side="right")
+        inside = np.searchsorted(self.points, high, side="left") - first
+        steps = np.arange(max(int(inside.max(initial=0)), 0) + 1)
+        found = self.points[np.minimum(first[:, None] + steps, len(self.points) - 1)]
+        return np.concatenate([low[:, None], np.minimum(found, high[:, None])], axis=1)
+
+    def split(self, low: Float64Array, high: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Where intervals are halved: the high ends of the first halves and the low ends of the second ones.
+
+        At a point, if there is one inside, so that the halves hold as many points; otherwise in the middle.
+        """
+        first = np.searchsorted(self.points, low, side="right")
+        last = np.searchsorted(self.points, high, side="left")
+        middle = self.points[np.minimum((first + last) // 2, len(self.points) - 1)]
+        middle = np.where(last > first, middle, 0.5 * low + 0.5 * high)
+        if not self.whole:
+            return middle, middle
+        end = np.minimum(np.floor(middle), high - 1)
+        return end, end + 1
+
+
+def make_axis(columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
+    """The axis of a free column, as one or several models know it, within the user's bounds."""
+    if all(isinstance(column, Category) for column in columns):
+        return _level_axis([column for column in columns if isinstance(column, Category)], bounds)
+    numeric = [column for column in columns if isinstance(column, Numeric)]
+    if len(numeric) < len(columns):
+        raise ValueError(f"column {columns[0].name!r} is a category in one model and a number in another")
+    return _number_axis(numeric, bounds, whole)
+
+
+def _level_axis(columns: Sequence[Category], bounds: Any) -> Axis:
+    name = columns[0].name
+    known = [level for level in columns[0].levels if level is not None and level is not OTHER]
+    levels = list(known if bounds is None else [bounds] if isinstance(bounds, str) else dict.fromkeys(bounds))
+    unknown = [level for level in levels if level not in known]
+    if unknown or not levels:
+        raise ValueError(f"bounds of column {name!r} must be some of its levels, {known}; got {unknown or levels}")
+    return Axis(name, np.arange(float(len(levels))), tuple(levels), True)
+
+
+def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
+    name = columns[0].name
+    low, high = _ends(columns, bounds)
+    points = np.concatenate([[low, high], *(np.append(own.nodes(), own.corners()) for own in columns)])
+    points = points[(points >= low) & (points <= high)]
+    if whole:
+        low, high = np.ceil(low), np.floor(high)
+        if low > high:
+            raise ValueError(f"bounds of column {name!r} hold no whole number; got {bounds!r}")
+        points = np.clip(np.concatenate([np.floor(points), np.ceil(points)]), low, high)
+    return Axis(name, np.unique(points + 0.0), (), whole)
+
+
+def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
+    """The bounds of a column: the user's, and where those are None the training range."""
+    name, seen = columns[0].name, (min(own.low for own in columns), max(own.high for own in columns))
+    given = (None, None) if bounds is None else bounds
+    try:
+        low, high = (own if end is None else float(end) for own, end in zip(seen, given, strict=True))
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds of column {name!r} must be (low, high); got {bounds!r}") from None
+    if not low <= high:
+        raise ValueError(f"bounds of column {name!r} must have the lower number first; got {bounds!r}")
+    return low, high
+
+
+def shown_names(names: Iterable[str], most: int = 5) -> str:
+    """A few names, and how many more there are."""
+    names = list(names)
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def cells_of(axes: Sequence[Axis], x: Float64Array) -> Mapping[str, Any]:
+    """The user's cells at the coordinates (axes,)."""
+    return {axis.name: axis.cell(own) for axis, own in zip(axes, x.tolist(), strict=True)}

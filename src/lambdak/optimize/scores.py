@@ -1,0 +1,165 @@
+r"""One raw score over the free columns: s(x) = start + Σ_m w_m λ_k(C_m + Σ_i A_{m,i}(x_i)), all other columns fixed.
+
+A_{m,i} is affine between neighbouring points of axis i. The weights include the model's scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from lambdak.eigen import eigenpair, eigenvalue
+from lambdak.eigen.packing import packed_dim
+from lambdak.eigen.rounding import eigenvalue_error
+from lambdak.model import Model
+from lambdak.model.readout import Readout, slots_of
+from lambdak.optimize.axes import Axis
+from lambdak.pencil.definite import SAFE, UNIT, frobenius
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.design import Design
+from lambdak.table.read import Table, named_array
+
+_ROWS_AT_ONCE = 1 << 13  # so that memory stays bounded
+_TINY = 1e-290  # covers underflow
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A raw score as a function of coordinates x, (n, axes).
+
+    Attributes
+    ----------
+    start : float
+    weights : array of shape (members,)
+    index : int
+        Zero-based position of the eigenvalue.
+    constant : array of shape (members, D)
+        Packed C: the constant matrix and those of the fixed columns.
+    curves : tuple of arrays of shape (members, points, D)
+        Packed matrices of each free column at the points of its axis.
+    axes : tuple of Axis
+    """
+
+    start: float
+    weights: Float64Array
+    index: int
+    constant: Float64Array
+    curves: tuple[Float64Array, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def dim(self) -> int:
+        """The matrices' number of rows."""
+        return packed_dim(self.constant.shape[-1])
+
+    def negative(self) -> Score:
+        """The score −s, again an eigenvalue: −λ_k(A) = λ_{d−1−k}(−A)."""
+        return replace(
+            self,
+            start=-self.start,
+            index=self.dim - 1 - self.index,
+            constant=-self.constant,
+            curves=tuple(-curve for curve in self.curves),
+        )
+
+    def curve_at(self, i: int, x: Float64Array) -> Float64Array:
+        """A_i at coordinates (n,), (members, n, D)."""
+        before, share = self.axes[i].piece(x)
+        curve = self.curves[i]
+        after = np.minimum(before + 1, curve.shape[1] - 1)
+        return np.asarray(curve[:, before] * (1.0 - share)[:, None] + curve[:, after] * share[:, None])
+
+    def packed(self, x: Float64Array) -> Float64Array:
+        """A(x), (members, n, D)."""
+        total = np.repeat(self.constant[:, None], len(x), axis=1)
+        for i in range(len(self.axes)):
+            total += self.curve_at(i, x[:, i])
+        return total
+
+    def values(self, x: Float64Array) -> Float64Array:
+        """s(x), (n,)."""
+        parts = [x[first : first + _ROWS_AT_ONCE] for first in range(0, max(len(x), 1), _ROWS_AT_ONCE)]
+        return np.concatenate([self._values(part) for part in parts])
+
+    def _values(self, x: Float64Array) -> Float64Array:
+        return np.asarray(self.start + self.weights @ eigenvalue(self.packed(x), self.dim, self.index))
+
+    def slopes(self, x: Float64Array) -> tuple[Float64Array, list[Float64Array]]:
+        """s(x), (n,), and of each axis v ᵀA_i(point) v summed over members, (n, points): a tangent in the matrices."""
+        values, vectors = eigenpair(self.packed(x), self.dim, self.index)
+        outer = _outer(np.asarray(vectors, np.float64)) * self.weights[:, None, None]
+        tangents = [np.einsum("mnd,mpd->np", outer, curve) for curve in self.curves]
+        return np.asarray(self.start + self.weights @ values), tangents
+
+    @cached_property
+    def size(self) -> Float64Array:
+        """At least ‖A_m(x)‖_F for every x, (members,)."""
+        own = frobenius(self.constant)
+        for curve in self.curves:
+            own = own + frobenius(curve).max(axis=-1)
+        return np.asarray(own)
+
+    @cached_property
+    def error(self) -> float:
+        """How far a computed value can be from the real function, at most, and a prediction's raw score as well."""
+        relative = eigenvalue_error(self.dim) + (2 * len(self.curves) + 32) * UNIT
+        mean = float(np.abs(self.weights) @ self.size)
+        last = (len(self.weights) + 8) * UNIT * (abs(self.start) + mean)
+        return float(SAFE * 2 * (relative * mean + last + _TINY))
+
+
+def _outer(vectors: Float64Array) -> Float64Array:
+    """Packed v vᵀ, (..., D), of vectors (..., d)."""
+    rows, cols = np.tril_indices(vectors.shape[-1])
+    return np.asarray(vectors[..., rows] * vectors[..., cols] * np.where(rows == cols, 1.0, np.sqrt(2.0)))
+
+
+def restrict(model: Model, readout: Readout, axes: Sequence[Axis], row: Mapping[str, Any]) -> Score:
+    """One output of a model over the axes; all its other columns have the cells of ``row``."""
+    free = {axis.name: axis for axis in axes}
+    columns = readout.columns
+    cells = [
+        free[column.name].cell(free[column.name].low) if column.name in free else row[column.name] for column in columns
+    ]
+    design = model.encoder.transform(one_row(cells, model.encoder.feature_names), np.float64)
+    constant = readout.constant + _fixed(readout, design, [column.name not in free for column in columns])
+    curves = {column.name: _curve(readout, i, free) for i, column in enumerate(columns) if column.name in free}
+    absent = np.zeros((len(readout.weights), 1, readout.coef.shape[-1]))
+    return Score(
+        start=readout.start,
+        weights=readout.weights * readout.scale,
+        index=readout.index,
+        constant=constant,
+        curves=tuple(
+            curves[axis.name] if axis.name in curves else np.repeat(absent, len(axis.points), axis=1) for axis in axes
+        ),
+        axes=tuple(axes),
+    )
+
+
+def _curve(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
+    column = readout.columns[i]
+    axis = free[column.name]
+    cells = list(axis.levels) if axis.levels else axis.points
+    return np.asarray(column.cell_rows(cells) @ readout.column(i))
+
+
+def one_row(cells: Sequence[Any], names: Sequence[str]) -> Table:
+    """A table of one row."""
+    own = np.empty((1, len(names)), object)
+    own[0] = cells
+    return named_array(own, names)
+
+
+def _fixed(readout: Readout, design: Design, keep: Sequence[bool]) -> Float64Array:
+    """Σ of the matrices of the fixed columns, (members, D)."""
+    total = np.zeros_like(readout.constant)
+    for kept, slots in zip(keep, slots_of(readout.columns), strict=True):
+        for slot in slots if kept else ():
+            total += design.weights[0, slot] * readout.coef[:, design.ids[0, slot]]
+    return total
