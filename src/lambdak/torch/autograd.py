@@ -78,14 +78,24 @@ def spectral_norm(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor
     return torch.maximum(values[..., -1], -values[..., 0])
 
 
+def coordinate_eigenvalues(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
+    """Several λ_j, (..., m), from coordinates of either structure (:mod:`lambdak.torch.packing`), unchecked."""
+    return _solve_checked(coords, dim, list(index), tridiagonal, False)[0]
+
+
+def coordinate_eigenpairs(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> EigenPair:
+    """Several λ_j and v_j, (..., m) and (..., m, d), from coordinates of either structure; nothing is checked."""
+    return EigenPair(*_solve_checked(coords, dim, list(index), tridiagonal, True))
+
+
 def coordinate_eigenvalue(coords: Tensor, dim: int, index: int, tridiagonal: bool) -> Tensor:
-    """λ_k from coordinates of either structure, see :mod:`lambdak.torch.packing`; nothing is checked."""
-    return _solve_checked(coords, dim, [index], tridiagonal, False)[0].squeeze(-1)
+    """λ_k from coordinates of either structure; nothing is checked."""
+    return coordinate_eigenvalues(coords, dim, (index,), tridiagonal).squeeze(-1)
 
 
 def coordinate_eigenpair(coords: Tensor, dim: int, index: int, tridiagonal: bool) -> EigenPair:
     """λ_k and v_k from coordinates of either structure; nothing is checked."""
-    value, vector = _solve_checked(coords, dim, [index], tridiagonal, True)
+    value, vector = coordinate_eigenpairs(coords, dim, (index,), tridiagonal)
     return EigenPair(value.squeeze(-1), vector.squeeze(-2))
 
 

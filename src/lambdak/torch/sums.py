@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import torch
 from lambdak._checks import check_dim, check_int
-from lambdak.torch.autograd import eigenvalue
-from lambdak.torch.several import SeveralEigenvalues, coordinate_eigenvalues
+from lambdak.torch.autograd import coordinate_eigenvalues, eigenvalue
+from lambdak.torch.several import SeveralEigenvalues
 from torch import Tensor, nn
 
 
