@@ -17,10 +17,9 @@ import torch
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import derivatives
 from lambdak.torch.dispatch import is_tracing
+from lambdak.torch.inputs import HALVES, narrowed
 from lambdak.torch.packing import width
 from torch import Tensor
-
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 class EigenPair(NamedTuple):
@@ -131,10 +130,9 @@ def _solve(
 def _solve_checked(
     coords: Tensor, dim: int, index: list[int], tridiagonal: bool, want_vector: bool
 ) -> tuple[Tensor, ...]:
-    if coords.dtype in _HALVES:
+    if coords.dtype in HALVES:
         found = _solve_checked(coords.float(), dim, index, tridiagonal, want_vector)
-        keep = torch.is_autocast_enabled(coords.device.type)  # its rule for functions that need float32
-        return found if keep else tuple(part.to(coords.dtype) for part in found)
+        return tuple(narrowed(part, coords) for part in found)
     if want_vector or (coords.requires_grad and torch.is_grad_enabled() and not _is_recorded()):
         return tuple(derivatives.eigenpair(coords, dim, index, tridiagonal))  # the derivative needs the vector
     return (derivatives.eigenvalue(coords, dim, index, tridiagonal),)
