@@ -74,8 +74,8 @@ def test_repr_shows_the_settings():
         ((3, 6, 5), r"out_features must be in \[1, 6\); got 6"),
         ((3, 2, 5, [0, 1, 2]), r"eig_idx must hold 2 increasing positions, one per output; got \[0, 1, 2\]"),
         ((3, 1, 5, 2), "eig_idx must hold 1 increasing positions"),
-        ((3, 2, 5, [1, 5]), r"index must be in \[0, 5\); got 5"),
-        ((3, 2, 5, [2, 1]), "increasing"),
+        ((3, 2, 5, [1, 5]), r"^eig_idx must be in \[0, 5\); got 5"),
+        ((3, 2, 5, [2, 1]), "^eig_idx must be increasing"),
     ],
 )
 def test_bad_positions_are_refused_with_what_was_expected(arguments, message):
