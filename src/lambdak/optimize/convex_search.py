@@ -84,7 +84,7 @@ class Search:
 
     def _relax(self, score: Score, lifted: Lifted, bounds: bool = True) -> Iterate:
         """Improve point and bound of a box until it is solved, or has nothing better; it ``bounds`` the current one."""
-        levels = any(axis.levels and len(axis.points) > 1 for axis in score.axes)
+        mixed = any(axis.whole and len(axis.points) > 1 for axis in score.axes)
         bound = self.current if bounds else -np.inf
         for iterate in iterates(lifted):
             x = point(score, lifted, iterate.mu)
@@ -92,8 +92,7 @@ class Search:
             self.current = bound if bounds else self.current
             value = np.inf
             if self.linear.hold(x[None])[0]:
-                value = lifted.value(iterate.mu) if levels else self._value(x)
-                self._offer(x, value)
+                value = lifted.value(iterate.mu) if mixed else self._offer(x)
             self.work += 1
             self.clock.note(self.value, self.bound, self.work)
             if self.clock.is_over or self._is_close(min(value, self.value), bound):
@@ -106,10 +105,12 @@ class Search:
         paid = sum(float(np.interp(x[i], axes[i].points, own)) for i, own in enumerate(self.cost))
         return float(self.score.values(x[None])[0]) + paid
 
-    def _offer(self, x: Float64Array, value: float) -> None:
-        """Keep a feasible point if it is the best so far."""
-        if value < self.value and (x == np.where(self.whole, np.round(x), x)).all():
+    def _offer(self, x: Float64Array) -> float:
+        """The value of a feasible point, which is kept if it is the best so far."""
+        value = self._value(x)
+        if value < self.value:
             self.x, self.value = x, value
+        return value
 
     def _is_close(self, value: float, bound: float) -> bool:
         return bool(np.isfinite(value)) and self.clock.is_close(value, bound)

@@ -10,10 +10,11 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.lifted import Lifted, sizes
 from lambdak.optimize.linear import LinearRows
+from lambdak.optimize.newton import Rows
 from lambdak.pencil.definite import SAFE, UNIT
 from lambdak.pencil.spectrum import Float64Array
 
-_TINY = 1e-300
+_INSIDE = 1e-7  # less is no inside
 _SECONDS = 1.0  # for a point with whole numbers: it is only a suggestion
 
 
@@ -37,7 +38,8 @@ def is_infeasible(axes: Sequence[Axis], linear: LinearRows) -> bool:
 
 def _multipliers(linear: LinearRows, low: Float64Array, high: Float64Array) -> Float64Array:
     """Of the constraints in the problem min e, R x ≤ high + e, R x ≥ low − e, with rows of size one; 0 if it fails."""
-    scale = 1 / np.maximum(np.abs(linear.matrix).max(axis=1, initial=0.0), _TINY)
+    size = np.abs(linear.matrix).max(axis=1, initial=0.0)
+    scale = 1 / np.where(size > 0, size, 1.0)
     upper, lower = np.isfinite(linear.high), np.isfinite(linear.low)
     rows = np.concatenate([linear.matrix[upper] * scale[upper, None], -linear.matrix[lower] * scale[lower, None]])
     ends = np.concatenate([(linear.high * scale)[upper], -(linear.low * scale)[lower]])
@@ -49,6 +51,27 @@ def _multipliers(linear: LinearRows, low: Float64Array, high: Float64Array) -> F
         y[upper] -= np.minimum(found.ineqlin.marginals[:above], 0.0)
         y[lower] += np.minimum(found.ineqlin.marginals[above:], 0.0)
     return np.asarray(y * scale)
+
+
+def inner_mix(rows: Rows, mu: Float64Array) -> Float64Array:
+    """A mix that meets all constraints, far from their limits and not far from ``mu``; or that one, if there is none.
+
+    The variables are μ' ≥ 0 and how much e of ``mu`` is added to it, which is also how far every limit is.
+    """
+    slack = rows.h - rows.G @ mu
+    if (slack > 0).all() and np.allclose(rows.E @ mu, rows.e, rtol=0, atol=UNIT):
+        return mu
+    away = rows.G @ mu + np.ptp(rows.G, axis=1)
+    found = linprog(
+        np.append(np.zeros(len(mu)), -1.0),
+        A_ub=np.column_stack([rows.G, away]),
+        b_ub=rows.h,
+        A_eq=np.column_stack([rows.E, rows.E @ mu]),
+        b_eq=rows.e,
+        bounds=[(0, None)] * len(mu) + [(0, 1)],
+        method="highs",
+    )
+    return mu if found.x is None or found.x[-1] < _INSIDE else np.asarray(found.x[:-1] + found.x[-1] * mu)
 
 
 def cheapest(axes: Sequence[Axis], lifted: Lifted, packed: Float64Array) -> Float64Array | None:

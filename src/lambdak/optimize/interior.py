@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError
 
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
+from lambdak.optimize.feasible import inner_mix
 from lambdak.optimize.lifted import Lifted
 from lambdak.optimize.newton import State, System, Workspace, standard_rows
 from lambdak.pencil.spectrum import Float64Array
@@ -47,7 +48,7 @@ def iterates(lifted: Lifted) -> Iterator[Iterate]:
             yield method.iterate()
             if not method.step():
                 return
-        except (LinAlgError, np.linalg.LinAlgError, ValueError):  # rounding has eaten the interior
+        except LinAlgError:  # rounding has used up the interior
             return
 
 
@@ -63,7 +64,7 @@ class _Method:
 
     def _begin(self) -> State:
         lifted, rows = self.lifted, self.rows
-        mu = 1.0 / np.bincount(lifted.owner)[lifted.owner]
+        mu = inner_mix(rows, 1.0 / np.bincount(lifted.owner)[lifted.owner])
         middle = lifted.constant + np.matmul(mu, lifted.packed)
         ends = eigenvalue(middle, self.dim, (0, self.dim - 1)) if self.dim > 1 else np.repeat(middle, 2, axis=1)
         spread = np.linalg.norm(lifted.packed - np.matmul(mu, lifted.packed)[:, None] / len(lifted.first), axis=2)
@@ -71,7 +72,7 @@ class _Method:
         above = np.maximum(above, 1e-6 * np.abs(ends).max() + _TINY)
         tau = float(self.w @ (above + 0.5 * (ends[:, -1] - ends[:, 0]))) / (len(self.w) * self.dim)
         slack = rows.h - rows.G @ mu
-        q = np.maximum(slack, 0.1 * np.ptp(rows.G, axis=1) + _TINY) if len(slack) else slack
+        q = np.where(slack > 0, slack, 0.1 * np.ptp(rows.G, axis=1) + _TINY)
         W = (self.w / self.dim)[:, None, None] * np.eye(self.dim)
         return State(ends[:, -1] + above, mu, q, W, tau / mu, tau / q, np.zeros(len(rows.e)))
 

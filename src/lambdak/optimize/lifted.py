@@ -114,13 +114,14 @@ def lift(score: Score, linear: LinearRows, cost: Cost = ()) -> Lifted:
     single = [i for i, axis in enumerate(score.axes) if len(axis.points) == 1]
     own = tuple(cost) or tuple(np.zeros(len(axis.points)) for axis in score.axes)
     keep = score.weights > 0
-    constant = score.constant + sum((score.curves[i][:, 0] for i in single), np.zeros_like(score.constant))
+    means = [curve.mean(axis=1) for curve in score.curves]  # what all points of an axis share is constant
+    constant = score.constant + sum(means, np.zeros_like(score.constant))
     none = np.zeros((len(score.weights), 0, constant.shape[-1]))
     return Lifted(
         start=score.start + float(sum(own[i][0] for i in single)),
         weights=score.weights[keep],
         constant=constant[keep],
-        packed=np.concatenate([none, *(score.curves[i] for i in several)], axis=1)[keep],
+        packed=np.concatenate([none, *(score.curves[i] - means[i][:, None] for i in several)], axis=1)[keep],
         cost=np.concatenate([np.zeros(0), *(own[i] for i in several)]),
         points=np.concatenate([np.zeros(0), *(score.axes[i].points for i in several)]),
         owner=np.repeat(np.arange(len(several)), [len(score.axes[i].points) for i in several]),
@@ -149,7 +150,7 @@ def _error(score: Score, cost: Cost) -> float:
     size = float(np.abs(score.weights) @ score.size) + abs(score.start)
     size += float(sum(np.abs(own).max() for own in cost))
     terms = score.constant.shape[-1] + 4 * score.dim + len(score.weights) + len(score.axes) + 64
-    return float(SAFE * (2 * terms * UNIT * size + score.error))
+    return float(SAFE * (4 * terms * UNIT * size + score.error))
 
 
 def narrow(score: Score, cost: Cost, low: Float64Array, high: Float64Array) -> tuple[Score, Cost]:

@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import sym, unsym
@@ -18,7 +18,7 @@ from lambdak.optimize.lifted import Lifted
 from lambdak.pencil.spectrum import Float64Array
 
 _EQUAL = 4.0  # limits this many rooms apart are one equation
-_RIDGE = 1e-13  # relative: for equations that say the same
+_RIDGES = (0.0, 1e-15, 1e-13, 1e-11)  # relative: where equations say the same, or rounding makes them so
 _TINY = 1e-300
 
 
@@ -38,11 +38,12 @@ class Rows(NamedTuple):
 def standard_rows(lifted: Lifted) -> Rows:
     """The constraints of a lifted problem in standard form."""
     limits, axes = lifted.limits, len(lifted.first)
-    scale = 1 / np.maximum(np.abs(limits.rows).max(axis=1, initial=0.0), _TINY)
+    size = np.abs(limits.rows).max(axis=1, initial=0.0)
+    scale = 1 / np.where(size > 0, size, 1.0)
     rows, low, high = limits.rows * scale[:, None], limits.low * scale, limits.high * scale
     half = 0.5 * limits.room * scale  # in the middle of what may be missed, so that there is an interior
-    equal = high - low <= _EQUAL * 2 * half
-    upper, lower = np.isfinite(high) & ~equal, np.isfinite(low) & ~equal
+    equal = (high - low <= _EQUAL * 2 * half) & (size > 0)
+    upper, lower = (np.isfinite(end) & ~equal & (size > 0) for end in (high, low))
     simplex = (lifted.owner == np.arange(axes)[:, None]).astype(np.float64)
     return Rows(
         G=np.concatenate([rows[upper], -rows[lower]]),
@@ -145,11 +146,9 @@ class System:
         state, rows, n = self.state, self.rows, len(self.state.mu)
         H = self.left @ self.left.T + (rows.G.T * (state.y / state.q)) @ rows.G
         H[np.arange(n), np.arange(n)] += state.z / state.mu
-        self.H = cho_factor(H, lower=True, check_finite=False)
+        self.H = _factor(H)
         self.HE = cho_solve(self.H, rows.E.T, check_finite=False)
-        schur = rows.E @ self.HE
-        schur[np.arange(len(schur)), np.arange(len(schur))] *= 1 + _RIDGE
-        self.schur = cho_factor(schur, lower=True, check_finite=False)
+        self.schur = _factor(rows.E @ self.HE)
 
     def solve(self, tau: float, ahead: Move | None) -> Move:
         """The step towards products τ, corrected for the products of the predictor's changes."""
@@ -198,6 +197,19 @@ class System:
         matrices = ((D + primal * move.S) * (D + dual * move.W)).sum()
         numbers = (state.z + dual * move.z) @ (state.mu + primal * move.mu)
         return float(matrices + numbers + (state.y + dual * move.y) @ (state.q + primal * move.q))
+
+
+def _factor(matrix: Float64Array) -> tuple[Float64Array, bool]:
+    """Cholesky's factorisation, with the least ridge that it needs."""
+    every, size = np.arange(len(matrix)), matrix.diagonal().max()
+    for ridge in _RIDGES:
+        try:
+            matrix[every, every] += ridge * size
+            found: tuple[Float64Array, bool] = cho_factor(matrix, lower=True, check_finite=False)
+            return found
+        except LinAlgError:
+            continue
+    raise LinAlgError("no ridge makes the matrix definite")
 
 
 def _length(*ratios: Float64Array) -> float:
