@@ -52,7 +52,7 @@ OWNERS = {
     "narwhals": ["table/read.py", "table/frames.py", "cli/"],
     "rich": ["certify/certificate.py", "training/fit.py", "paper/data/files.py", "cli/"],
     "typer": ["cli/"],
-    "threadpoolctl": ["training/blas.py", "paper/real/runs.py", "cli/demo.py"],
+    "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["paper/workers.py"],

@@ -36,7 +36,9 @@ def number_curve(rng, points, dim):
     bends = [semidefinite(rng, dim) * rng.choice([0.0, 1.0, 3.0]) for _ in points[1:-1]]
     middle = 0.5 * (points[0] + points[-1])
     own = [
-        constant + (x - middle) * slope + sum(np.maximum(x - k, 0) * b for k, b in zip(points[1:-1], bends, strict=True))
+        constant
+        + (x - middle) * slope
+        + sum(np.maximum(x - k, 0) * b for k, b in zip(points[1:-1], bends, strict=True))
         for x in points
     ]
     return np.array([packed_from(A) for A in own])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak.eigen import eigenvalue
+from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.convex_search import Search
 from lambdak.optimize.lifted import Cost
 from lambdak.optimize.linear import LinearRows
@@ -57,7 +58,8 @@ def minimize_convex(score: Score, linear: LinearRows, clock: Clock, cost: Cost =
         raise ValueError(f"a convex score reads the last eigenvalue, {score.dim - 1}; this one reads {score.index}")
     search = Search(score, linear, clock, cost)
     try:
-        search.run()
+        with single_threaded_blas():
+            search.run()
         status = search.status()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED

@@ -7,7 +7,7 @@ import threading
 from fit_cases import blas_threads
 from threadpoolctl import threadpool_limits
 
-from lambdak.training.blas import single_threaded_blas
+from lambdak.eigen.blas import single_threaded_blas
 
 
 def test_blas_is_restored_when_the_last_of_overlapping_fits_ends():

@@ -1,4 +1,4 @@
-"""One thread for BLAS while models are trained: its threads would fight the kernel's, and change the last bits.
+"""One thread for BLAS while models are trained or minimised: its threads fight the kernel's, and change the last bits.
 
 NumPy's BLAS has one setting for the whole process. Fits that overlap share it: the first one limits it, the last one
 that ends restores it, so that no order of ends can leave the process limited. A thread of its own holds the limit,
@@ -8,12 +8,14 @@ because threadpoolctl lets only the thread that has set one take it back.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import final
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 
 @final
@@ -29,7 +31,7 @@ class _Limit(threading.Thread):
     def run(self) -> None:
         """Hold the limit."""
         try:
-            with threadpool_limits(1, user_api="blas"):
+            with _controller(len(sys.modules)).limit(limits=1, user_api="blas"):
                 self._begun.set()
                 self._over.wait()
         finally:
@@ -39,6 +41,12 @@ class _Limit(threading.Thread):
         """Restore what was set before."""
         self._over.set()
         self.join()
+
+
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    """Every BLAS of the process: to find them takes milliseconds, and only an import adds one."""
+    return ThreadpoolController()
 
 
 _lock = threading.Lock()
