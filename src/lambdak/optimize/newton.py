@@ -49,7 +49,7 @@ def standard_rows(lifted: Lifted) -> Rows:
         G=np.concatenate([rows[upper], -rows[lower]]),
         h=np.concatenate([(high - half)[upper], -(low + half)[lower]]),
         E=np.concatenate([simplex, rows[equal]]),
-        e=np.concatenate([np.ones(axes), 0.5 * (low + high)[equal]]),
+        e=np.concatenate([np.ones(axes), 0.5 * (low[equal] + high[equal])]),
         upper=upper,
         lower=lower,
         equal=equal,
