@@ -24,6 +24,7 @@ from lambdak.pencil.spectrum import Float64Array
 
 _MOST_STEPS = 80
 _LEAST_STEP = 1e-5  # shorter ones lead nowhere
+_LEAST_LEFT = 0.1  # of the gap that a predictor leaves: products that fall faster than others lose their digits
 _SHORT = 0.98  # of the way to the boundary
 _START = 0.3  # of the spectrum's width: how far t begins above the last eigenvalue
 _TINY = 1e-300
@@ -91,7 +92,7 @@ class _Method:
         state, ahead = self.state, system.solve(0.0, None)
         tau = system.gap() / system.order
         primal, dual = system.lengths(ahead)
-        left = max(system.gap(ahead, primal, dual) / system.gap(), 0.0)
+        left = max(system.gap(ahead, primal, dual) / system.gap(), _LEAST_LEFT)
         move = system.solve(left**3 * tau, ahead)
         primal, dual = (length if length >= 1 else _SHORT * length for length in system.lengths(move))
         W = system.scaling @ sym(move.W) @ system.scaling.swapaxes(1, 2)
