@@ -26,7 +26,7 @@ _MOST_STEPS = 80
 _LEAST_STEP = 1e-5  # shorter ones lead nowhere
 _LEAST_LEFT = 0.1  # of the gap that a predictor leaves: products that fall faster than others lose their digits
 _SHORT = 0.98  # of the way to the boundary
-_START = 0.3  # of the spectrum's width: how far t begins above the last eigenvalue
+_START = 0.1  # of the spectrum's width: how far t begins above the last eigenvalue
 _TINY = 1e-300
 
 

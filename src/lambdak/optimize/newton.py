@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from lambdak.eigen import eigenvalue
+from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
 from lambdak.optimize.lifted import Lifted
 from lambdak.pencil.spectrum import Float64Array
@@ -134,9 +134,9 @@ class System:
         packed = lifted.constant + np.matmul(self.state.mu, lifted.packed)
         root = np.linalg.cholesky(self.state.t[:, None, None] * np.eye(lifted.dim) - sym(packed))
         turned = root.swapaxes(1, 2)
-        squares, vectors = np.linalg.eigh(turned @ self.state.W @ root)
+        squares, vectors = eigenpair(unsym(turned @ self.state.W @ root), lifted.dim, tuple(range(lifted.dim)))
         self.D = np.sqrt(np.maximum(squares, _TINY))
-        self.scaling = np.linalg.solve(turned, vectors * np.sqrt(self.D)[:, None, :])
+        self.scaling = np.linalg.solve(turned, (vectors * np.sqrt(self.D)[:, :, None]).swapaxes(1, 2))
         unit = unsym(self.scaling.swapaxes(1, 2) @ self.scaling)
         self.length = np.linalg.norm(unit, axis=1)
         self.unit = unit / self.length[:, None]
