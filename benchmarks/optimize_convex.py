@@ -6,10 +6,10 @@ usage: python benchmarks/optimize_convex.py [--columns 5 10 20] [--models 3] [--
 Each model is SpectralRegressor(shape="convex") on rows uniform in [-1, 1]^d: ‖Bx‖² / d + Σ |x_i − c_i| with noise. All
 columns are free within their training range; "budget" adds Σ x_i ≥ the sum at the optimum without it, plus a tenth of
 d. Times are medians, in ms, of all of what a user waits for: ours from the model to the proven gap, CVXPY's from the
-expression to its value, with default tolerances; "solver" is the part that the solver itself reports. A gap is (value −
-bound) / |value|, with the model's own prediction at the point that was found, moved into the box, as value: for all three
-against our proven bound, because neither solver proves one. "missed by" is what the point itself misses box and budget
-by, at most. Worst of all models; value and bound are those of the first. Needs cvxpy.
+expression to its value, with default tolerances; "solver" is the part that the solver itself reports. A gap is
+(value − bound) / |value|, with the model's own prediction at the point that was found, moved into the box, as value:
+for all three against our proven bound, because neither solver proves one. "missed by" is what the point itself misses
+box and budget by, at most. Worst of all models; value and bound are those of the first. Needs cvxpy.
 """
 
 from __future__ import annotations
