@@ -1,0 +1,141 @@
+"""The cheapest point that reaches a goal: best-first branch and bound over boxes, by price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.optimize.goals import Region
+from lambdak.optimize.price_bounds import box_bounds
+from lambdak.optimize.prices import Price
+from lambdak.optimize.relaxation import Boxes
+from lambdak.optimize.solution import Clock, Solution, Status
+from lambdak.pencil.spectrum import Float64Array
+
+_MOST_AT_ONCE = 32  # boxes that are halved in one round
+_NARROW = 1e-11  # relative: narrower boxes are not halved
+
+
+@final
+@dataclass(eq=False)
+class Nearest:
+    """One search.
+
+    Attributes
+    ----------
+    region : Region
+    price : Price
+    clock : Clock
+    accept : callable
+        A better point close to the one that was found, checked on ``predict``; None if it is not valid there.
+    """
+
+    region: Region
+    price: Price
+    clock: Clock
+    accept: Callable[[Float64Array], Float64Array | None]
+    x: Float64Array | None = None
+    best: float = np.inf
+    work: int = 0
+    low: Float64Array = field(init=False)
+    high: Float64Array = field(init=False)
+    bound: Float64Array = field(init=False)
+    points: Float64Array = field(init=False)
+    effects: Float64Array = field(init=False)
+
+    def offer(self, x: Float64Array) -> None:
+        """Keep a point if it is valid and the cheapest so far."""
+        if self.price.total(x[None])[0] >= self.best:
+            return
+        own = self.accept(x)
+        if own is not None and (total := float(self.price.total(own[None])[0])) < self.best:
+            self.x, self.best = own, total
+
+    def run(self, low: Float64Array, high: Float64Array) -> Solution:
+        """The cheapest point in any of the boxes (n, axes)."""
+        axes = low.shape[1]
+        self.low, self.high, self.bound = np.empty((0, axes)), np.empty((0, axes)), np.empty(0)
+        self.points, self.effects = np.empty((0, axes)), np.empty((0, axes))
+        try:
+            self._add(low, high)
+            status = self._loop()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return Solution(self.x, self.best, self._lowest, status, "branch and bound", tuple(self.clock.trace))
+
+    @property
+    def _lowest(self) -> float:
+        return float(min(self.bound.min(initial=np.inf), self.best))
+
+    def _loop(self) -> Status:
+        at_once = 1
+        while True:
+            self._keep(self.bound < self.best)
+            self.clock.note(self.best, self._lowest, self.work)
+            if not len(self.bound):
+                return Status.INFEASIBLE if self.x is None else Status.OPTIMAL
+            if self.clock.is_close(self.best, self._lowest):
+                return Status.OPTIMAL
+            if self.clock.is_over:
+                return Status.TIME_LIMIT
+            if not self._round(at_once):
+                return Status.STALLED
+            at_once = min(2 * at_once, _MOST_AT_ONCE)
+
+    def _round(self, at_once: int) -> bool:
+        """Halve the boxes with the lowest bounds; False if the first of them is too narrow."""
+        chosen = np.argsort(self.bound, kind="stable")[:at_once]
+        axis = self._axis(chosen)
+        wide = axis >= 0
+        if not wide[0]:
+            return False
+        low, high = self._halves(chosen[wide], axis[wide])
+        self._keep(~np.isin(np.arange(len(self.bound)), chosen[wide]))
+        self._add(low, high)
+        return True
+
+    def _axis(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
+        low, high = self.low[chosen], self.high[chosen]
+        wide = high - low > _NARROW * (np.abs(low) + np.abs(high) + 1 / self.price.unit)
+        effects = np.where(wide, self.effects[chosen] + 1e-300, -1.0)
+        return np.where(wide.any(axis=1), effects.argmax(axis=1), -1)
+
+    def _halves(self, chosen: NDArray[np.intp], axis: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
+        low, high = np.repeat(self.low[chosen], 2, axis=0), np.repeat(self.high[chosen], 2, axis=0)
+        for i in np.unique(axis):
+            own = np.flatnonzero(axis == i)
+            end, begin = self.region.axes[i].split(low[2 * own, i], high[2 * own, i])
+            high[2 * own, i], low[2 * own + 1, i] = end, begin
+        return low, high
+
+    def _add(self, low: Float64Array, high: Float64Array) -> None:
+        low, high = self.price.affordable(low, high, self.best)
+        full = (low <= high).all(axis=1)
+        low, high = low[full], high[full]
+        if not len(low):
+            return
+        found = box_bounds(self.region, self.price, Boxes.between(self.region.scores[0], low, high))
+        self.work += len(low)
+        open_ = np.isfinite(found.price)
+        for name, own in (("low", low), ("high", high), ("bound", found.price), ("points", found.points)):
+            setattr(self, name, np.concatenate([getattr(self, name), own[open_]]))
+        self.effects = np.concatenate([self.effects, found.effects[open_]])
+        self._try(found.points[open_])
+
+    def _try(self, points: Float64Array) -> None:
+        """Look for valid points among those that the bounds point at."""
+        cheap = points[self.price.total(points) < self.best]
+        if not len(cheap):
+            return
+        valid = cheap[self.region.excess(cheap) >= 0]
+        if len(valid):
+            self.offer(valid[np.argmin(self.price.total(valid))])
+
+    def _keep(self, which: NDArray[np.bool_]) -> None:
+        for name in ("low", "high", "bound", "points", "effects"):
+            setattr(self, name, getattr(self, name)[which])
