@@ -109,9 +109,15 @@ class Nearest:
         low, high = np.repeat(self.low[chosen], 2, axis=0), np.repeat(self.high[chosen], 2, axis=0)
         for i in np.unique(axis):
             own = np.flatnonzero(axis == i)
-            end, begin = self.region.axes[i].split(low[2 * own, i], high[2 * own, i])
+            end, begin = self._split(int(i), low[2 * own, i], high[2 * own, i])
             high[2 * own, i], low[2 * own + 1, i] = end, begin
         return low, high
+
+    def _split(self, i: int, low: Float64Array, high: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Where intervals of an axis are halved; of a category first the row's own level, which costs nothing."""
+        end, begin = self.region.axes[i].split(low, high)
+        own = self.price.levels[i] & (low == self.price.start[i])
+        return np.where(own, low, end), np.where(own, low + 1, begin)
 
     def _add(self, low: Float64Array, high: Float64Array) -> None:
         low, high = self.price.affordable(low, high, self.best)

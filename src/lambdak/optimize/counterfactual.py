@@ -1,0 +1,240 @@
+"""The cheapest change of a row that reaches a target, with a proof of how much cheaper another one can be at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lambdak._checks import check_int, check_non_negative
+from lambdak.model import Model
+from lambdak.optimize.goals import Goal, Region
+from lambdak.optimize.moves import Moves, hitting_sets
+from lambdak.optimize.nearest import Nearest
+from lambdak.optimize.prices import Price
+from lambdak.optimize.recourse import Change, Recourse
+from lambdak.optimize.rows import Row, column_named, read_rows
+from lambdak.optimize.solution import Clock, Solution, Status
+from lambdak.optimize.surroundings import WAYS, Surroundings, axis_around, movable, spreads
+from lambdak.optimize.targets import read_target, shown_prediction
+from lambdak.pencil.spectrum import Float64Array
+
+_SAME = 1e-9  # cost below which a gap is zero
+
+
+class Limits(NamedTuple):
+    """When a search may end: a relative gap, and seconds for each row."""
+
+    gap: float
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What may change, and what it costs.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that may change.
+    units : mapping of str to float
+        The price of a unit of each column, or of another level.
+    directions, bounds : mappings of str
+    whole : frozenset of str
+    """
+
+    names: tuple[str, ...]
+    units: Mapping[str, float]
+    directions: Mapping[str, str]
+    bounds: Mapping[str, Any]
+    whole: frozenset[str]
+
+    def around(self, row: Row) -> Surroundings:
+        """The axes around a row."""
+        columns = movable(row, self.names)
+        axes = tuple(
+            axis_around(
+                column,
+                row.cells[column.name],
+                self.bounds.get(column.name),
+                column.name in self.whole,
+                self.directions.get(column.name),
+            )
+            for column in columns
+        )
+        return Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
+
+
+def counterfactual(
+    model: Model,
+    rows: Any,
+    target: Any,
+    actionable: Sequence[str],
+    cost: str | Mapping[str, float] = "l1",
+    directions: Mapping[str, str] | None = None,
+    n: int = 1,
+    *,
+    bounds: Mapping[str, Any] | None = None,
+    whole: Sequence[str] = (),
+    scale: Mapping[str, float] | None = None,
+    output: int | None = None,
+    offset: ArrayLike | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = 10.0,
+) -> Recourse:
+    """The cheapest change of each row that reaches a target.
+
+    Parameters
+    ----------
+    model : Model
+    rows : table
+    target
+        A class; (">=", number) or ("<=", number) of the prediction, or of ordered classes a class; or a number, which
+        is to be reached from the side on which the row is.
+    actionable : sequence of str
+        The columns that may change; all others stay. A missing cell stays missing.
+    cost : "l1" or mapping of str to float
+        Σ weight · |change| / scale over numbers, and weight for another level of a category; "l1" weighs all alike.
+    directions : mapping of str to {"up", "down"}
+        Columns that may only rise, or only fall.
+    n : int
+        How many changes: of the columns that one of them changes, each further one leaves at least one as it is.
+    bounds : mapping of str
+        (low, high) of a number, by default its training range; the levels to choose from of a category.
+    whole : sequence of str
+        Columns of whole numbers.
+    scale : mapping of str to float
+        The spreads of columns, by default those in training.
+    output : int, optional
+        The position of a quantile or cut-point; None takes the middle one.
+    offset : array of shape (rows,), optional
+        Added to the raw scores.
+    gap : float
+        How much dearer than the cheapest a change may be, relative to it.
+    time_limit : float, optional
+        Seconds for each change of each row.
+    """
+    request = _request(model, actionable, cost, directions, bounds, whole, scale)
+    limits = Limits(check_non_negative(gap, "gap"), np.inf if time_limit is None else float(time_limit))
+    count = check_int(n, "n", 1, 1 << 10)
+    own = read_rows(model, rows, offset)
+    goals = [read_target(row, target, output) for row in own]
+    found = [_changes(row, goal, request, limits, count, i) for i, (row, goal) in enumerate(zip(own, goals, strict=True))]
+    return Recourse(tuple(change for changes in found for change in changes), model.encoder.feature_names, rows)
+
+
+def _request(
+    model: Model,
+    actionable: Any,
+    cost: Any,
+    directions: Mapping[str, str] | None,
+    bounds: Mapping[str, Any] | None,
+    whole: Sequence[str],
+    scale: Mapping[str, float] | None,
+) -> Request:
+    listed = [actionable] if isinstance(actionable, str | int) else list(actionable)
+    names = tuple(dict.fromkeys(_name(model, own) for own in listed))
+    if not names:
+        raise ValueError("actionable must name at least one column; got none")
+    if not (cost == "l1" or isinstance(cost, Mapping)):
+        raise ValueError(f"cost must be 'l1' or weights by column name; got {cost!r}")
+    weights = {} if isinstance(cost, str) else {_name(model, own): float(weight) for own, weight in cost.items()}
+    for name, weight in weights.items():
+        if not 0 < weight < np.inf:
+            raise ValueError(f"cost of column {name!r} must be positive and finite; got {weight}")
+    ways = {_name(model, own): way for own, way in (directions or {}).items()}
+    for name, way in ways.items():
+        if way not in WAYS:
+            raise ValueError(f"directions of column {name!r} must be 'up' or 'down'; got {way!r}")
+    spread = spreads(model, scale)
+    return Request(
+        names,
+        {name: weights.get(name, 1.0) / spread[name] for name in names},
+        ways,
+        {_name(model, own): ends for own, ends in (bounds or {}).items()},
+        frozenset(_name(model, own) for own in ([whole] if isinstance(whole, str) else whole)),
+    )
+
+
+def _name(model: Model, name: Any) -> str:
+    return model.encoder.feature_names[column_named(model, name)]
+
+
+def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: int) -> list[Change]:
+    """The changes of one row, the cheapest first."""
+    here = row.raw([{}])
+    around = request.around(row)
+    if bool(goal.reached(here)[0]):
+        solution = Solution(around.start, 0.0, 0.0, Status.OPTIMAL, "as it is", ())
+        return [_change(row, goal, around, solution, i, 0)]
+    if not around.axes:
+        solution = Solution(None, np.inf, np.inf, Status.INFEASIBLE, "nothing may change", ())
+        return [_change(row, goal, around, solution, i, 0)]
+    work = _Work(row, goal, around, around.price(request.units, False), Region.of(goal, row, around.axes))
+    found: list[Change] = []
+    changed: list[frozenset[int]] = []
+    while len(found) < n:
+        solution = work.solve(changed, limits)
+        if solution.x is None and found:
+            break
+        found.append(_change(row, goal, around, solution, i, len(found)))
+        if solution.x is None:
+            break
+        changed.append(frozenset(np.flatnonzero(solution.x != around.start).tolist()))
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One row, what it is to reach, and what moves cost."""
+
+    row: Row
+    goal: Goal
+    around: Surroundings
+    price: Price
+    region: Region
+
+    def solve(self, changed: Sequence[frozenset[int]], limits: Limits) -> Solution:
+        """The cheapest change that leaves a column of each of the earlier ones as it is."""
+        clock = Clock(
+            lambda value, bound: bool(value - bound <= max(limits.gap * value, _SAME)) if np.isfinite(value) else False,
+            limits.seconds,
+        )
+        fixed = hitting_sets(changed)
+        low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))
+        for k, own in enumerate(fixed):
+            low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
+        search = Nearest(self.region, self.price, clock, self._accept)
+        for k in range(len(fixed)):
+            for x in Moves(self.region, self.price, low[k] < high[k]).first():
+                search.offer(x)
+        return search.run(low, high)
+
+    def _accept(self, x: Float64Array) -> Float64Array | None:
+        """The point with its moves taken back, if ``predict`` agrees that it is valid."""
+        own = Moves(self.region, self.price, x != self.price.start).back(x)
+        return own if bool(self.goal.reached(self.row.raw([self.around.cells(own)]))[0]) else None
+
+
+def _change(row: Row, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int) -> Change:
+    cells = None if solution.x is None else around.cells(solution.x)
+    raw = row.raw([{}, cells or {}])
+    before, after = (shown_prediction(row.model, goal, own) for own in raw)
+    return Change(
+        row=i,
+        number=k,
+        goal=goal.words,
+        before=before,
+        after=None if cells is None else after,
+        cells=dict(row.cells),
+        changes=cells,
+        cost=solution.value,
+        bound=min(solution.bound, solution.value),
+        status=solution.status.value,
+        seconds=solution.trace[-1].seconds if solution.trace else 0.0,
+    )

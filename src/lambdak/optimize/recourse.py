@@ -1,0 +1,135 @@
+"""Changes of rows that reach a target: as data, as a table, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from lambdak.model.outward import downwards
+from lambdak.table.category_levels import shown
+from lambdak.table.frames import make_frame
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The cheapest change of one row that was found.
+
+    Attributes
+    ----------
+    row, number : int
+        Position of the row, and of the change among several.
+    goal : str
+        What is to be reached, in words.
+    before, after : number or class
+        What is predicted now, and after the change; ``after`` is None if there is none.
+    cells : mapping
+        The row as it is.
+    changes : mapping or None
+        The new cells of the columns that change; None if no change was found.
+    cost, bound : float
+        What it costs, and what any change costs at least, proven. Both are infinite if no change reaches the goal.
+    status : str
+        "optimal", "time limit", "interrupted", "stalled" (rounding allows no smaller gap) or "infeasible".
+    seconds : float
+    """
+
+    row: int
+    number: int
+    goal: str
+    before: Any
+    after: Any
+    cells: Mapping[str, Any]
+    changes: Mapping[str, Any] | None
+    cost: float
+    bound: float
+    status: str
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """By how much another change can be cheaper at most, relative to the cost."""
+        if not np.isfinite(self.cost):
+            return 0.0 if self.status == "infeasible" else np.inf
+        return (self.cost - self.bound) / self.cost if self.cost else 0.0
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The row after the change."""
+        return {**self.cells, **(self.changes or {})}
+
+    def __str__(self) -> str:
+        if self.changes is None and self.status == "infeasible":
+            return f"no change of these columns reaches the goal that {self.goal}: proven; now {_cell(self.before)}"
+        if self.changes is None:
+            return f"no change was found with which {self.goal} ({self.status}); it costs at least {downwards(self.bound)}"
+        if not self.changes:
+            return f"{self.goal}, as it is"
+        moves = " and ".join(_move(name, self.cells[name], new) for name, new in self.changes.items())
+        proof = "no change is cheaper" if self.gap <= 0 else f"no change costs less than {downwards(self.bound)}"
+        return f"{self.goal} if {moves} (now {_cell(self.before)}, then {_cell(self.after)}; cost {self.cost:.4g}, {proof})"
+
+
+def _move(name: str, old: Any, new: Any) -> str:
+    if isinstance(old, str | bool) or isinstance(new, str | bool):
+        return f"{name} changes from {shown(old)} to {shown(new)}"
+    way = "rises" if new > old else "falls"
+    return f"{name} {way} from {_cell(old)} to {_cell(new)}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return repr(value) if isinstance(value, str) else shown(value)
+    return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recourse:
+    """Changes of rows, the cheapest of each row first."""
+
+    changes: tuple[Change, ...]
+    columns: tuple[str, ...]
+    _like: Any = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __getitem__(self, i: int) -> Change:
+        return self.changes[i]
+
+    def __str__(self) -> str:
+        return "\n".join(f"row {own.row}: {own}" for own in self.changes)
+
+    def to_frame(self) -> Any:
+        """One line for each change, with the whole row after it, in a frame of the library that the rows came from."""
+        table: dict[str, list[Any]] = {"row": [own.row for own in self.changes]}
+        table["change"] = [own.number for own in self.changes]
+        table |= {name: [own.point[name] for own in self.changes] for name in self.columns}
+        table["changed"] = [", ".join(own.changes or ()) for own in self.changes]
+        for name in ("before", "after", "cost", "bound", "gap", "status"):
+            table[name] = [getattr(own, name) for own in self.changes]
+        return make_frame(_distinct(table, self.columns), self._like)
+
+
+def _distinct(table: dict[str, list[Any]], columns: tuple[str, ...]) -> dict[str, Any]:
+    """Columns of results that have the name of a column of the user's get an underscore."""
+    found: dict[str, Any] = {}
+    for k, (name, values) in enumerate(table.items()):
+        own = name
+        while own in found or (own in columns and not 2 <= k < 2 + len(columns)):
+            own += "_"
+        found[own] = _array(values)
+    return found
+
+
+def _array(values: list[Any]) -> Any:
+    own = np.empty(len(values), object)
+    own[:] = values
+    return own
