@@ -116,15 +116,19 @@ def counterfactual(
     gap : float
         How much dearer than the cheapest a change may be, relative to it.
     time_limit : float, optional
-        Seconds for each change of each row.
+        Seconds for each change of each row. An interrupt ends the search with what was found so far.
     """
     request = _request(model, actionable, cost, directions, bounds, whole, scale)
     limits = Limits(check_non_negative(gap, "gap"), np.inf if time_limit is None else float(time_limit))
     count = check_int(n, "n", 1, 1 << 10)
     own = read_rows(model, rows, offset)
     goals = [read_target(row, target, output) for row in own]
-    found = [_changes(row, goal, request, limits, count, i) for i, (row, goal) in enumerate(zip(own, goals, strict=True))]
-    return Recourse(tuple(change for changes in found for change in changes), model.encoder.feature_names, rows)
+    found: list[Change] = []
+    for i, (row, goal) in enumerate(zip(own, goals, strict=True)):
+        found += _changes(row, goal, request, limits, count, i)
+        if found[-1].status == Status.INTERRUPTED.value:
+            break
+    return Recourse(tuple(found), model.encoder.feature_names, rows)
 
 
 def _request(
@@ -181,7 +185,7 @@ def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: 
         solution = work.solve(changed, limits)
         if solution.x is None and found:
             break
-        found.append(_change(row, goal, around, solution, i, len(found)))
+        found.append(_change(row, goal, around, solution, i, len(found), work.closest if solution.x is None else None))
         if solution.x is None:
             break
         changed.append(frozenset(np.flatnonzero(solution.x != around.start).tolist()))
@@ -215,13 +219,21 @@ class _Work:
                 search.offer(x)
         return search.run(low, high)
 
+    @property
+    def closest(self) -> Any:
+        """The prediction closest to the goal that was found."""
+        best = Moves(self.region, self.price, self.around.low < self.around.high).climb()
+        return shown_prediction(self.row.model, self.goal, self.row.raw([self.around.cells(best)])[0])
+
     def _accept(self, x: Float64Array) -> Float64Array | None:
         """The point with its moves taken back, if ``predict`` agrees that it is valid."""
         own = Moves(self.region, self.price, x != self.price.start).back(x)
         return own if bool(self.goal.reached(self.row.raw([self.around.cells(own)]))[0]) else None
 
 
-def _change(row: Row, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int) -> Change:
+def _change(
+    row: Row, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int, closest: Any = None
+) -> Change:
     cells = None if solution.x is None else around.cells(solution.x)
     raw = row.raw([{}, cells or {}])
     before, after = (shown_prediction(row.model, goal, own) for own in raw)
@@ -237,4 +249,5 @@ def _change(row: Row, goal: Goal, around: Surroundings, solution: Solution, i: i
         bound=min(solution.bound, solution.value),
         status=solution.status.value,
         seconds=solution.trace[-1].seconds if solution.trace else 0.0,
+        reachable=closest if isinstance(closest, float) else None,
     )

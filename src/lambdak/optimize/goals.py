@@ -105,7 +105,9 @@ def class_goal(model: Model, code: int) -> Goal:
 
 def other_class_goal(model: Model, code: int) -> Goal:
     """The predicted class is any other one."""
-    terms = (Term(tuple((k, -s) for k, s in own.parts), -own.certain, -own.possible) for own in _class_terms(model, code))
+    terms = (
+        Term(tuple((k, -s) for k, s in own.parts), -own.certain, -own.possible) for own in _class_terms(model, code)
+    )
     return Goal(
         tuple(terms), False, lambda raw: _codes(model, raw) != code, f"the class is no longer {_label(model, code)}"
     )
@@ -177,8 +179,15 @@ class Region:
 
     def excess(self, x: Float64Array) -> Float64Array:
         """By how much points (n, axes) are beyond what is certain to be enough, (n,), in units of raw scores."""
-        values = [score.values(x) - score.error for score in self.scores]
-        own = [sum(values[k] for k in positions) - certain for positions, _, certain in self.terms]
+        return self._joined([score.values(x) - score.error for score in self.scores])
+
+    def excess_of(self, packed: Sequence[Float64Array]) -> Float64Array:
+        """The same of the matrices of each score, (members, n, D)."""
+        pairs = zip(self.scores, packed, strict=True)
+        return self._joined([score.of_packed(own) - score.error for score, own in pairs])
+
+    def _joined(self, values: Sequence[Float64Array]) -> Float64Array:
+        own = [np.sum([values[k] for k in positions], axis=0) - certain for positions, _, certain in self.terms]
         return np.asarray(np.minimum.reduce(own) if self.every else np.maximum.reduce(own))
 
     def uppers(self, boxes: Boxes) -> list[Separable]:
@@ -188,10 +197,13 @@ class Region:
 
 
 def _upper(relaxed: Sequence[Separable], possible: float) -> Separable:
+    """−Σ − possible, with room for the rounding of sums over its parts."""
     total = relaxed[0]
     for own in relaxed[1:]:
         total = total + own
-    return Separable(-total.base - possible, tuple(-part for part in total.parts))
+    size = np.abs(total.base) + sum(np.abs(part).max(axis=1) for part in total.parts) + abs(possible)
+    room = (len(total.parts) + 8) * _EPS * size
+    return Separable(room - total.base - possible, tuple(-part for part in total.parts))
 
 
 def _score(readout: Readout, sign: int, row: Row, axes: Sequence[Axis]) -> Score:

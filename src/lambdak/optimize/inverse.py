@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak.model import Model
@@ -66,8 +68,8 @@ class Inverse:
             )
         low, high = self.reachable
         return (
-            f"no value of {self.column} reaches {self.target:g}: while {self.column} goes from {shown(self.between[0])} "
-            f"to {shown(self.between[1])}{own}, {self.output} stays between {low:.6g} and {high:.6g}"
+            f"no value of {self.column} reaches {self.target:g}: while it goes from {shown(self.between[0])} to "
+            f"{shown(self.between[1])}{own}, {self.output} stays between {low:.6g} and {high:.6g}"
         )
 
 
@@ -183,9 +185,9 @@ class _Search:
                 return self._halved(before, after, up)
         return None
 
-    def _is_there(self, numbers: Sequence[float], up: bool) -> Float64Array:
+    def _is_there(self, numbers: Sequence[float], up: bool) -> NDArray[np.bool_]:
         own = self.predictions(numbers)
-        return own >= self.target if up else own <= self.target
+        return np.asarray(own >= self.target if up else own <= self.target)
 
     def _steps(self, begin: float, way: int) -> list[tuple[float, float]]:
         """Intervals in which to look, one after the other: to the end of the training range, then ever further."""
@@ -195,7 +197,7 @@ class _Search:
             width = max(self.column.high - self.column.low, abs(begin) * UNIT * 16, 1e-300)
             ends += [ends[-1] + way * width * 2.0**k for k in range(_DOUBLINGS)]
             ends = [end for end in ends if abs(end) < 1e300]
-        return list(zip(ends, ends[1:], strict=False))
+        return list(pairwise(ends))
 
     def _halved(self, before: float, after: float, up: bool) -> float:
         """The float next to one with which the prediction is not there yet."""

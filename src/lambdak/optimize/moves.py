@@ -15,7 +15,7 @@ from lambdak.pencil.spectrum import Float64Array
 
 _PARTS = 16  # of a move that are tried in one call
 _ROUNDS = 6  # in which a move is taken back: to 16⁻⁶ of it
-_PAIRS = 48  # single moves of which all pairs are tried
+_PAIRS = 24  # single moves of which all pairs are tried
 
 
 @final
@@ -29,19 +29,21 @@ class Moves:
 
     def first(self) -> list[Float64Array]:
         """Valid points: by one column, by two, by several; the cheapest of each kind, taken back as far as possible."""
-        x = self.price.start[None]
-        singles, gains = self._singles(x[0])
-        found = [self._cheapest(singles, gains >= 0), self._pair(singles, gains), self._greedy(x[0])]
+        if not self.free.any():
+            return []
+        single = _Singles.of(self, self.price.start)
+        found = [self._cheapest(single.points, single.excess >= 0), self._pair(single), self._greedy(single)]
         return [self.back(own) for own in found if own is not None]
 
-    def _singles(self, x: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """All points that differ from x on one axis, and their excess."""
-        axes = self.region.axes
-        own = [(i, v) for i in np.flatnonzero(self.free) for v in axes[i].points.tolist() if v != x[i]]
-        points = np.repeat(x[None], len(own), axis=0)
-        for row, (i, v) in zip(points, own, strict=True):
-            row[i] = v
-        return points, self.region.excess(points) if len(points) else np.empty(0)
+    def climb(self) -> Float64Array:
+        """The point with the largest excess that single moves lead to."""
+        x, here = self.price.start, -np.inf
+        while self.free.any():
+            single = _Singles.of(self, x)
+            if not len(single.points) or single.excess.max() <= here:
+                break
+            x, here = single.points[np.argmax(single.excess)], float(single.excess.max())
+        return x
 
     def _cheapest(self, points: Float64Array, valid: NDArray[np.bool_]) -> Float64Array | None:
         if not valid.any():
@@ -49,36 +51,32 @@ class Moves:
         own = points[valid]
         return np.asarray(own[np.argmin(self.price.total(own))])
 
-    def _pair(self, singles: Float64Array, gains: Float64Array) -> Float64Array | None:
-        """Two of the moves that gain most for their price."""
-        start = self.price.start
-        gain = gains - self.region.excess(start[None])[0]
-        worth = np.where(gain > 0, gain / (self.price.total(singles) + 1e-300), 0.0)
-        few = np.argsort(-worth, kind="stable")[:_PAIRS]
-        few = np.union1d(few, np.argsort(-gain, kind="stable")[:_PAIRS])
+    def _pair(self, single: _Singles) -> Float64Array | None:
+        """Two of the moves that gain most, or most for their price."""
+        gain = single.excess - single.here
+        worth = np.where(gain > 0, gain / (self.price.total(single.points) + 1e-300), 0.0)
+        few = np.union1d(*(np.argsort(-own, kind="stable")[:_PAIRS] for own in (worth, gain)))
         few = few[gain[few] > 0]
-        first, second = np.triu_indices(len(few), 1)
-        a, b = singles[few[first]], singles[few[second]]
-        both = np.where(a != start, a, b)
-        differ = ((a != start) & (b != start)).sum(axis=1) == 0
-        both = both[differ]
-        return self._cheapest(both, self.region.excess(both) >= 0) if len(both) else None
+        a, b = (few[own] for own in np.triu_indices(len(few), 1))
+        differ = single.axis[a] != single.axis[b]
+        a, b = a[differ], b[differ]
+        if not len(a):
+            return None
+        packed = [base + own[:, a] + own[:, b] for base, own in zip(single.base, single.steps, strict=True)]
+        points = np.where(single.points[a] != self.price.start, single.points[a], single.points[b])
+        return self._cheapest(points, self.region.excess_of(packed) >= 0)
 
-    def _greedy(self, x: Float64Array) -> Float64Array | None:
+    def _greedy(self, single: _Singles) -> Float64Array | None:
         """One move after the other, the one that gains most for its price."""
-        here = float(self.region.excess(x[None])[0])
-        for _ in range(4 * len(x)):
-            points, gains = self._singles(x)
-            if not len(points):
-                return None
-            if (gains >= 0).any():
-                return self._cheapest(points, gains >= 0)
-            more = self.price.total(points) - self.price.total(x[None])[0]
+        for _ in range(4 * len(self.free)):
+            if (single.excess >= 0).any():
+                return self._cheapest(single.points, single.excess >= 0)
+            more = self.price.total(single.points) - self.price.total(single.x[None])[0]
             size = np.maximum(more, 1e-3 * np.abs(more).max(initial=1e-300))
-            worth = np.where(gains > here, (gains - here) / size, -np.inf)
+            worth = np.where(single.excess > single.here, (single.excess - single.here) / size, -np.inf)
             if not np.isfinite(worth).any():
                 return None
-            x, here = points[np.argmax(worth)], float(gains[np.argmax(worth)])
+            single = _Singles.of(self, single.points[np.argmax(worth)])
         return None
 
     def back(self, x: Float64Array) -> Float64Array:
@@ -125,6 +123,34 @@ class Moves:
             return x
         away = np.where(x >= self.price.start[i], np.ceil(x), np.floor(x))
         return np.asarray(away)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Singles:
+    """All points that differ from x on one free axis, with that axis, their matrices, and their excess."""
+
+    x: Float64Array
+    here: float
+    points: Float64Array  # (n, axes)
+    axis: NDArray[np.intp]  # (n,)
+    base: list[Float64Array]  # of each score: (members, 1, D)
+    steps: list[Float64Array]  # of each score: what the move adds, (members, n, D)
+    excess: Float64Array
+
+    @classmethod
+    def of(cls, moves: Moves, x: Float64Array) -> _Singles:
+        own = [(i, axis.points[axis.points != x[i]]) for i, axis in enumerate(moves.region.axes) if moves.free[i]]
+        axis = np.repeat([i for i, _ in own], [len(points) for _, points in own])
+        points = np.repeat(x[None], len(axis), axis=0)
+        points[np.arange(len(axis)), axis] = np.concatenate([ends for _, ends in own])
+        base = [score.packed(x[None]) for score in moves.region.scores]
+        steps = [
+            np.concatenate([score.curve_at(i, ends) - score.curve_at(i, x[[i]]) for i, ends in own], axis=1)
+            for score in moves.region.scores
+        ]
+        excess = moves.region.excess_of([first + step for first, step in zip(base, steps, strict=True)])
+        return cls(x, float(moves.region.excess_of(base)[0]), points, axis, base, steps, excess)
 
 
 def hitting_sets(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak.optimize.goals import Region
 from lambdak.optimize.prices import Price
@@ -23,7 +24,8 @@ from lambdak.pencil.spectrum import Float64Array
 
 _HALVINGS = 24
 _INWARDS = 1 - 1e-12  # covers the rounding of prices
-_WIDE = 2.0**30  # of multipliers, around the one that weighs all prices like all effects
+_WIDE = np.log(2.0**30)  # of multipliers, around the one that weighs all prices like all effects
+_NOTHING = 1e-300
 
 
 class BoxBounds(NamedTuple):
@@ -41,8 +43,7 @@ class BoxBounds(NamedTuple):
 def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
     """Bounds of prices on boxes."""
     costs = [price.part(i, own) for i, own in enumerate(boxes.vertices)]
-    bound = _radius if price.largest else _lagrange
-    found = [_one_term(bound, price, costs, boxes, upper) for upper in region.uppers(boxes)]
+    found = [_one_term(price, costs, boxes, upper) for upper in region.uppers(boxes)]
     prices = np.stack([own.price for own in found])
     which = prices.argmax(axis=0) if region.every else prices.argmin(axis=0)
     every = np.arange(len(boxes))
@@ -50,11 +51,9 @@ def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
     return BoxBounds(prices[which, every], points, effects)
 
 
-def _one_term(
-    bound: object, price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable
-) -> BoxBounds:
+def _one_term(price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable) -> BoxBounds:
     reach = upper.base + sum(part.max(axis=1) for part in upper.parts)
-    least, points = bound(price, costs, boxes, upper)  # type: ignore[operator]
+    least, points = (_radius if price.largest else _lagrange)(price, costs, boxes, upper)
     effects = np.stack([np.ptp(part, axis=1) for part in upper.parts], axis=1)
     return BoxBounds(np.where(reach < 0, np.inf, least * _INWARDS), points, effects)
 
@@ -63,31 +62,49 @@ def _lagrange(
     price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable
 ) -> tuple[Float64Array, Float64Array]:
     """The best multiplier by halving its logarithm: the bound is concave in it."""
-    size = sum(cost.max(axis=1) for cost in costs) / (sum(np.ptp(part, axis=1) for part in upper.parts) + 1e-300)
-    low, high = np.log(size + 1e-300) - np.log(_WIDE), np.log(size + 1e-300) + np.log(_WIDE)
-    best = np.asarray(sum(cost.min(axis=1) for cost in costs))  # y = 0
+    dual = _Dual.of(costs, upper)
+    size = np.log(sum(cost.max(axis=1) for cost in costs) + _NOTHING)
+    size -= np.log(sum(np.ptp(part, axis=1) for part in upper.parts) + _NOTHING)
+    low, high = size - _WIDE, size + _WIDE
+    best = np.asarray(sum(cost.min(axis=1) for cost in costs))  # a multiplier of zero
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        value, slack, _ = _dual(np.exp(middle), costs, upper)
+        value, slack = dual.at(np.exp(middle))
         best = np.maximum(best, value)
         low, high = np.where(slack < 0, middle, low), np.where(slack < 0, high, middle)
-    chosen = _dual(np.exp(high), costs, upper)[2]
-    points = [np.take_along_axis(own, v[:, None], axis=1)[:, 0] for own, v in zip(boxes.vertices, chosen, strict=True)]
-    return best, np.stack(points, axis=1)
+    y = np.exp(high)[:, None]
+    chosen = [np.argmin(cost - y * part, axis=1)[:, None] for cost, part in zip(costs, upper.parts, strict=True)]
+    points = [np.take_along_axis(own, v, axis=1) for own, v in zip(boxes.vertices, chosen, strict=True)]
+    return best, np.concatenate(points, axis=1)
 
 
-def _dual(
-    y: Float64Array, costs: Sequence[Float64Array], upper: Separable
-) -> tuple[Float64Array, Float64Array, list[Float64Array]]:
-    """The bound for a multiplier, U at its vertices, and which they are."""
-    value, slack, chosen = -y * upper.base, upper.base.copy(), []
-    for cost, part in zip(costs, upper.parts, strict=True):
-        weighed = cost - y[:, None] * part
-        own = weighed.argmin(axis=1)[:, None]
-        value = value + np.take_along_axis(weighed, own, axis=1)[:, 0]
-        slack = slack + np.take_along_axis(part, own, axis=1)[:, 0]
-        chosen.append(own[:, 0])
-    return value, slack, chosen
+class _Dual(NamedTuple):
+    """The vertices of all axes side by side: prices and effects (n, all), and where each axis begins."""
+
+    costs: Float64Array
+    effects: Float64Array
+    begins: NDArray[np.intp]
+    sizes: list[int]
+    base: Float64Array
+    rounding: tuple[Float64Array, Float64Array]  # of sums of prices, and of effects, (n,) each
+
+    @classmethod
+    def of(cls, costs: Sequence[Float64Array], upper: Separable) -> _Dual:
+        sizes = [own.shape[1] for own in costs]
+        begins = np.cumsum([0, *sizes[:-1]])
+        unit = (len(sizes) + 8) * float(np.finfo(np.float64).eps)
+        prices = unit * np.asarray(sum(own.max(axis=1) for own in costs))
+        effects = unit * (np.abs(upper.base) + sum(np.abs(own).max(axis=1) for own in upper.parts))
+        every = np.concatenate(costs, axis=1), np.concatenate(upper.parts, axis=1)
+        return cls(*every, begins, sizes, upper.base, (prices, effects))
+
+    def at(self, y: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """The bound for multipliers (n,), and U at the vertices that attain it."""
+        weighed = self.costs - y[:, None] * self.effects
+        least = np.minimum.reduceat(weighed, self.begins, axis=1)
+        chosen = np.where(weighed <= np.repeat(least, self.sizes, axis=1), self.effects, -np.inf)
+        slack = self.base + np.maximum.reduceat(chosen, self.begins, axis=1).sum(axis=1)
+        return least.sum(axis=1) - y * self.base - (self.rounding[0] + y * self.rounding[1]), slack
 
 
 def _radius(
@@ -111,29 +128,23 @@ def _within(
     """The largest U where no axis costs more than a radius (n,), and where that is, (n, axes)."""
     total, points = upper.base, []
     for i, (cost, part, v) in enumerate(zip(costs, upper.parts, boxes.vertices, strict=True)):
-        share = _shares(cost, radius[:, None], bool(price.levels[i]))  # of the way to each neighbour
-        inside = cost <= radius[:, None]
-        values = [np.where(inside, part, -np.inf)]
-        places = [v]
-        for a, b in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
-            t = share(a, b)
-            values.append(np.where(inside[:, a], part[:, a] + t * (part[:, b] - part[:, a]), -np.inf))
-            places.append(v[:, a] + t * (v[:, b] - v[:, a]))
-        every, at = np.concatenate(values, axis=1), np.concatenate(places, axis=1)
-        best = every.argmax(axis=1)[:, None]
-        total = total + np.take_along_axis(every, best, axis=1)[:, 0]
-        points.append(np.take_along_axis(at, best, axis=1)[:, 0])
-    x = np.stack(points, axis=1)
+        values, places = _reached(radius[:, None], cost, part, v, bool(price.levels[i]))
+        best = values.argmax(axis=1)[:, None]
+        total = total + np.take_along_axis(values, best, axis=1)[:, 0]
+        points.append(np.take_along_axis(places, best, axis=1))
+    x = np.concatenate(points, axis=1)
     return total, np.where(price.whole, np.rint(x), x)
 
 
-def _shares(cost: Float64Array, radius: Float64Array, levels: bool):  # type: ignore[no-untyped-def]
-    """How far on the way from vertex a to vertex b the radius ends, in [0, 1]; a category has nothing between."""
-
-    def share(a: slice, b: slice) -> Float64Array:
-        if levels:
-            return np.zeros(cost[:, a].shape)
+def _reached(
+    radius: Float64Array, cost: Float64Array, part: Float64Array, v: Float64Array, levels: bool
+) -> tuple[Float64Array, Float64Array]:
+    """φ and places of vertices within a radius, and of where it ends on the way to their neighbours."""
+    inside = cost <= radius
+    values, places = [np.where(inside, part, -np.inf)], [v]
+    for a, b in () if levels else ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
         step = cost[:, b] - cost[:, a]
-        return np.asarray(np.clip((radius - cost[:, a]) / np.where(step > 0, step, np.inf), 0.0, 1.0))
-
-    return share
+        share = np.clip((radius - cost[:, a]) / np.where(step > 0, step, np.inf), 0.0, 1.0)
+        values.append(np.where(inside[:, a], part[:, a] + share * (part[:, b] - part[:, a]), -np.inf))
+        places.append(v[:, a] + share * (v[:, b] - v[:, a]))
+    return np.concatenate(values, axis=1), np.concatenate(places, axis=1)

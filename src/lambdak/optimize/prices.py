@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lambdak.pencil.spectrum import Float64Array
 
 _OUTWARDS = 1e-12  # relative: covers the rounding of prices
+_UNITS = 8 * float(np.finfo(np.float64).eps)  # the same of coordinates
 
 
 @final
@@ -64,10 +65,10 @@ class Price:
             return low, high
         least = self.least(low, high)
         rest = 0.0 if self.largest else least.sum(axis=1, keepdims=True) - least
-        room = (budget * (1 + _OUTWARDS) - rest) / self.unit
+        room = (budget * (1 + _OUTWARDS) - rest) / self.unit + _UNITS * np.abs(self.start)
         first, last = self.start - room, self.start + room
         first, last = np.where(self.whole, np.ceil(first), first), np.where(self.whole, np.floor(last), last)
-        stay = self.levels & (room < 1)
+        stay = self.levels & (room < 1 - _OUTWARDS)
         first, last = np.where(stay, self.start, first), np.where(stay, self.start, last)
         free = self.levels & ~stay
         return np.where(free, low, np.maximum(low, first)), np.where(free, high, np.minimum(high, last))

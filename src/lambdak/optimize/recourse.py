@@ -35,6 +35,8 @@ class Change:
     status : str
         "optimal", "time limit", "interrupted", "stalled" (rounding allows no smaller gap) or "infeasible".
     seconds : float
+    reachable : float or None
+        If no change reaches the goal, the prediction closest to it that was found.
     """
 
     row: int
@@ -48,6 +50,7 @@ class Change:
     bound: float
     status: str
     seconds: float
+    reachable: float | None = None
 
     @property
     def gap(self) -> float:
@@ -63,14 +66,20 @@ class Change:
 
     def __str__(self) -> str:
         if self.changes is None and self.status == "infeasible":
-            return f"no change of these columns reaches the goal that {self.goal}: proven; now {_cell(self.before)}"
+            best = "" if self.reachable is None else f", and {_cell(self.reachable)} at best of what was found"
+            return (
+                f"no change of these columns reaches the goal that {self.goal}: proven; now {_cell(self.before)}{best}"
+            )
         if self.changes is None:
-            return f"no change was found with which {self.goal} ({self.status}); it costs at least {downwards(self.bound)}"
+            return (
+                f"no change was found with which {self.goal} ({self.status}); it costs at least {downwards(self.bound)}"
+            )
         if not self.changes:
             return f"{self.goal}, as it is"
         moves = " and ".join(_move(name, self.cells[name], new) for name, new in self.changes.items())
         proof = "no change is cheaper" if self.gap <= 0 else f"no change costs less than {downwards(self.bound)}"
-        return f"{self.goal} if {moves} (now {_cell(self.before)}, then {_cell(self.after)}; cost {self.cost:.4g}, {proof})"
+        then = f"now {_cell(self.before)}, then {_cell(self.after)}"
+        return f"{self.goal} if {moves} ({then}; cost {self.cost:.4g}, {proof})"
 
 
 def _move(name: str, old: Any, new: Any) -> str:

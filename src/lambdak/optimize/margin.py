@@ -1,0 +1,217 @@
+"""How far a row may move before the decision about it changes: proven lower bounds, and rows that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lambdak._checks import check_non_negative
+from lambdak.model import Model
+from lambdak.optimize.axes import Axis
+from lambdak.optimize.crossings import first_crossing, may_reach
+from lambdak.optimize.goals import Goal, Region
+from lambdak.optimize.margins import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.nearest import Nearest
+from lambdak.optimize.prices import Price
+from lambdak.optimize.rows import Row, read_rows
+from lambdak.optimize.solution import Clock, Status
+from lambdak.optimize.surroundings import Surroundings, axis_around, movable, spreads
+from lambdak.optimize.targets import decision_goal, shown_prediction
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_types import Column
+from lambdak.table.numeric_column import Numeric
+
+_PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
+
+
+def margin(
+    model: Model,
+    rows: Any,
+    threshold: float | None = None,
+    columns: Sequence[str] | None = None,
+    scale: Mapping[str, float] | None = None,
+    output: int | None = None,
+    *,
+    levels: bool = True,
+    offset: ArrayLike | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = 2.0,
+) -> Margins:
+    """How far each column, and all together, may move before the decision about a row changes.
+
+    Parameters
+    ----------
+    model : Model
+    rows : table
+    threshold : float, optional
+        The decision is whether the prediction is at least this. Of classes, None takes the predicted class.
+    columns : sequence of str, optional
+        The columns that may move, by default all. A missing cell stays missing.
+    scale : mapping of str to float
+        The spreads of columns, by default those in training: the distance of all together is the largest of the
+        columns' moves, each relative to its spread.
+    output : int, optional
+        The position of a quantile or cut-point; None takes the middle one.
+    levels : bool
+        Whether categories may move: another level is at a distance of 1.
+    offset : array of shape (rows,), optional
+        Added to the raw scores.
+    gap : float
+        How far apart the two bounds of all together may stay, relative to the upper one.
+    time_limit : float, optional
+        Seconds for each row. An interrupt ends the search with the rows so far.
+    """
+    names = list(model.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns)
+    spread = spreads(model, scale)
+    close = check_non_negative(gap, "gap")
+    seconds = np.inf if time_limit is None else float(time_limit)
+    found: list[JointMargin] = []
+    for i, row in enumerate(read_rows(model, rows, offset)):
+        goal, own = decision_goal(row, threshold, output), _columns(row, names, levels)
+        found.append(_margin(row, goal, own, spread, (close, seconds), i))
+        if found[-1].status == Status.INTERRUPTED.value:
+            break
+    return Margins(tuple(found), rows)
+
+
+def _columns(row: Row, names: Sequence[str], levels: bool) -> list[Column]:
+    return [column for column in movable(row, names) if levels or column.is_number]
+
+
+def _margin(
+    row: Row, goal: Goal, columns: Sequence[Column], spread: Mapping[str, float], limits: tuple[float, float], i: int
+) -> JointMargin:
+    axes = tuple(_axis(column, row.cells[column.name]) for column in columns)
+    singles = tuple(
+        _single(row, goal, column, axis, spread[axis.name]) for column, axis in zip(columns, axes, strict=True)
+    )
+    lower, upper, cells, status = _joint(row, goal, columns, axes, singles, spread, limits)
+    return JointMargin(
+        row=i,
+        prediction=shown_prediction(row.model, goal, row.raw([{}])[0]),
+        goal=goal.words,
+        columns=singles,
+        lower=lower,
+        upper=upper,
+        cells=cells,
+        status=status,
+    )
+
+
+def _axis(column: Column, cell: Any) -> Axis:
+    """The whole range of a column; one that continues straight is followed for its training range on each side."""
+    if not isinstance(column, Numeric) or column.clamp:
+        return axis_around(column, cell)
+    low, high = min(column.low, cell), max(column.high, cell)
+    return axis_around(column, cell, (low - (high - low), high + (high - low)))
+
+
+# ---- one column alone
+
+
+def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    region, start = Region.of(goal, row, (axis,)), axis.coordinate(row.cells[axis.name])
+    if axis.levels:
+        return _of_levels(row, goal, region, axis)
+    sides = [first_crossing(region, start, way) for way in (-1, 1)]
+    ends = (-np.inf, np.inf) if column.bounded else (axis.low, axis.high)
+    safe = [_clip(side.safe, end) for side, end in zip(sides, ends, strict=True)]
+    flips = [side.found for side in sides if side.found is not None]
+    flips = [x for x in flips if bool(goal.reached(row.raw([{axis.name: x}]))[0])]
+    nearest = min(flips, key=lambda x: abs(x - start), default=None)
+    return ColumnMargin(
+        column=axis.name,
+        cell=start,
+        safe=(safe[0], safe[1]),
+        lower=min(start - safe[0], safe[1] - start),
+        upper=np.inf if nearest is None else abs(nearest - start),
+        flip=nearest,
+        is_number=True,
+        spread=spread,
+    )
+
+
+def _clip(safe: float, end: float) -> float:
+    return end if np.isinf(safe) else safe
+
+
+def _of_levels(row: Row, goal: Goal, region: Region, axis: Axis) -> ColumnMargin:
+    """A category: every level is tried."""
+    others = axis.points[1:, None]
+    may = may_reach(region, others, others) if len(others) else np.zeros(0, bool)
+    flips = [level for level, own in zip(axis.levels[1:], may.tolist(), strict=True) if own]
+    does = [level for level in flips if bool(goal.reached(row.raw([{axis.name: level}]))[0])]
+    unsure = [level for level in flips if level not in does]
+    return ColumnMargin(
+        column=axis.name,
+        cell=axis.levels[0],
+        safe=tuple(level for level in axis.levels if level not in flips),
+        lower=1.0 if does or unsure else np.inf,
+        upper=1.0 if does else np.inf,
+        flip=does[0] if does else None,
+        is_number=False,
+    )
+
+
+# ---- all together
+
+
+def _joint(
+    row: Row,
+    goal: Goal,
+    columns: Sequence[Column],
+    axes: tuple[Axis, ...],
+    singles: Sequence[ColumnMargin],
+    spread: Mapping[str, float],
+    limits: tuple[float, float],
+) -> tuple[float, float, dict[str, Any] | None, str]:
+    """Lower and upper bound of the distance, the cells that change the decision, and why the search ended."""
+    if not axes:
+        return np.inf, np.inf, None, "nothing may move"
+    around = Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
+    price = around.price({axis.name: 1.0 if axis.levels else 1 / spread[axis.name] for axis in axes}, True)
+    region = Region.of(goal, row, axes)
+
+    def accept(x: Float64Array) -> Float64Array | None:
+        own = _back(region, price, x)
+        return own if bool(goal.reached(row.raw([around.cells(own)]))[0]) else None
+
+    clock = Clock(lambda value, bound: bool(np.isfinite(value) and value - bound <= limits[0] * value), limits[1])
+    search = Nearest(region, price, clock, accept)
+    for k, single in enumerate(singles):
+        if single.flip is not None:
+            search.offer(_moved(around, k, axes[k].coordinate(single.flip)))
+    found = search.run(around.low[None], around.high[None])
+    ends = [
+        own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
+    ]
+    lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
+    return lower, found.value, None if found.x is None else around.cells(found.x), found.status.value
+
+
+def _ends(axis: Axis, around: Surroundings) -> list[tuple[str, float]]:
+    """How far a column that continues straight was followed, on either side."""
+    start = around.start[[own.name for own in around.axes].index(axis.name)]
+    return [(axis.name, float(start - axis.low)), (axis.name, float(axis.high - start))]
+
+
+def _moved(around: Surroundings, k: int, x: float) -> Float64Array:
+    own = around.start.copy()
+    own[k] = x
+    return own
+
+
+def _back(region: Region, price: Price, x: Float64Array) -> Float64Array:
+    """A valid point, with all its numbers closer to the row by the same share, as far as it stays valid."""
+    invalid, valid = 0.0, 1.0
+    away = np.where(price.levels, 0.0, x - price.start)
+    for _ in range(_ROUNDS):
+        shares = np.linspace(invalid, valid, _PARTS + 1)[:-1]
+        there = region.excess(x + (shares - 1)[:, None] * away) >= 0
+        first = int(np.argmax(there)) if there.any() else _PARTS
+        tried = np.append(shares, valid)
+        invalid, valid = tried[max(first - 1, 0)], tried[first]
+    return np.asarray(x + (valid - 1) * away)
