@@ -26,6 +26,7 @@ from lambdak.optimize.rows import Row
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 
+_CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -133,8 +134,8 @@ def _class_terms(model: Model, code: int) -> list[Term]:
     if model.loss.link.joint:
         return [Term(((code, 1), (k, -1)), -slack, slack) for k in range(outputs) if k != code]
     if model.loss.predicts is Predicts.ORDERED_CLASSES:
-        above = [Term(((code - 1, -1),), 0.0, 0.0)] if code else []
-        return [*above, *([Term(((code, 1),), 0.0, 0.0)] if code < outputs else [])]
+        above = [Term(((code - 1, -1),), -_CROSSED, 0.0)] if code else []
+        return [*above, *([Term(((code, 1),), -_CROSSED, 0.0)] if code < outputs else [])]
     return [Term(((0, 1 if code else -1),), -slack, slack)]
 
 

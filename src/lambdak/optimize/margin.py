@@ -24,6 +24,7 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.numeric_column import Numeric
 
+_FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
 _PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
 
 
@@ -113,9 +114,17 @@ def _axis(column: Column, cell: Any) -> Axis:
 
 
 def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
-    region, start = Region.of(goal, row, (axis,)), axis.coordinate(row.cells[axis.name])
     if axis.levels:
-        return _of_levels(row, goal, region, axis)
+        return _of_levels(row, goal, axis)
+    own = _of_numbers(row, goal, column, axis, spread)
+    if column.bounded or own.upper == np.inf or own.lower > own.upper * (1 - _FOLLOWED):
+        return own
+    wider = axis_around(column, own.cell, (own.cell - own.upper, own.cell + own.upper))  # as far on the other side
+    return _of_numbers(row, goal, column, wider, spread)
+
+
+def _of_numbers(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    region, start = Region.of(goal, row, (axis,)), float(row.cells[axis.name])
     sides = [first_crossing(region, start, way) for way in (-1, 1)]
     ends = (-np.inf, np.inf) if column.bounded else (axis.low, axis.high)
     safe = [_clip(side.safe, end) for side, end in zip(sides, ends, strict=True)]
@@ -138,8 +147,9 @@ def _clip(safe: float, end: float) -> float:
     return end if np.isinf(safe) else safe
 
 
-def _of_levels(row: Row, goal: Goal, region: Region, axis: Axis) -> ColumnMargin:
+def _of_levels(row: Row, goal: Goal, axis: Axis) -> ColumnMargin:
     """A category: every level is tried."""
+    region = Region.of(goal, row, (axis,))
     others = axis.points[1:, None]
     may = may_reach(region, others, others) if len(others) else np.zeros(0, bool)
     flips = [level for level, own in zip(axis.levels[1:], may.tolist(), strict=True) if own]

@@ -25,7 +25,7 @@ from lambdak.pencil.spectrum import Float64Array
 _HALVINGS = 24
 _INWARDS = 1 - 1e-12  # covers the rounding of prices
 _WIDE = np.log(2.0**30)  # of multipliers, around the one that weighs all prices like all effects
-_NOTHING = 1e-300
+_NOTHING, _LARGE = 1e-300, 300.0  # of the logarithm of a multiplier: where nothing has an effect
 
 
 class BoxBounds(NamedTuple):
@@ -65,6 +65,7 @@ def _lagrange(
     dual = _Dual.of(costs, upper)
     size = np.log(sum(cost.max(axis=1) for cost in costs) + _NOTHING)
     size -= np.log(sum(np.ptp(part, axis=1) for part in upper.parts) + _NOTHING)
+    size = np.clip(size, -_LARGE, _LARGE)
     low, high = size - _WIDE, size + _WIDE
     best = np.asarray(sum(cost.min(axis=1) for cost in costs))  # a multiplier of zero
     for _ in range(_HALVINGS):
