@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -213,7 +214,8 @@ class _Work:
         low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))
         for k, own in enumerate(fixed):
             low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
-        search = Nearest(self.region, self.price, clock, self._accept)
+        reached = partial(self.around.reached, self.row, self.goal)
+        search = Nearest(self.region, self.price, clock, reached, self._closer)
         for k in range(len(fixed)):
             for x in Moves(self.region, self.price, low[k] < high[k]).first():
                 search.offer(x)
@@ -225,10 +227,8 @@ class _Work:
         best = Moves(self.region, self.price, self.around.low < self.around.high).climb()
         return shown_prediction(self.row.model, self.goal, self.row.raw([self.around.cells(best)])[0])
 
-    def _accept(self, x: Float64Array) -> Float64Array | None:
-        """The point with its moves taken back, if ``predict`` agrees that it is valid."""
-        own = Moves(self.region, self.price, x != self.price.start).back(x)
-        return own if bool(self.goal.reached(self.row.raw([self.around.cells(own)]))[0]) else None
+    def _closer(self, x: Float64Array) -> Float64Array:
+        return Moves(self.region, self.price, x != self.price.start).back(x)
 
 
 def _change(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from lambdak.table.column_types import Column
 from lambdak.table.numeric_column import Numeric
 
 _FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
+_NONE = 1e-9  # a distance that counts as none
 _PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
 
 
@@ -184,13 +186,11 @@ def _joint(
     around = Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
     price = around.price({axis.name: 1.0 if axis.levels else 1 / spread[axis.name] for axis in axes}, True)
     region = Region.of(goal, row, axes)
-
-    def accept(x: Float64Array) -> Float64Array | None:
-        own = _back(region, price, x)
-        return own if bool(goal.reached(row.raw([around.cells(own)]))[0]) else None
-
-    clock = Clock(lambda value, bound: bool(np.isfinite(value) and value - bound <= limits[0] * value), limits[1])
-    search = Nearest(region, price, clock, accept)
+    clock = Clock(
+        lambda value, bound: bool(value - bound <= max(limits[0] * value, _NONE)) if value < np.inf else False,
+        limits[1],
+    )
+    search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
     for k, single in enumerate(singles):
         if single.flip is not None:
             search.offer(_moved(around, k, axes[k].coordinate(single.flip)))

@@ -30,14 +30,17 @@ class Nearest:
     region : Region
     price : Price
     clock : Clock
-    accept : callable
-        A better point close to the one that was found, checked on ``predict``; None if it is not valid there.
+    reached : callable
+        Whether ``predict`` says that points (n, axes) reach the goal, (n,).
+    closer : callable
+        A cheaper point close to one that reaches it.
     """
 
     region: Region
     price: Price
     clock: Clock
-    accept: Callable[[Float64Array], Float64Array | None]
+    reached: Callable[[Float64Array], NDArray[np.bool_]]
+    closer: Callable[[Float64Array], Float64Array]
     x: Float64Array | None = None
     best: float = np.inf
     work: int = 0
@@ -48,12 +51,16 @@ class Nearest:
     effects: Float64Array = field(init=False)
 
     def offer(self, x: Float64Array) -> None:
-        """Keep a point if it is valid and the cheapest so far."""
-        if self.price.total(x[None])[0] >= self.best:
-            return
-        own = self.accept(x)
-        if own is not None and (total := float(self.price.total(own[None])[0])) < self.best:
-            self.x, self.best = own, total
+        """Keep a point that is valid as computed here, or a cheaper one, if ``predict`` agrees."""
+        if self.price.total(x[None])[0] < self.best:
+            own = self.closer(x)
+            if self.reached(own[None])[0]:
+                self._take(own)
+
+    def _take(self, x: Float64Array) -> None:
+        total = float(self.price.total(x[None])[0])
+        if total < self.best:
+            self.x, self.best = x, total
 
     def run(self, low: Float64Array, high: Float64Array) -> Solution:
         """The cheapest point in any of the boxes (n, axes)."""
@@ -127,11 +134,19 @@ class Nearest:
             return
         found = box_bounds(self.region, self.price, Boxes.between(self.region.scores[0], low, high))
         self.work += len(low)
-        open_ = np.isfinite(found.price)
+        open_ = np.isfinite(found.price) & ~self._single(low, high, found.price < self.best)
         for name, own in (("low", low), ("high", high), ("bound", found.price), ("points", found.points)):
             setattr(self, name, np.concatenate([getattr(self, name), own[open_]]))
         self.effects = np.concatenate([self.effects, found.effects[open_]])
         self._try(found.points[open_])
+
+    def _single(self, low: Float64Array, high: Float64Array, cheap: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which boxes are single points: of them ``predict`` tells all."""
+        single = (low == high).all(axis=1)
+        points = low[single & cheap]
+        for x in points[self.reached(points)] if len(points) else ():
+            self._take(x)
+        return np.asarray(single)
 
     def _try(self, points: Float64Array) -> None:
         """Look for valid points among those that the bounds point at."""

@@ -116,8 +116,9 @@ def _radius(
     high = np.maximum.reduce([cost.max(axis=1) for cost in costs])
     first = _within(low, price, costs, boxes, upper)
     high = np.where(first[0] >= 0, low, high)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
+    steps = [_INWARDS * unit for unit in np.unique(price.unit[price.levels])]  # just before other levels come in
+    for k in range(_HALVINGS + len(steps)):
+        middle = np.clip(steps[k], low, high) if k < len(steps) else 0.5 * (low + high)
         enough = _within(middle, price, costs, boxes, upper)[0] >= 0
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return low, _within(high, price, costs, boxes, upper)[1]

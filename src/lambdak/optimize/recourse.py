@@ -12,6 +12,8 @@ from lambdak.model.outward import downwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
 
+_SAME = 1e-9  # a gap that is no difference
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class Change:
         if not self.changes:
             return f"{self.goal}, as it is"
         moves = " and ".join(_move(name, self.cells[name], new) for name, new in self.changes.items())
-        proof = "no change is cheaper" if self.gap <= 0 else f"no change costs less than {downwards(self.bound)}"
+        proof = "no change is cheaper" if self.gap <= _SAME else f"no change costs less than {downwards(self.bound)}"
         then = f"now {_cell(self.before)}, then {_cell(self.after)}"
         return f"{self.goal} if {moves} ({then}; cost {self.cost:.4g}, {proof})"
 

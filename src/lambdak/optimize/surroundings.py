@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import check_positive
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis
+from lambdak.optimize.goals import Goal
 from lambdak.optimize.prices import Price
 from lambdak.optimize.rows import Row, column_named
 from lambdak.pencil.spectrum import Float64Array
@@ -49,6 +51,10 @@ class Surroundings:
             np.array([axis.whole for axis in self.axes]),
             largest,
         )
+
+    def reached(self, row: Row, goal: Goal, points: Float64Array) -> NDArray[np.bool_]:
+        """Whether ``predict`` says that the row at points (n, axes) reaches a goal, (n,)."""
+        return goal.reached(row.raw([self.cells(x) for x in points]))
 
     def cells(self, x: Float64Array) -> dict[str, Any]:
         """The user's cells of the columns that moved."""
