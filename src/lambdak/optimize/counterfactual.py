@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, final
 
@@ -23,6 +24,7 @@ from lambdak.optimize.surroundings import WAYS, Surroundings, axis_around, movab
 from lambdak.optimize.targets import read_target, shown_prediction
 from lambdak.pencil.spectrum import Float64Array
 
+_DIGITS = 5  # of a move, after the first one
 _SAME = 1e-9  # cost below which a gap is zero
 
 
@@ -216,10 +218,30 @@ class _Work:
             low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
         reached = partial(self.around.reached, self.row, self.goal)
         search = Nearest(self.region, self.price, clock, reached, self._closer)
-        for k in range(len(fixed)):
-            for x in Moves(self.region, self.price, low[k] < high[k]).first():
-                search.offer(x)
-        return search.run(low, high)
+        starts = (x for free in low < high for x in Moves(self.region, self.price, free).first())
+        return self._shortened(search.run(low, high, starts))
+
+    def _shortened(self, solution: Solution) -> Solution:
+        """The same with numbers of few digits, where ``predict`` agrees: what is printed is then what was checked."""
+        if solution.x is None:
+            return solution
+        for outwards in (False, True):
+            x = np.array([self._short(i, own, outwards) for i, own in enumerate(solution.x.tolist())])
+            if self.around.reached(self.row, self.goal, x[None])[0]:
+                value = float(self.price.total(x[None])[0])
+                return replace(solution, x=x, value=value, bound=min(solution.bound, value))
+        return solution
+
+    def _short(self, i: int, x: float, outwards: bool) -> float:
+        """A number with the digits that matter for its move, away from where the row is or not, within its bounds."""
+        axis, start = self.around.axes[i], float(self.price.start[i])
+        if axis.whole or x == start:
+            return x
+        digits = _DIGITS - math.floor(math.log10(abs(x - start)))
+        short = round(x, digits)
+        if outwards and abs(short - start) < abs(x - start):
+            short = round(short + math.copysign(10.0**-digits, x - start), digits)
+        return float(np.clip(short, axis.low, axis.high))
 
     @property
     def closest(self) -> Any:

@@ -191,15 +191,17 @@ def _joint(
         limits[1],
     )
     search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
-    for k, single in enumerate(singles):
-        if single.flip is not None:
-            search.offer(_moved(around, k, axes[k].coordinate(single.flip)))
-    found = search.run(around.low[None], around.high[None])
+    flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
+    found = search.run(around.low[None], around.high[None], [_moved(around, k, x) for k, x in flips])
     ends = [
         own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
     ]
     lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
-    return lower, found.value, None if found.x is None else around.cells(found.x), found.status.value
+    return lower, found.value, None if found.x is None else around.cells(found.x), _word(found.status)
+
+
+def _word(status: Status) -> str:
+    return "never" if status is Status.INFEASIBLE else status.value
 
 
 def _ends(axis: Axis, around: Surroundings) -> list[tuple[str, float]]:

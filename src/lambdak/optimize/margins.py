@@ -82,7 +82,8 @@ class JointMargin:
     cells : mapping or None
         The cells of that row that differ.
     status : str
-        "optimal" if the bounds are as close as was asked for, or why the search ended before.
+        "optimal" if the bounds are as close as was asked for, "never" if no row changes it, or why the search ended
+        before: "time limit", "interrupted", or "stalled", if rounding allows no more.
     """
 
     row: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,28 @@ from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.spectrum import Float64Array
 
 _MOST_AT_ONCE = 32  # boxes that are halved in one round
+_MOST_FLOATS = 1 << 24  # of the matrices of one round
 _NARROW = 1e-11  # relative: narrower boxes are not halved
+
+
+class _Open(NamedTuple):
+    """Boxes that may hold the cheapest point: ends (n, axes), bounds (n,), and what each axis does, (n, axes).
+
+    They are replaced all at once, so that whatever interrupts a round leaves their bounds true.
+    """
+
+    low: Float64Array
+    high: Float64Array
+    bound: Float64Array
+    effects: Float64Array
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Open:
+        """Some of them."""
+        return _Open(*(own[which] for own in self))
+
+    def join(self, other: _Open) -> _Open:
+        """These and others."""
+        return _Open(*(np.concatenate(both) for both in zip(self, other, strict=True)))
 
 
 @final
@@ -44,31 +65,15 @@ class Nearest:
     x: Float64Array | None = None
     best: float = np.inf
     work: int = 0
-    low: Float64Array = field(init=False)
-    high: Float64Array = field(init=False)
-    bound: Float64Array = field(init=False)
-    points: Float64Array = field(init=False)
-    effects: Float64Array = field(init=False)
+    open: _Open = field(init=False)
 
-    def offer(self, x: Float64Array) -> None:
-        """Keep a point that is valid as computed here, or a cheaper one, if ``predict`` agrees."""
-        if self.price.total(x[None])[0] < self.best:
-            own = self.closer(x)
-            if self.reached(own[None])[0]:
-                self._take(own)
-
-    def _take(self, x: Float64Array) -> None:
-        total = float(self.price.total(x[None])[0])
-        if total < self.best:
-            self.x, self.best = x, total
-
-    def run(self, low: Float64Array, high: Float64Array) -> Solution:
-        """The cheapest point in any of the boxes (n, axes)."""
-        axes = low.shape[1]
-        self.low, self.high, self.bound = np.empty((0, axes)), np.empty((0, axes)), np.empty(0)
-        self.points, self.effects = np.empty((0, axes)), np.empty((0, axes))
+    def run(self, low: Float64Array, high: Float64Array, starts: Iterable[Float64Array] = ()) -> Solution:
+        """The cheapest point in any of the boxes (n, axes); ``starts`` are valid points to begin with."""
+        self.open = _Open(low, high, self.price.joined(self.price.least(low, high)), np.ones(low.shape))
         try:
-            self._add(low, high)
+            for x in starts:
+                self._offer(x)
+            self.open = self._bounded(low, high)
             status = self._loop()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -76,14 +81,14 @@ class Nearest:
 
     @property
     def _lowest(self) -> float:
-        return float(min(self.bound.min(initial=np.inf), self.best))
+        return float(min(self.open.bound.min(initial=np.inf), self.best))
 
     def _loop(self) -> Status:
         at_once = 1
         while True:
-            self._keep(self.bound < self.best)
+            self.open = self.open.take(self.open.bound < self.best)
             self.clock.note(self.best, self._lowest, self.work)
-            if not len(self.bound):
+            if not len(self.open.bound):
                 return Status.INFEASIBLE if self.x is None else Status.OPTIMAL
             if self.clock.is_close(self.best, self._lowest):
                 return Status.OPTIMAL
@@ -91,29 +96,35 @@ class Nearest:
                 return Status.TIME_LIMIT
             if not self._round(at_once):
                 return Status.STALLED
-            at_once = min(2 * at_once, _MOST_AT_ONCE)
+            at_once = min(2 * at_once, self._most)
+
+    @property
+    def _most(self) -> int:
+        """Boxes in one round: fewer where columns have many levels."""
+        floats = sum(curve.size for score in self.region.scores for curve in score.curves)
+        return max(1, min(_MOST_AT_ONCE, _MOST_FLOATS // floats))
+
+    # ---- boxes
 
     def _round(self, at_once: int) -> bool:
         """Halve the boxes with the lowest bounds; False if the first of them is too narrow."""
-        chosen = np.argsort(self.bound, kind="stable")[:at_once]
-        axis = self._axis(chosen)
-        wide = axis >= 0
-        if not wide[0]:
+        chosen = np.argsort(self.open.bound, kind="stable")[:at_once]
+        axis = self._axis(self.open.take(chosen))
+        if axis[0] < 0:
             return False
-        low, high = self._halves(chosen[wide], axis[wide])
-        self._keep(~np.isin(np.arange(len(self.bound)), chosen[wide]))
-        self._add(low, high)
+        chosen, axis = chosen[axis >= 0], axis[axis >= 0]
+        found = self._bounded(*self._halves(self.open.take(chosen), axis))
+        self.open = self.open.take(~np.isin(np.arange(len(self.open.bound)), chosen)).join(found)
         return True
 
-    def _axis(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _axis(self, some: _Open) -> NDArray[np.intp]:
         """Along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
-        low, high = self.low[chosen], self.high[chosen]
-        wide = high - low > _NARROW * (np.abs(low) + np.abs(high) + 1 / self.price.unit)
-        effects = np.where(wide, self.effects[chosen] + 1e-300, -1.0)
+        wide = some.high - some.low > _NARROW * (np.abs(some.low) + np.abs(some.high) + 1 / self.price.unit)
+        effects = np.where(wide, some.effects, -1.0)
         return np.where(wide.any(axis=1), effects.argmax(axis=1), -1)
 
-    def _halves(self, chosen: NDArray[np.intp], axis: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
-        low, high = np.repeat(self.low[chosen], 2, axis=0), np.repeat(self.high[chosen], 2, axis=0)
+    def _halves(self, some: _Open, axis: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
+        low, high = np.repeat(some.low, 2, axis=0), np.repeat(some.high, 2, axis=0)
         for i in np.unique(axis):
             own = np.flatnonzero(axis == i)
             end, begin = self._split(int(i), low[2 * own, i], high[2 * own, i])
@@ -126,19 +137,33 @@ class Nearest:
         own = self.price.levels[i] & (low == self.price.start[i])
         return np.where(own, low, end), np.where(own, low + 1, begin)
 
-    def _add(self, low: Float64Array, high: Float64Array) -> None:
+    def _bounded(self, low: Float64Array, high: Float64Array) -> _Open:
+        """Boxes without what is too dear, and those of them that may hold a better point."""
         low, high = self.price.affordable(low, high, self.best)
         full = (low <= high).all(axis=1)
         low, high = low[full], high[full]
         if not len(low):
-            return
+            return _Open(low, high, np.empty(0), low)
         found = box_bounds(self.region, self.price, Boxes.between(self.region.scores[0], low, high))
         self.work += len(low)
-        open_ = np.isfinite(found.price) & ~self._single(low, high, found.price < self.best)
-        for name, own in (("low", low), ("high", high), ("bound", found.price), ("points", found.points)):
-            setattr(self, name, np.concatenate([getattr(self, name), own[open_]]))
-        self.effects = np.concatenate([self.effects, found.effects[open_]])
-        self._try(found.points[open_])
+        single = self._single(low, high, found.price < self.best)
+        some = np.isfinite(found.price) & ~single
+        self._try(found.points[some])
+        return _Open(low, high, found.price, found.effects).take(some)
+
+    # ---- points
+
+    def _offer(self, x: Float64Array) -> None:
+        """Keep a point that is valid as computed here, or a cheaper one, if ``predict`` agrees."""
+        if self.price.total(x[None])[0] < self.best:
+            own = self.closer(x)
+            if self.reached(own[None])[0]:
+                self._take(own)
+
+    def _take(self, x: Float64Array) -> None:
+        total = float(self.price.total(x[None])[0])
+        if total < self.best:
+            self.x, self.best = x, total
 
     def _single(self, low: Float64Array, high: Float64Array, cheap: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which boxes are single points: of them ``predict`` tells all."""
@@ -155,8 +180,4 @@ class Nearest:
             return
         valid = cheap[self.region.excess(cheap) >= 0]
         if len(valid):
-            self.offer(valid[np.argmin(self.price.total(valid))])
-
-    def _keep(self, which: NDArray[np.bool_]) -> None:
-        for name in ("low", "high", "bound", "points", "effects"):
-            setattr(self, name, getattr(self, name)[which])
+            self._offer(valid[np.argmin(self.price.total(valid))])

@@ -68,10 +68,9 @@ class Change:
 
     def __str__(self) -> str:
         if self.changes is None and self.status == "infeasible":
-            best = "" if self.reachable is None else f", and {_cell(self.reachable)} at best of what was found"
-            return (
-                f"no change of these columns reaches the goal that {self.goal}: proven; now {_cell(self.before)}{best}"
-            )
+            best = "" if self.reachable is None else f", and {_prediction(self.reachable)} at best of what was found"
+            now = f"now {_prediction(self.before)}{best}"
+            return f"no change of these columns reaches the goal that {self.goal}: proven; {now}"
         if self.changes is None:
             return (
                 f"no change was found with which {self.goal} ({self.status}); it costs at least {downwards(self.bound)}"
@@ -80,7 +79,7 @@ class Change:
             return f"{self.goal}, as it is"
         moves = " and ".join(_move(name, self.cells[name], new) for name, new in self.changes.items())
         proof = "no change is cheaper" if self.gap <= _SAME else f"no change costs less than {downwards(self.bound)}"
-        then = f"now {_cell(self.before)}, then {_cell(self.after)}"
+        then = f"now {_prediction(self.before)}, then {_prediction(self.after)}"
         return f"{self.goal} if {moves} ({then}; cost {self.cost:.4g}, {proof})"
 
 
@@ -92,9 +91,14 @@ def _move(name: str, old: Any, new: Any) -> str:
 
 
 def _cell(value: Any) -> str:
+    """A cell as text: a number with all its digits, as that is what was checked."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return repr(value) if isinstance(value, str) else shown(value)
-    return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    return f"{int(value):,}" if value == round(value) and abs(value) < 1e15 else f"{value:,}"
+
+
+def _prediction(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else _cell(value)
 
 
 @final
