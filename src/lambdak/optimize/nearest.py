@@ -18,6 +18,8 @@ from lambdak.pencil.spectrum import Float64Array
 
 _MOST_AT_ONCE = 32  # boxes that are halved in one round
 _MOST_FLOATS = 1 << 24  # of the matrices of one round
+_FURTHER = (0.0, 0.05, 0.2, 0.5, 1.0)  # shares of a move that are added to it
+_CHEAPER = 0.8  # than before: axes are then shortened again
 _NARROW = 1e-11  # relative: narrower boxes are not halved
 
 
@@ -65,6 +67,7 @@ class Nearest:
     x: Float64Array | None = None
     best: float = np.inf
     work: int = 0
+    shortened: float = np.finfo(np.float64).max  # the price that axes were shortened for
     open: _Open = field(init=False)
 
     def run(self, low: Float64Array, high: Float64Array, starts: Iterable[Float64Array] = ()) -> Solution:
@@ -73,8 +76,9 @@ class Nearest:
         try:
             for x in starts:
                 self._offer(x)
+            self._shorten(low, high)
             self.open = self._bounded(low, high)
-            status = self._loop()
+            status = self._loop(low, high)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(self.x, self.best, self._lowest, status, "branch and bound", tuple(self.clock.trace))
@@ -83,9 +87,20 @@ class Nearest:
     def _lowest(self) -> float:
         return float(min(self.open.bound.min(initial=np.inf), self.best))
 
-    def _loop(self) -> Status:
+    def _shorten(self, low: Float64Array, high: Float64Array) -> None:
+        """Leave out of the axes what is too dear anywhere in the boxes to search."""
+        if self.best > _CHEAPER * self.shortened:
+            return
+        first, last = self.price.affordable(low, high, self.best)
+        full = (first <= last).all(axis=1)
+        if full.any():
+            self.region = self.region.within(first[full].min(axis=0), last[full].max(axis=0))
+        self.shortened = self.best
+
+    def _loop(self, low: Float64Array, high: Float64Array) -> Status:
         at_once = 1
         while True:
+            self._shorten(low, high)
             self.open = self.open.take(self.open.bound < self.best)
             self.clock.note(self.best, self._lowest, self.work)
             if not len(self.open.bound):
@@ -174,10 +189,12 @@ class Nearest:
         return np.asarray(single)
 
     def _try(self, points: Float64Array) -> None:
-        """Look for valid points among those that the bounds point at."""
-        cheap = points[self.price.total(points) < self.best]
-        if not len(cheap):
-            return
-        valid = cheap[self.region.excess(cheap) >= 0]
+        """Look for valid points among those that the bounds point at, and further away in their directions."""
+        low, high = (np.array([getattr(axis, end) for axis in self.region.axes]) for end in ("low", "high"))
+        away = np.where(self.price.levels, 0.0, points - self.price.start)
+        every = np.concatenate([np.clip(points + more * away, low, high) for more in _FURTHER])
+        every = np.where(self.price.whole, np.rint(every), every)
+        cheap = every[self.price.total(every) < self.best]
+        valid = cheap[self.region.excess(cheap) >= 0] if len(cheap) else cheap
         if len(valid):
             self._offer(valid[np.argmin(self.price.total(valid))])
