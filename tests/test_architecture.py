@@ -43,7 +43,7 @@ READERS = ["certify", "explain", "optimize", "store", "report"]
 
 # The files that a third-party library belongs to; NumPy, SciPy and scikit-learn are everyone's.
 OWNERS = {
-    "matplotlib": ["explain/plots.py", "paper/output/figures/"],
+    "matplotlib": ["explain/plots.py", "optimize/plots.py", "paper/output/figures/"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
     "zuko": ["torch/flow.py"],
@@ -52,7 +52,7 @@ OWNERS = {
     "narwhals": ["table/read.py", "table/frames.py", "cli/"],
     "rich": ["certify/certificate.py", "training/fit.py", "paper/data/files.py", "cli/"],
     "typer": ["cli/"],
-    "threadpoolctl": ["training/blas.py", "paper/real/runs.py", "cli/demo.py"],
+    "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["paper/workers.py"],

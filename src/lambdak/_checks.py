@@ -34,16 +34,16 @@ def check_int(value: int, name: str, low: int, high: int) -> int:
     return number
 
 
-def check_index(index: int | Sequence[int], dim: int) -> tuple[list[int], bool]:
+def check_index(index: int | Sequence[int], dim: int, name: str = "index") -> tuple[list[int], bool]:
     """Return the eigenvalue indices as a list, and whether a single int was given."""
     # PyTorch's compiler cannot look into np.ndim, so that plain sequences must not come to it.
     if isinstance(index, int) or (not isinstance(index, list | tuple | range) and np.ndim(index) == 0):
-        return [check_int(index, "index", 0, dim)], True  # type: ignore[arg-type]
-    indices = [check_int(item, "index", 0, dim) for item in index]
+        return [check_int(index, name, 0, dim)], True  # type: ignore[arg-type]
+    indices = [check_int(item, name, 0, dim) for item in index]
     if not indices:
-        raise ValueError("index must hold at least one eigenvalue index; got an empty sequence")
+        raise ValueError(f"{name} must hold at least one eigenvalue index; got an empty sequence")
     if any(low >= high for low, high in pairwise(indices)):
-        raise ValueError(f"index must be increasing; got {indices}")
+        raise ValueError(f"{name} must be increasing; got {indices}")
     return indices, False
 
 

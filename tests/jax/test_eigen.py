@@ -148,7 +148,14 @@ def test_a_matrix_with_nan_yields_nan_for_itself_alone_and_no_rows_yield_none():
         (lambda: eigenvalue(jnp.zeros(10, int), 4, 0), TypeError, "packed must be an array of floats; got int64"),
         (lambda: eigenpair(jnp.zeros(10), 4, 4), ValueError, r"index must be in \[0, 4\); got 4"),
         (lambda: eigenvalue(jnp.zeros(10), 4, [2, 1]), ValueError, "increasing"),
-        (lambda: jax.jit(eigenvalue)(jnp.zeros(10), 4, 1), TypeError, "dim must be an int; got"),
+        (lambda: jax.jit(eigenvalue)(jnp.zeros(10), 4, 1), TypeError, "dim must be known .* jit's static_argnames"),
+        (
+            lambda: jax.jit(eigenvalue, static_argnames="dim")(jnp.zeros(10), dim=4, index=1),
+            TypeError,
+            "index must be known .* jit's static_argnames",
+        ),
+        (lambda: unsym(jnp.eye(3, dtype=int)), TypeError, r"matrix must be an array of floats; got int64: use .astype"),
+        (lambda: unsym(jnp.eye(3) * 1j), TypeError, "matrix must be an array of floats; got complex128"),
         (lambda: unsym(jnp.zeros((2, 3))), ValueError, r"matrix must have shape \(..., d, d\); got \(2, 3\)"),
     ],
 )

@@ -11,7 +11,7 @@ from fitted_models import X, fitted, rows_of
 from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
-from lambdak.optimize.goals import Region
+from lambdak.optimize.decisions import Region
 from lambdak.optimize.moves import hitting_sets
 from lambdak.optimize.surroundings import spread
 
@@ -258,7 +258,7 @@ def test_more_errors_name_the_column():
         fitted("binary").counterfactual(row, "no", ["income"], whole=["income"])
     with pytest.raises(ValueError, match="bounds of column 'income'"):
         fitted("binary").counterfactual(row, "no", ["income"], bounds={"income": (3, 1)})
-    with pytest.raises(ValueError, match="several classes the target must be one"):
+    with pytest.raises(ValueError, match="depends on all of them: name one of"):
         fitted("multiclass").counterfactual(row, (">=", 0.5), ["income"])
 
 

@@ -20,7 +20,7 @@ def model_of(kind):
     return fitted(kind)
 
 
-def output_of(model, frame, output=None):
+def prediction_of(model, frame, output=None):
     """One prediction of each row, spelled independently: cumulative probabilities of ordered classes."""
     names = model.model_.output_names
     k = len(names) // 2 if output is None else output
@@ -37,11 +37,12 @@ def test_value_reaches_the_target_and_its_neighbour_does_not(kind):
     model, rng = model_of(kind), np.random.default_rng(0)
     for i in range(12):
         row = row_at(i)
-        low, high = np.sort(output_of(model, with_cells(row, 2, income=[0.5, 12.0])))
-        found = model.inverse(row, "income", float(rng.uniform(low, high)))
+        low, high = np.sort(prediction_of(model, with_cells(row, 2, income=[0.5, 12.0])))
+        output = 1 if kind == "ordinal" else None
+        found = model.inverse(row, "income", float(rng.uniform(low, high)), output=output)
         here, toward = float(row["income"].iloc[0]), found.value
         back = np.nextafter(found.value, here)
-        there, before, now = output_of(model, with_cells(row, 3, income=[toward, back, here]))
+        there, before, now = prediction_of(model, with_cells(row, 3, income=[toward, back, here]))
         assert found.prediction == pytest.approx(there, abs=1e-14)
         if kind != "ordinal":  # whose probabilities are sums here, and rounded
             up = now < found.target
@@ -49,12 +50,21 @@ def test_value_reaches_the_target_and_its_neighbour_does_not(kind):
             assert before < found.target if up else before > found.target
 
 
-@pytest.mark.parametrize("output", [0, 1, 2])
-def test_output_picks_the_quantile(output):
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_output_picks_the_quantile(k):
     model, row = fitted("quantiles"), row_at()
-    found = model.inverse(row, "income", 1.4, output=output)
+    found = model.inverse(row, "income", 1.4, output=(0.1, 0.5, 0.9)[k])
     after = model.predict_quantiles(with_cells(row, 1, income=[found.value]))
-    assert after[0, output] == pytest.approx(1.4, abs=1e-12)
+    assert after[0, k] == pytest.approx(1.4, abs=1e-12)
+
+
+def test_output_picks_the_class():
+    model, row = fitted("binary"), row_at()
+    found = model.inverse(row, "income", 0.25, output="no")
+    after = model.predict_proba(with_cells(row, 1, income=[found.value]))
+    assert after[0, 0] == found.prediction
+    assert after[0, 0] == pytest.approx(0.25, abs=1e-12)
+    assert "the probability of class 'no'" in str(found)
 
 
 def test_no_value_reaches_a_target_outside_of_the_reachable_interval():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from research_cases import MODULES
 from torch_cases import layer
 
 import torch
@@ -24,6 +25,12 @@ def test_pencils_go_there_and_back():
     assert to_pencil(neuron) == pencil
     tridiagonal = SpectralNeuron(3, 5, structure="tridiagonal", dtype=torch.float64)
     np.testing.assert_allclose(tridiagonal(torch.tensor(x)).detach(), to_pencil(tridiagonal)(x), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", MODULES.values(), ids=MODULES)
+def test_what_is_not_one_eigenvalue_of_one_pencil_is_refused(make):
+    with pytest.raises(TypeError, match="neuron must be a SpectralNeuron or a SpectralLayer; got"):
+        to_pencil(make())
 
 
 def test_a_constraint_that_cannot_express_the_pencil_is_an_error():

@@ -105,6 +105,28 @@ def test_the_start_has_the_papers_gap_also_for_a_metric_that_is_given():
     assert values[:, 1:3].diff().min() > 0.47
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_computed_in_float32(dtype):
+    coords, metric = random_coords(4, False).to(dtype), metrics(1, 4)[0].to(dtype)
+    exact = generalized_eigenpair(coords.float(), metric.float(), 4, [1, 2])
+    for ours, theirs in zip(generalized_eigenpair(coords, metric, 4, [1, 2]), exact, strict=True):
+        assert torch.equal(ours, theirs.to(dtype))
+    assert torch.equal(generalized_eigenvalue(coords, metric, 4, 2), exact.value[:, 1].to(dtype))
+
+
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_reset_brings_the_given_metric_back(learned, device):
+    given = torch.diag(torch.tensor([1.0, 2.0, 3.0]).double())
+    neuron = GeneralizedSpectralNeuron(2, 3, metric=given, learned=learned, dtype=torch.float64, device=device)
+    neuron = neuron.to_empty(device="cpu")
+    with torch.no_grad():
+        neuron.factor.fill_(torch.nan)
+    neuron.reset_parameters()
+    torch.testing.assert_close(neuron.metric.detach(), given)
+    assert neuron(torch.randn(4, 2).double()).isfinite().all()
+
+
 def test_repr_shows_the_settings():
     assert "dim=5, eig_idx=2, learned=False" in repr(GeneralizedSpectralNeuron(3, 5, learned=False))
 
@@ -114,7 +136,8 @@ def test_repr_shows_the_settings():
     [
         (lambda: generalized_eigenvalue(torch.zeros(3), torch.tensor([1.0, 0.0, -1.0]), 2, 0), "positive definite"),
         (lambda: generalized_eigenvalue(torch.zeros(3), torch.zeros(4), 2, 0), r"metric must have 3 entries"),
-        (lambda: generalized_eigenvalue(torch.zeros(4), torch.ones(3), 2, 0), r"coords must have 3 entries"),
+        (lambda: generalized_eigenvalue(torch.zeros(4), torch.ones(3), 2, 0), r"packed must have 3 entries"),
+        (lambda: generalized_eigenvalue(torch.zeros(7, 3), torch.ones(6, 3), 2, 0), r"leading shapes .* \(7,\) and"),
         (
             lambda: GeneralizedSpectralNeuron(1, 2, metric=torch.eye(3)),
             r"metric must have shape \(2, 2\); got \(3, 3\)",
@@ -129,4 +152,25 @@ def test_repr_shows_the_settings():
 )
 def test_bad_arguments_are_refused_with_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: generalized_eigenvalue(torch.zeros(3).long(), torch.ones(3), 2, 0),
+            "packed must be a tensor of floats",
+        ),
+        (
+            lambda: generalized_eigenpair(torch.zeros(3), torch.ones(3).long(), 2, 0),
+            "metric must be a tensor of floats",
+        ),
+        (lambda: GeneralizedSpectralNeuron(1, 2, metric=np.eye(2)), r"metric must be a tensor; got ndarray: use torch"),
+        (lambda: GeneralizedSpectralNeuron(1, 2, metric=torch.eye(2) + 0j), "real numbers; got torch.complex64"),
+        (lambda: GeneralizedSpectralNeuron(1, 2, metric=torch.eye(2, device="meta")), "make it with device='cpu'"),
+    ],
+)
+def test_wrong_types_are_refused_with_the_way_out(call, message):
+    with pytest.raises(TypeError, match=message):
         call()

@@ -75,6 +75,33 @@ def test_derivatives_are_those_of_finite_differences_and_of_eigvalsh(index):
     torch.testing.assert_close(*found)
 
 
+@pytest.mark.parametrize(("dtype", "scales"), [(torch.float32, (1e-30, 1e30)), (torch.float64, (1e-200, 1e200))])
+def test_matrices_of_any_scale_have_the_same_vectors_and_curvature(dtype, scales):
+    coords, direction = random_hermitian(4).to(dtype), random_hermitian(4).to(dtype)
+
+    def bend(scale):
+        leaf = (coords * scale).requires_grad_()
+        value = hermitian_eigenvalue(leaf, 4, 1)
+        (slope,) = torch.autograd.grad(value.sum(), leaf, create_graph=True)
+        (second,) = torch.autograd.grad((slope * direction).sum(), leaf)  # one over the scale
+        return value.detach() / scale, slope.detach(), second * scale
+
+    slack = 1000 * torch.finfo(dtype).eps
+    for scale in scales:
+        torch.testing.assert_close(bend(scale), bend(1.0), rtol=slack, atol=slack)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_computed_in_float32(dtype):
+    coords = random_hermitian(4).to(dtype)
+    exact = hermitian_eigenpair(coords.float(), 4, [0, 2])
+    value, vector = hermitian_eigenpair(coords, 4, [0, 2])
+    assert torch.equal(value, exact.value.to(dtype))
+    assert torch.equal(vector, exact.vector)
+    assert torch.equal(hermitian_eigenvalue(coords, 4, 2), exact.value[:, 1].to(dtype))
+    assert hermitian(coords, 4).dtype == torch.complex64
+
+
 def test_the_derivative_with_respect_to_a_complex_matrix_is_that_of_eigvalsh():
     real, skew = torch.randn(2, 3, 3).double()
     matrix = torch.complex(real + real.mT, skew - skew.mT).requires_grad_()
@@ -131,6 +158,8 @@ def test_the_start_has_the_papers_gap():
     [
         (lambda: hermitian_eigenvalue(torch.zeros(15), 4, 0), r"coords must have 16 entries .* got shape \(15,\)"),
         (lambda: hermitian(torch.zeros(15), 4), "coords must have 16 entries"),
+        (lambda: hermitian_eigenvalue(torch.zeros(3, 4, 4), 4, 0), "as unhermitian gives them"),
+        (lambda: hermitian_eigenvalue(torch.zeros(257**2), 257, 0), r"dim must be in \[1, 257\); got 257"),
         (lambda: hermitian_eigenvalue(torch.zeros(16), 4, 4), r"index must be in \[0, 4\); got 4"),
         (lambda: HermitianSpectralNeuron(3, 257), r"dim must be in \[1, 257\); got 257"),
     ],
@@ -138,3 +167,12 @@ def test_the_start_has_the_papers_gap():
 def test_bad_arguments_are_refused_with_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64])
+def test_coordinates_that_are_no_real_floats_are_refused_with_the_way_out(dtype):
+    for function in (hermitian_eigenvalue, hermitian_eigenpair):
+        with pytest.raises(
+            TypeError, match=r"coords must be real floats; got torch.* unhermitian\(matrix\) gives them"
+        ):
+            function(torch.zeros(16, dtype=dtype), 4, 0)

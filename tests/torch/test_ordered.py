@@ -6,7 +6,7 @@ import pytest
 from torch_cases import scrambled
 
 import torch
-from lambdak.torch import OrderedSpectralLayer, guarantees
+from lambdak.torch import OrderedSpectralLayer, SpectralNeuron, guarantees
 from lambdak.torch.ordered import spread_indices
 
 
@@ -16,6 +16,16 @@ def test_outputs_are_eigenvalues_of_one_matrix(structure):
     x, matrices = torch.randn(2, 7, 3).double(), layer.matrices
     matrix = matrices[0] + torch.einsum("...i,ijk->...jk", x, matrices[1:])
     torch.testing.assert_close(layer(x), torch.linalg.eigvalsh(matrix)[..., [0, 2, 3]])
+
+
+@pytest.mark.parametrize("structure", ["dense", "tridiagonal"])
+def test_one_output_is_a_neuron_to_the_last_bit(structure):
+    neuron = SpectralNeuron(3, 6, 2, structure=structure)
+    layer = OrderedSpectralLayer(3, 1, 6, [2], structure=structure)
+    layer.load_state_dict(scrambled(neuron).state_dict())
+    x = torch.randn(200, 3)
+    assert torch.equal(layer(x)[:, 0], neuron(x))
+    assert torch.equal(layer.eigenpair(x).vector[:, 0], neuron.eigenpair(x).vector)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -64,8 +74,8 @@ def test_repr_shows_the_settings():
         ((3, 6, 5), r"out_features must be in \[1, 6\); got 6"),
         ((3, 2, 5, [0, 1, 2]), r"eig_idx must hold 2 increasing positions, one per output; got \[0, 1, 2\]"),
         ((3, 1, 5, 2), "eig_idx must hold 1 increasing positions"),
-        ((3, 2, 5, [1, 5]), r"index must be in \[0, 5\); got 5"),
-        ((3, 2, 5, [2, 1]), "increasing"),
+        ((3, 2, 5, [1, 5]), r"^eig_idx must be in \[0, 5\); got 5"),
+        ((3, 2, 5, [2, 1]), "^eig_idx must be increasing"),
     ],
 )
 def test_bad_positions_are_refused_with_what_was_expected(arguments, message):

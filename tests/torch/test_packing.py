@@ -10,6 +10,7 @@ import lambdak
 import torch
 from lambdak.torch import (
     sym,
+    unhermitian,
     unsym,
 )
 
@@ -23,3 +24,10 @@ def test_packing_is_an_isometry_that_agrees_with_the_core(dim, tridiagonal):
     torch.testing.assert_close(matrix.square().sum((-1, -2)), coords.square().sum(-1))
     if not tridiagonal:
         np.testing.assert_allclose(matrix.numpy(), lambdak.sym(coords.numpy()), rtol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (5, 3, 2)])
+@pytest.mark.parametrize("function", [unsym, unhermitian])
+def test_what_is_not_square_is_refused(shape, function):
+    with pytest.raises(ValueError, match=r"matrix must have shape \(\.\.\., d, d\); got"):
+        function(torch.zeros(shape))

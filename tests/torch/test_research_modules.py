@@ -5,11 +5,20 @@ from __future__ import annotations
 import copy
 
 import pytest
-from research_cases import MODULES, SETTINGS
+from research_cases import MODULES, SETTINGS, B
 from torch_cases import scrambled
 
 import torch
-from lambdak.torch import guarantees
+from lambdak.torch import (
+    eigenvalue_sum,
+    generalized_eigenpair,
+    generalized_eigenvalue,
+    guarantees,
+    hermitian_eigenpair,
+    hermitian_eigenvalue,
+    ky_fan_sum,
+    unsym,
+)
 from torch import nn
 
 
@@ -81,6 +90,20 @@ def test_states_copies_casts_and_the_meta_device_keep_the_function(make, setting
     torch.testing.assert_close(copy.deepcopy(module).double()(x.double()).float(), module(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_modules_of_half_precision_compute_what_float32_does_to_rounding(make, settings, dtype):
+    module, x = make(**settings), torch.randn(6, 3).to(dtype)
+    half = copy.deepcopy(module).to(dtype)
+    value = half(x)
+    assert value.dtype == half.norms.dtype == half.eigenpair(x).value.dtype == dtype
+    torch.testing.assert_close(value.float(), module(x.float()), rtol=0, atol=40 * torch.finfo(dtype).eps)
+    vector, matrices = half.eigenpair(x).vector, half.matrices
+    assert vector.isfinite().all()
+    assert matrices.isfinite().all()
+    value.float().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in half.parameters())
+
+
 def test_the_start_depends_on_pytorchs_seed_alone(make):
     torch.manual_seed(3)
     first = make()
@@ -139,3 +162,25 @@ def test_compiled_and_exported_modules_agree_with_eager_ones(name):
     torch.testing.assert_close(ours, [parameter.grad for parameter in module.parameters()])
     program = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim("rows")},))
     torch.testing.assert_close(program.module()(x[:5]), module(x[:5]))
+
+
+FUNCTIONS = {
+    "sum": (10, lambda rows: eigenvalue_sum(rows, 4, torch.arange(4.0))),
+    "Ky Fan": (10, lambda rows: ky_fan_sum(rows, 4, 2)),
+    "metric": (10, lambda rows: generalized_eigenvalue(rows, unsym(B.float()), 4, [0, 2])),
+    "pair": (10, lambda rows: generalized_eigenpair(rows, unsym(B.float()), 4, 1).vector.square()),
+    "complex": (16, lambda rows: hermitian_eigenvalue(rows, 4, [0, 2])),
+    "complex pair": (16, lambda rows: hermitian_eigenpair(rows, 4, 1).vector.abs()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # those of the compiler itself
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_compile_in_one_graph_for_batches_of_any_size(name):
+    torch.compiler.reset()
+    width, function = FUNCTIONS[name]
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=True)
+    for rows in (8, 5, 1, 13):
+        given = torch.randn(rows, width)
+        torch.testing.assert_close(compiled(given), function(given))

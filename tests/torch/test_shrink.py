@@ -5,10 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from research_cases import MODULES
 from torch_cases import layer
 
 import torch
 from lambdak.torch import (
+    OrderedSpectralLayer,
+    SpectralMixture,
     SpectralNeuron,
     add_proximal_step,
     shrink_,
@@ -151,3 +154,23 @@ def test_optimisers_whose_steps_are_not_known_and_constraints_of_another_scale_a
     bent = SpectralNeuron(2, 3, monotonic_cst=1)
     with pytest.raises(ValueError, match=r"one of \('root',\) .* got 'factor'"):
         add_proximal_step(torch.optim.SGD(bent.parameters(), lr=0.1), bent, 0.1)
+
+
+def test_the_penalty_counts_modules_of_every_kind():
+    network = nn.ModuleList([layer(2, 3, 0), *(make(dtype=torch.float64) for make in MODULES.values())])
+    torch.testing.assert_close(spectral_penalty(network), sum(module.norms.sum() for module in network))
+
+
+def test_ordered_layers_are_shrunk_and_what_has_another_bound_is_refused():
+    x = torch.randn(256, 3)
+    ordered = OrderedSpectralLayer(3, 2, 4)
+    optimizer = torch.optim.SGD(ordered.parameters(), lr=0.1)
+    add_proximal_step(optimizer, ordered, 0.1)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (ordered(x) - x[:, :1]).square().mean().backward()
+        optimizer.step()
+    assert (ordered.norms == 0).tolist() == [False, True, True]
+    network = nn.Sequential(ordered, SpectralMixture(2, 4))
+    with pytest.raises(TypeError, match=r"got SpectralMixture: .* add spectral_penalty to the loss"):
+        add_proximal_step(torch.optim.SGD(network.parameters(), lr=0.1), network, 0.1)

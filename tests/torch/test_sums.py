@@ -107,6 +107,10 @@ def test_the_start_has_a_gap_around_every_eigenvalue():
     [
         (lambda: ky_fan_sum(torch.zeros(15), 5, 0), r"count must be in \[1, 6\); got 0"),
         (lambda: eigenvalue_sum(torch.zeros(15), 5, torch.zeros(4)), r"weight must have 5 entries .* got shape \(4,\)"),
+        (
+            lambda: eigenvalue_sum(torch.zeros(7, 15), 5, torch.zeros(6, 5)),
+            r"packed and weight must have leading shapes that broadcast; got \(7,\) and \(6,\)",
+        ),
         (lambda: SpectralMixture(3, 0), r"dim must be in \[1, 513\); got 0"),
         (lambda: SpectralMixture(3, 5)(torch.zeros(2, 4)), "x must have 3 entries"),
     ],

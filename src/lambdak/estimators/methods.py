@@ -14,11 +14,7 @@ from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, LocalExplanation, explain_global, explain_local
 from lambdak.model import Model
 from lambdak.model.influence import strengths
-from lambdak.optimize.counterfactual import counterfactual
-from lambdak.optimize.inverse import Inverse, inverse
-from lambdak.optimize.margin import margin
-from lambdak.optimize.margins import Margins
-from lambdak.optimize.recourse import Recourse
+from lambdak.optimize import Inverse, Margins, Recourse, counterfactual, inverse, margin
 from lambdak.report import write_report
 from lambdak.store import SavedModel, model_to_json, save_model
 
@@ -68,9 +64,9 @@ class ModelMethods:
         return explain_local(self._fitted, X, baseline, output)
 
     def inverse(
-        self, row: Any, column: str, target: float, *, output: int | None = None, offset: float | None = None
+        self, row: Any, column: str, target: float, *, output: Any = None, offset: float | None = None
     ) -> Inverse:
-        """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse.inverse`."""
+        """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
         return inverse(self._fitted, row, column, target, output, offset)
 
     def counterfactual(
@@ -85,8 +81,8 @@ class ModelMethods:
     ) -> Recourse:
         """The cheapest change of each row that reaches a target, with a proven bound on its cost.
 
-        ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset``, ``gap`` and ``time_limit``: see
-        :func:`lambdak.optimize.counterfactual.counterfactual`.
+        ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset``, ``gap``, ``time_limit`` and
+        ``progress``: see :func:`lambdak.optimize.counterfactual`.
         """
         return counterfactual(self._fitted, rows, target, actionable, cost, directions, n, **options)
 
@@ -101,7 +97,7 @@ class ModelMethods:
         """How far columns may move before the decision about a row changes: proven bounds, and rows that change it.
 
         ``options`` are ``output``, ``levels``, ``offset``, ``gap`` and ``time_limit``: see
-        :func:`lambdak.optimize.margin.margin`.
+        :func:`lambdak.optimize.margin`.
         """
         return margin(self._fitted, rows, threshold, columns, scale, **options)
 

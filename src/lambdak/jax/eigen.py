@@ -69,6 +69,9 @@ def eigenpair(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> EigenP
 
 
 def _checked(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> tuple[Array, _Indices, bool]:
+    for name, number in (("dim", dim), ("index", index)):
+        if isinstance(number, jax.core.Tracer):
+            raise TypeError(f"{name} must be known when JAX traces; got a traced one: name it in jit's static_argnames")
     coords = jnp.asarray(packed)
     check_packed(coords, check_dim(dim))
     indices, single = check_index(index, dim)

@@ -35,6 +35,7 @@ def unsym(matrix: ArrayLike) -> Array:
     full = jnp.asarray(matrix)
     if full.ndim < 2 or full.shape[-1] != full.shape[-2]:
         raise ValueError(f"matrix must have shape (..., d, d); got {full.shape}")
+    _check_floats(full, "matrix")
     row, column, factor = layout(check_dim(full.shape[-1]))
     return (full[..., row, column] + full[..., column, row]) * (factor / 2).astype(full.dtype)
 
@@ -44,8 +45,12 @@ def check_packed(coords: Array, dim: int) -> None:
     if coords.ndim == 0 or coords.shape[-1] != packed_size(dim):
         wanted = packed_size(dim)
         raise ValueError(f"packed must have {wanted} entries on its last axis for dim={dim}; got shape {coords.shape}")
-    if not jnp.issubdtype(coords.dtype, jnp.floating):
-        raise TypeError(f"packed must be an array of floats; got {coords.dtype}")
+    _check_floats(coords, "packed")
+
+
+def _check_floats(array: Array, name: str) -> None:
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise TypeError(f"{name} must be an array of floats; got {array.dtype}: use .astype(float)")
 
 
 def layout(dim: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:

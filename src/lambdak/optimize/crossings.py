@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.goals import Region
+from lambdak.optimize.decisions import Region
 from lambdak.optimize.relaxation import Boxes
 from lambdak.pencil.spectrum import Float64Array
 
@@ -66,6 +66,6 @@ class _Pieces(NamedTuple):
 
 def may_reach(region: Region, low: Float64Array, high: Float64Array) -> NDArray[np.bool_]:
     """Which boxes (n, axes) may hold a point that reaches the goal."""
-    uppers = region.uppers(Boxes.between(region.scores[0], low, high))
+    uppers = region.uppers(Boxes.between(region.axes, low, high))
     most = [upper.base + sum(part.max(axis=1) for part in upper.parts) for upper in uppers]
     return np.asarray((np.minimum.reduce(most) if region.every else np.maximum.reduce(most)) >= 0)

@@ -1,236 +1,190 @@
-r"""What is to be reached: predictions on one side of a number, or a class, as inequalities between raw scores.
+r"""What is minimised or limited, over coordinates: constant + Σ a_i x_i + Σ (offset + slope x_i) · prediction.
 
-Rounding makes three zones of every inequality Σ ± s_k(x) ≥ limit: beyond ``certain`` the prediction is there whatever
-rounding does, below ``possible`` it is not, and between the two only ``predict`` can tell. Proofs use the second limit,
-searches the first.
+On a box every such function has a separable lower bound: of a prediction a line below its link, whose raw score is
+relaxed; of a product with a column McCormick's, t q ≥ t₀ q + q₀ t − t₀ q₀ at either pair of ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass, field, replace
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from lambdak.losses import Link
-from lambdak.losses.contract import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT
-from lambdak.model import Model
-from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.axes import Axis
-from lambdak.optimize.inverse import chosen_output, spoken
-from lambdak.optimize.relaxation import Boxes, Separable, relax
-from lambdak.optimize.rows import Row
-from lambdak.optimize.scores import Score, restrict
+from lambdak.losses.links import IDENTITY
+from lambdak.optimize.lines import above, below
+from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
+from lambdak.optimize.scores import Score
 from lambdak.pencil.spectrum import Float64Array
 
-_CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
-_EPS = float(np.finfo(np.float64).eps)
+_ROUNDING = 1e-14  # of sums and products, relative to their terms
 
 
-class Term(NamedTuple):
-    """Σ sign · raw score over (output, sign) ≥ ``possible`` wherever it may hold, and it holds from ``certain`` on."""
+@final
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Boxes, and the relaxations of raw scores on them, each computed once."""
 
-    parts: tuple[tuple[int, int], ...]
-    possible: float
-    certain: float
+    boxes: Boxes
+    known: dict[int, Separable] = field(default_factory=dict)
+
+    def of(self, score: Score) -> Separable:
+        """The lower bound of a raw score."""
+        if id(score) not in self.known:
+            self.known[id(score)] = relax(score, self.boxes)
+        return self.known[id(score)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The inverse link of a raw score and, if it needs them, of others: classes, its own first.
+
+    Attributes
+    ----------
+    scores, negatives : tuples of Score
+        Raw scores, and the same with the other sign.
+    link : Link
+    """
+
+    scores: tuple[Score, ...]
+    negatives: tuple[Score, ...]
+    link: Link
+
+    def values(self, x: Float64Array) -> Float64Array:
+        """Predictions at coordinates (n, axes), (n,)."""
+        raw = np.stack([score.values(x) for score in self.scores], axis=-1)
+        return np.asarray(self.link.predictions(raw)[..., 0])
+
+    def errors(self, x: Float64Array) -> Float64Array:
+        """How far computed predictions can be from real ones, (n,)."""
+        raw = sum(score.error for score in self.scores)
+        if self.link is IDENTITY:
+            return np.full(len(x), raw)
+        return np.asarray(4.0 * (raw + self.link.rounding) * np.abs(self.values(x)))
+
+    def ends(self, relaxed: Relaxed) -> tuple[Float64Array, Float64Array]:
+        """The lowest and the highest prediction on each box."""
+        if self.link.joint:
+            return self._joint_ends(relaxed)
+        low, high = relaxed.of(self.scores[0]).lowest(), -relaxed.of(self.negatives[0]).lowest()
+        seen = self.link.predictions(np.stack([low, np.maximum(low, high)], axis=-1)[..., None])
+        return self.link.outwards(seen[:, 0, 0], seen[:, 1, 0])
+
+    def _joint_ends(self, relaxed: Relaxed) -> tuple[Float64Array, Float64Array]:
+        """1 / (1 + Σ_j exp(s_j − s)), from what the differences can be."""
+        own, minus = relaxed.of(self.scores[0]), relaxed.of(self.negatives[0])
+        most = [-(own + relaxed.of(other)).lowest() for other in self.negatives[1:]]
+        least = [(minus + relaxed.of(other)).lowest() for other in self.scores[1:]]
+        nothing = np.zeros(len(relaxed.boxes))
+        low, high = (np.exp(-logsumexp([nothing, *each], axis=0)) for each in (most, least))
+        return self.link.outwards(low, high)
+
+    def times(self, factor: Float64Array, relaxed: Relaxed) -> Separable:
+        """A lower bound of the prediction times a number for each box, (n,)."""
+        if self.link.joint:
+            low, high = self._joint_ends(relaxed)
+            both = relaxed.of(self.scores[0]).loose + relaxed.of(self.negatives[0]).loose
+            constant = np.minimum(factor * low, factor * high)
+            return replace(self._nothing(relaxed).shifted(constant), loose=both * np.abs(factor)[:, None])
+        found = self._nothing(relaxed)
+        low = high = np.zeros(len(factor))
+        if self.link is not IDENTITY:
+            low, high = relaxed.of(self.scores[0]).lowest(), -relaxed.of(self.negatives[0]).lowest()
+        if (factor > 0).any():
+            a, b = below(self.link, low, high)
+            up = np.maximum(factor, 0.0)
+            found = found + (relaxed.of(self.scores[0]) * (up * b)).shifted(a * up)
+        if (factor < 0).any():
+            a, b = above(self.link, low, high)
+            down = np.maximum(-factor, 0.0)
+            found = found + (relaxed.of(self.negatives[0]) * (down * b)).shifted(-a * down)
+        return found
+
+    @staticmethod
+    def _nothing(relaxed: Relaxed) -> Separable:
+        return linear(relaxed.boxes, 0.0, np.zeros(relaxed.boxes.low.shape[1]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A prediction times offset + slope · x_axis; without an axis times ``offset``."""
+
+    prediction: Prediction
+    offset: float
+    axis: int | None
+    slope: float
+
+    def values(self, x: Float64Array) -> Float64Array:
+        """At coordinates (n, axes), (n,)."""
+        own = self.offset if self.axis is None else self.offset + self.slope * x[:, self.axis]
+        return np.asarray(own * self.prediction.values(x))
+
+    def errors(self, x: Float64Array) -> Float64Array:
+        """How far computed values can be from real ones, (n,)."""
+        own = abs(self.offset) + (0.0 if self.axis is None else abs(self.slope) * np.abs(x[:, self.axis]))
+        return np.asarray(own * self.prediction.errors(x))
+
+    def relaxed(self, relaxed: Relaxed) -> Separable:
+        """A lower bound on each box."""
+        boxes = relaxed.boxes
+        if self.axis is None:
+            return self.prediction.times(np.full(len(boxes), self.offset), relaxed)
+        ends = [self.offset + self.slope * end[:, self.axis] for end in (boxes.low, boxes.high)]
+        low, high = self.prediction.ends(relaxed)
+        pairs = ((np.minimum(*ends), low), (np.maximum(*ends), high))
+        first, second = (self._mccormick(t, q, relaxed) for t, q in pairs)
+        better = _chosen(first, second, first.lowest() >= second.lowest())
+        better.loose[:, self.axis] += 0.25 * np.abs(ends[1] - ends[0]) * (high - low)
+        return better
+
+    def _mccormick(self, t: Float64Array, q: Float64Array, relaxed: Relaxed) -> Separable:
+        """t₀ q + q₀ t(x) − t₀ q₀."""
+        own = self.prediction.times(t, relaxed)
+        axis = self.axis or 0
+        line = q[:, None] * (self.offset + self.slope * relaxed.boxes.vertices[axis])
+        parts = tuple(part + line if i == axis else part for i, part in enumerate(own.parts))
+        return Separable(own.base - t * q, parts, own.loose)
+
+
+def _chosen(first: Separable, second: Separable, where: NDArray[np.bool_]) -> Separable:
+    """The first where it says so, the second elsewhere."""
+    parts = tuple(np.where(where[:, None], a, b) for a, b in zip(first.parts, second.parts, strict=True))
+    loose = np.where(where[:, None], first.loose, second.loose)
+    return Separable(np.where(where, first.base, second.base), parts, loose)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Every term holds, or with ``every`` = False any of them.
+    """constant + Σ linear_i x_i + Σ factors, as a function of coordinates."""
 
-    Attributes
-    ----------
-    reached : callable
-        Whether raw scores (n, outputs), as computed by ``predict``, reach it, (n,).
-    words : str
-        "the prediction is at least 3", "the class is 'yes'".
-    """
+    constant: float
+    linear: Float64Array  # (axes,)
+    factors: tuple[Factor, ...] = ()
 
-    terms: tuple[Term, ...]
-    every: bool
-    reached: Callable[[Float64Array], NDArray[np.bool_]]
-    words: str
+    def values(self, x: Float64Array) -> Float64Array:
+        """At coordinates (n, axes), (n,)."""
+        return np.asarray(self.constant + x @ self.linear + sum(own.values(x) for own in self.factors))
 
+    def relaxed(self, relaxed: Relaxed) -> Separable:
+        """A lower bound on each box."""
+        found = linear(relaxed.boxes, self.constant, self.linear)
+        for own in self.factors:
+            found = found + own.relaxed(relaxed)
+        size = np.abs(found.base) + sum(np.abs(part).max(axis=1) for part in found.parts)
+        return found.shifted(-_ROUNDING * size)
 
-def threshold_goal(model: Model, output: int | None, relation: str, limit: float) -> Goal:
-    """The prediction is >=, <=, > or < a number."""
-    readout = chosen_output(model, output)
-    k = model.output_names.index(readout.name)
-    low, high = raw_limits(readout.link, limit)
-    up = relation in (">=", ">")
-    term = Term(((k, 1),), low, high) if up else Term(((k, -1),), -high, -low)
-    compare = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}[relation]
-    said = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}[relation]
-    return Goal(
-        (term,),
-        True,
-        lambda raw: np.asarray(compare(readout.link.predictions(raw[:, k]), limit)),
-        f"{spoken(readout)} is {said} {limit:g}",
-    )
-
-
-def raw_limits(link: Link, limit: float) -> tuple[float, float]:
-    """Raw scores: below the first no prediction reaches the limit, from the second on all do."""
-    low, high = _raw(link, limit / (1 + 2 * link.rounding)), _raw(link, limit / (1 - 2 * link.rounding))
-    if not link.rounding:
-        return low, high
-    return low - 8 * _EPS * (abs(low) + 1), high + 8 * _EPS * (abs(high) + 1)
-
-
-def _raw(link: Link, prediction: float) -> float:
-    """The raw score of a prediction; infinite if there is none."""
-    if link.name == "identity":
-        return prediction
-    if prediction <= 0:
-        return -np.inf
-    if link.name == "log":
-        own = float(np.log(prediction))
-        return own if own <= EXPONENT_LIMIT else np.inf
-    return float(np.log(prediction) - np.log1p(-prediction)) if prediction < 1 else np.inf
-
-
-def class_goal(model: Model, code: int) -> Goal:
-    """The predicted class is this one."""
-    return Goal(
-        tuple(_class_terms(model, code)),
-        True,
-        lambda raw: _codes(model, raw) == code,
-        f"the class is {_label(model, code)}",
-    )
-
-
-def other_class_goal(model: Model, code: int) -> Goal:
-    """The predicted class is any other one."""
-    terms = (
-        Term(tuple((k, -s) for k, s in own.parts), -own.certain, -own.possible) for own in _class_terms(model, code)
-    )
-    return Goal(
-        tuple(terms), False, lambda raw: _codes(model, raw) != code, f"the class is no longer {_label(model, code)}"
-    )
-
-
-def ordered_goal(model: Model, relation: str, code: int) -> Goal:
-    """The predicted class of several ordered ones is at least, or at most, this one."""
-    up = relation == ">="
-    parts = _class_terms(model, code)
-    terms = [own for own in parts if own.parts[0][1] == (-1 if up else 1)]
-    compare = np.greater_equal if up else np.less_equal
-    return Goal(
-        tuple(terms),
-        True,
-        lambda raw: np.asarray(compare(_codes(model, raw), code)),
-        f"the class is {'at least' if up else 'at most'} {_label(model, code)}",
-    )
-
-
-def _class_terms(model: Model, code: int) -> list[Term]:
-    """The inequalities that make this the predicted class."""
-    outputs, slack = len(model.output_names), 4 * model.loss.link.rounding
-    if model.loss.link.joint:
-        return [Term(((code, 1), (k, -1)), -slack, slack) for k in range(outputs) if k != code]
-    if model.loss.predicts is Predicts.ORDERED_CLASSES:
-        above = [Term(((code - 1, -1),), -_CROSSED, 0.0)] if code else []
-        return [*above, *([Term(((code, 1),), -_CROSSED, 0.0)] if code < outputs else [])]
-    return [Term(((0, 1 if code else -1),), -slack, slack)]
-
-
-def _codes(model: Model, raw: Float64Array) -> NDArray[np.intp]:
-    return model.loss.classify(raw[:, 0] if model.outputs.single else raw)
-
-
-def _label(model: Model, code: int) -> str:
-    return repr(np.asarray(model.classes).tolist()[code])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Region:
-    """Where a goal may be reached while some columns of one row move.
-
-    Attributes
-    ----------
-    scores : tuple of Score
-        Raw scores and negative ones.
-    terms : sequence of (positions among ``scores``, possible, certain)
-    every : bool
-    """
-
-    scores: tuple[Score, ...]
-    terms: tuple[tuple[tuple[int, ...], float, float], ...]
-    every: bool
-
-    @classmethod
-    def of(cls, goal: Goal, row: Row, axes: Sequence[Axis]) -> Region:
-        """The region of a goal for a row."""
-        outputs = readouts(row.model)
-        needed = list(dict.fromkeys(part for term in goal.terms for part in term.parts))
-        scores = tuple(_score(outputs[k], sign, row, axes) for k, sign in needed)
-        terms = [(tuple(map(needed.index, own.parts)), own.possible, own.certain) for own in goal.terms]
-        return cls(scores, tuple(terms), goal.every)
+    def errors(self, x: Float64Array) -> Float64Array:
+        """How far computed values can be from real ones, (n,)."""
+        size = abs(self.constant) + np.abs(x) @ np.abs(self.linear)
+        return np.asarray(_ROUNDING * size + sum(own.errors(x) for own in self.factors))
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
-        """The columns that move."""
-        return self.scores[0].axes
-
-    def within(self, low: Float64Array, high: Float64Array) -> Region:
-        """The same on shorter axes, from low to high ends (axes,): whatever looks at all their points is faster."""
-        ends = zip(self.axes, low.tolist(), high.tolist(), strict=True)
-        axes = tuple(_shorter(axis, *own) for axis, *own in ends)
-        return replace(self, scores=tuple(_on_axes(score, axes) for score in self.scores))
-
-    def excess(self, x: Float64Array) -> Float64Array:
-        """By how much points (n, axes) are beyond what is certain to be enough, (n,), in units of raw scores."""
-        return self._joined([score.values(x) - score.error for score in self.scores])
-
-    def excess_of(self, packed: Sequence[Float64Array]) -> Float64Array:
-        """The same of the matrices of each score, (members, n, D)."""
-        pairs = zip(self.scores, packed, strict=True)
-        return self._joined([score.of_packed(own) - score.error for score, own in pairs])
-
-    def _joined(self, values: Sequence[Float64Array]) -> Float64Array:
-        own = [np.sum([values[k] for k in positions], axis=0) - certain for positions, _, certain in self.terms]
-        return np.asarray(np.minimum.reduce(own) if self.every else np.maximum.reduce(own))
-
-    def uppers(self, boxes: Boxes) -> list[Separable]:
-        """Of each term an upper bound of its left side minus what makes it possible: it holds nowhere below zero."""
-        relaxed = [relax(score.negative(), boxes) for score in self.scores]
-        return [_upper([relaxed[k] for k in positions], possible) for positions, possible, _ in self.terms]
-
-
-def _shorter(axis: Axis, low: float, high: float) -> Axis:
-    if axis.levels:
-        return axis if low < high else replace(axis, points=axis.points[:1], levels=axis.levels[:1])
-    inside = axis.points[(axis.points > low) & (axis.points < high)]
-    return replace(axis, points=np.unique([low, *inside, high]))
-
-
-def _on_axes(score: Score, axes: tuple[Axis, ...]) -> Score:
-    return replace(score, axes=axes, curves=tuple(score.curve_at(i, axis.points) for i, axis in enumerate(axes)))
-
-
-def _upper(relaxed: Sequence[Separable], possible: float) -> Separable:
-    """−Σ − possible, with room for the rounding of sums over its parts."""
-    total = relaxed[0]
-    for own in relaxed[1:]:
-        total = total + own
-    size = np.abs(total.base) + sum(np.abs(part).max(axis=1) for part in total.parts) + abs(possible)
-    room = (len(total.parts) + 8) * _EPS * size
-    return Separable(room - total.base - possible, tuple(-part for part in total.parts))
-
-
-def _score(readout: Readout, sign: int, row: Row, axes: Sequence[Axis]) -> Score:
-    own = restrict(row.model, readout, axes, row.cells)
-    own = replace(own, start=own.start + row.offset)
-    return own if sign > 0 else own.negative()
-
-
-def class_code(model: Model, label: Any) -> int | None:
-    """The position of a class among those of the model; None if it is none of them."""
-    known = [] if model.classes is None else np.asarray(model.classes).tolist()
-    return known.index(label) if label in known else None
+    def is_linear(self) -> bool:
+        """Whether it has no prediction."""
+        return not self.factors

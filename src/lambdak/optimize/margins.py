@@ -1,164 +1,231 @@
-"""Distances to a change of a decision: as data, as a table, and in words."""
+"""How far a row may move before the decision about it changes: proven lower bounds, and rows that change it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from lambdak.model.outward import downwards
-from lambdak.table.category_levels import shown
-from lambdak.table.frames import make_frame
+from lambdak._checks import check_non_negative
+from lambdak.eigen.blas import single_threaded_blas
+from lambdak.optimize.axes import Axis
+from lambdak.optimize.crossings import first_crossing, may_reach
+from lambdak.optimize.decisions import Goal, Region
+from lambdak.optimize.distances import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.nearest import Nearest
+from lambdak.optimize.prices import Price
+from lambdak.optimize.rows import Row, model_of, read_rows
+from lambdak.optimize.solution import Clock, Status
+from lambdak.optimize.surroundings import Surroundings, axis_around, movable, spreads
+from lambdak.optimize.targets import decision_goal, shown_prediction
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_types import Column
+from lambdak.table.numeric_column import Numeric
 
-_SHOWN = 6  # columns that are named in words
+_FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
+_NONE = 1e-9  # a distance that counts as none
+_PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ColumnMargin:
-    """How far one column may move alone.
+def margin(
+    model: Any,
+    rows: Any,
+    threshold: float | None = None,
+    columns: Sequence[str] | None = None,
+    scale: Mapping[str, float] | None = None,
+    output: Any = None,
+    *,
+    levels: bool = True,
+    offset: ArrayLike | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = 2.0,
+) -> Margins:
+    """How far each column, and all together, may move before the decision about a row changes.
 
-    Attributes
+    Parameters
     ----------
-    column : str
-    cell : number or level
-        The row's own.
-    safe : tuple
-        Two numbers: strictly between them no number changes the decision, proven; infinite where none does on that
-        side. Of a category, the levels with which it does not change.
-    lower : float
-        No smaller move changes it; infinite if none does at all. Another level is a move of 1.
-    upper : float
-        The smallest move that was found to change it; infinite if none was.
-    flip : number, level or None
-        The cell with which ``predict`` decides otherwise.
-    is_number : bool
-        Whether it is a number, not a category; of a category, levels that were seen in training count.
-    spread : float
-        What distances are relative to where columns are compared.
+    model : fitted estimator or Model
+    rows : table
+    threshold : float, optional
+        The decision is whether the prediction is at least this. Of classes, None takes the predicted class.
+    columns : sequence of str, optional
+        The columns that may move, by default all. A missing cell stays missing.
+    scale : mapping of str to float
+        The spreads of columns, by default those in training: the distance of all together is the largest of the
+        columns' moves, each relative to its spread.
+    output : class label or quantile level, optional
+        Which prediction, see :func:`lambdak.optimize.predicted`.
+    levels : bool
+        Whether categories may move: another level is at a distance of 1.
+    offset : array of shape (rows,), optional
+        Added to the raw scores.
+    gap : float
+        How far apart the two bounds of all together may stay, relative to the upper one.
+    time_limit : float, optional
+        Seconds for each row. An interrupt ends the search with the rows so far.
     """
-
-    column: str
-    cell: Any
-    safe: tuple[Any, ...]
-    lower: float
-    upper: float
-    flip: Any
-    is_number: bool
-    spread: float = 1.0
-
-    def __str__(self) -> str:
-        if np.isinf(self.lower):
-            what = "value" if self.is_number else "known level"
-            return f"{self.column} (now {shown(self.cell)}): no {what} of it changes the decision"
-        if self.is_number:
-            flip = "" if self.flip is None else f", which changes at {self.flip:.6g}"
-            return (
-                f"{self.column} (now {shown(self.cell)}): may move by {downwards(self.lower)} without changing the "
-                f"decision{flip}"
-            )
-        return f"{self.column} (now {shown(self.cell)}): another level, {shown(self.flip)}, changes the decision"
+    own = model_of(model)
+    names = list(own.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns)
+    spread = spreads(own, scale)
+    close = check_non_negative(gap, "gap")
+    seconds = np.inf if time_limit is None else float(time_limit)
+    found: list[JointMargin] = []
+    with single_threaded_blas():
+        for i, row in enumerate(read_rows(own, rows, offset)):
+            goal, moving = decision_goal(row, threshold, output), _columns(row, names, levels)
+            found.append(_margin(row, goal, moving, spread, (close, seconds), i))
+            if found[-1].status == Status.INTERRUPTED.value:
+                break
+    return Margins(tuple(found), rows)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class JointMargin:
-    """How far a row may move: each column alone, and all together.
-
-    Attributes
-    ----------
-    row : int
-    prediction : number or class
-        Of the row as it is.
-    goal : str
-        What the changed decision would be, in words.
-    columns : tuple of ColumnMargin
-    lower : float
-        While no column moves by this many spreads, or more, the decision stays, proven. Infinite: it always does.
-    upper : float
-        A row at this distance changes it; infinite if none was found.
-    cells : mapping or None
-        The cells of that row that differ.
-    status : str
-        "optimal" if the bounds are as close as was asked for, "never" if no row changes it, or why the search ended
-        before: "time limit", "interrupted", or "stalled", if rounding allows no more.
-    """
-
-    row: int
-    prediction: Any
-    goal: str
-    columns: tuple[ColumnMargin, ...]
-    lower: float
-    upper: float
-    cells: Mapping[str, Any] | None
-    status: str
-
-    def __str__(self) -> str:
-        if np.isinf(self.lower):
-            first = "no change of these columns changes the decision: proven"
-        else:
-            first = f"if no column moves by {downwards(self.lower)} of its spread, the decision stays: proven"
-        found = "" if np.isinf(self.upper) else f"; a row at a distance of {self.upper:.4g} changes it"
-        ordered = sorted(self.columns, key=lambda own: own.lower / own.spread)
-        more = [f"  and {len(ordered) - _SHOWN} more columns"] if len(ordered) > _SHOWN else []
-        return "\n".join([f"row {self.row}: {first}{found}", *(f"  {own}" for own in ordered[:_SHOWN]), *more])
+def _columns(row: Row, names: Sequence[str], levels: bool) -> list[Column]:
+    return [column for column in movable(row, names) if levels or column.is_number]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """The margins of some rows."""
-
-    rows: tuple[JointMargin, ...]
-    _like: Any = field(repr=False, default=None)
-
-    @property
-    def lower(self) -> Any:
-        """Proven distance of all columns together, (rows,)."""
-        return np.array([own.lower for own in self.rows])
-
-    @property
-    def upper(self) -> Any:
-        """Distance at which the decision was found to change, (rows,)."""
-        return np.array([own.upper for own in self.rows])
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[JointMargin]:
-        return iter(self.rows)
-
-    def __getitem__(self, i: int) -> JointMargin:
-        return self.rows[i]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.rows))
-
-    def to_frame(self) -> Any:
-        """One line for each row and column, and one for all columns together, with the distances."""
-        lines = [
-            line
-            for own in self.rows
-            for line in (
-                (own.row, "all together, in spreads", None, own.lower, own.upper, _cells(own.cells)),
-                *((own.row, c.column, shown(c.cell), c.lower, c.upper, _flip(c.flip)) for c in own.columns),
-            )
-        ]
-        names = ("row", "column", "cell", "lower", "upper", "changes_at")
-        return make_frame({name: _array([line[k] for line in lines]) for k, name in enumerate(names)}, self._like)
+def _margin(
+    row: Row, goal: Goal, columns: Sequence[Column], spread: Mapping[str, float], limits: tuple[float, float], i: int
+) -> JointMargin:
+    axes = tuple(_axis(column, row.cells[column.name]) for column in columns)
+    singles = tuple(
+        _single(row, goal, column, axis, spread[axis.name]) for column, axis in zip(columns, axes, strict=True)
+    )
+    lower, upper, cells, status = _joint(row, goal, columns, axes, singles, spread, limits)
+    return JointMargin(
+        row=i,
+        prediction=shown_prediction(row.model, goal, row.raw([{}])[0]),
+        goal=goal.words,
+        columns=singles,
+        lower=lower,
+        upper=upper,
+        cells=cells,
+        status=status,
+    )
 
 
-def _cells(cells: Mapping[str, Any] | None) -> str | None:
-    return None if cells is None else ", ".join(f"{name}={shown(cell)}" for name, cell in cells.items())
+def _axis(column: Column, cell: Any) -> Axis:
+    """The whole range of a column; one that continues straight is followed for its training range on each side."""
+    if not isinstance(column, Numeric) or column.clamp:
+        return axis_around(column, cell)
+    low, high = min(column.low, cell), max(column.high, cell)
+    return axis_around(column, cell, (low - (high - low), high + (high - low)))
 
 
-def _flip(cell: Any) -> str | None:
-    return None if cell is None else shown(cell)
+# ---- one column alone
 
 
-def _array(values: list[Any]) -> Any:
-    own = np.empty(len(values), object)
-    own[:] = values
+def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    if axis.levels:
+        return _of_levels(row, goal, axis)
+    own = _of_numbers(row, goal, column, axis, spread)
+    if column.bounded or own.upper == np.inf or own.lower > own.upper * (1 - _FOLLOWED):
+        return own
+    wider = axis_around(column, own.cell, (own.cell - own.upper, own.cell + own.upper))  # as far on the other side
+    return _of_numbers(row, goal, column, wider, spread)
+
+
+def _of_numbers(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    region, start = Region.of(goal, row, (axis,)), float(row.cells[axis.name])
+    sides = [first_crossing(region, start, way) for way in (-1, 1)]
+    ends = (-np.inf, np.inf) if column.bounded else (axis.low, axis.high)
+    safe = [_clip(side.safe, end) for side, end in zip(sides, ends, strict=True)]
+    flips = [side.found for side in sides if side.found is not None]
+    flips = [x for x in flips if bool(goal.reached(row.raw([{axis.name: x}]))[0])]
+    nearest = min(flips, key=lambda x: abs(x - start), default=None)
+    return ColumnMargin(
+        column=axis.name,
+        cell=start,
+        safe=(safe[0], safe[1]),
+        lower=min(start - safe[0], safe[1] - start),
+        upper=np.inf if nearest is None else abs(nearest - start),
+        flip=nearest,
+        is_number=True,
+        spread=spread,
+    )
+
+
+def _clip(safe: float, end: float) -> float:
+    return end if np.isinf(safe) else safe
+
+
+def _of_levels(row: Row, goal: Goal, axis: Axis) -> ColumnMargin:
+    """A category: every level is tried."""
+    region = Region.of(goal, row, (axis,))
+    others = axis.points[1:, None]
+    may = may_reach(region, others, others) if len(others) else np.zeros(0, bool)
+    flips = [level for level, own in zip(axis.levels[1:], may.tolist(), strict=True) if own]
+    does = [level for level in flips if bool(goal.reached(row.raw([{axis.name: level}]))[0])]
+    unsure = [level for level in flips if level not in does]
+    return ColumnMargin(
+        column=axis.name,
+        cell=axis.levels[0],
+        safe=tuple(level for level in axis.levels if level not in flips),
+        lower=1.0 if does or unsure else np.inf,
+        upper=1.0 if does else np.inf,
+        flip=does[0] if does else None,
+        is_number=False,
+    )
+
+
+# ---- all together
+
+
+def _joint(
+    row: Row,
+    goal: Goal,
+    columns: Sequence[Column],
+    axes: tuple[Axis, ...],
+    singles: Sequence[ColumnMargin],
+    spread: Mapping[str, float],
+    limits: tuple[float, float],
+) -> tuple[float, float, dict[str, Any] | None, str]:
+    """Lower and upper bound of the distance, the cells that change the decision, and why the search ended."""
+    if not axes:
+        return np.inf, np.inf, None, "nothing may move"
+    around = Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
+    price = around.price({axis.name: 1.0 if axis.levels else 1 / spread[axis.name] for axis in axes}, True)
+    region = Region.of(goal, row, axes)
+    clock = Clock(
+        lambda value, bound: bool(value - bound <= max(limits[0] * value, _NONE)) if value < np.inf else False,
+        limits[1],
+    )
+    search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
+    flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
+    found = search.run(around.low[None], around.high[None], [_moved(around, k, x) for k, x in flips])
+    ends = [
+        own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
+    ]
+    lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
+    return lower, found.value, None if found.x is None else around.cells(found.x), _word(found.status)
+
+
+def _word(status: Status) -> str:
+    return "never" if status is Status.INFEASIBLE else status.value
+
+
+def _ends(axis: Axis, around: Surroundings) -> list[tuple[str, float]]:
+    """How far a column that continues straight was followed, on either side."""
+    start = around.start[[own.name for own in around.axes].index(axis.name)]
+    return [(axis.name, float(start - axis.low)), (axis.name, float(axis.high - start))]
+
+
+def _moved(around: Surroundings, k: int, x: float) -> Float64Array:
+    own = around.start.copy()
+    own[k] = x
     return own
+
+
+def _back(region: Region, price: Price, x: Float64Array) -> Float64Array:
+    """A valid point, with all its numbers closer to the row by the same share, as far as it stays valid."""
+    invalid, valid = 0.0, 1.0
+    away = np.where(price.levels, 0.0, x - price.start)
+    for _ in range(_ROUNDS):
+        shares = np.linspace(invalid, valid, _PARTS + 1)[:-1]
+        there = region.excess(x + (shares - 1)[:, None] * away) >= 0
+        first = int(np.argmax(there)) if there.any() else _PARTS
+        tried = np.append(shares, valid)
+        invalid, valid = tried[max(first - 1, 0)], tried[first]
+    return np.asarray(x + (valid - 1) * away)

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.goals import Region
+from lambdak.optimize.decisions import Region
 from lambdak.optimize.prices import Price
 from lambdak.pencil.spectrum import Float64Array
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.goals import Region
+from lambdak.optimize.decisions import Region
 from lambdak.optimize.price_bounds import box_bounds
 from lambdak.optimize.prices import Price
 from lambdak.optimize.relaxation import Boxes
@@ -159,7 +159,7 @@ class Nearest:
         low, high = low[full], high[full]
         if not len(low):
             return _Open(low, high, np.empty(0), low)
-        found = box_bounds(self.region, self.price, Boxes.between(self.region.scores[0], low, high))
+        found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, low, high))
         self.work += len(low)
         single = self._single(low, high, found.price < self.best)
         some = np.isfinite(found.price) & ~single

@@ -14,7 +14,7 @@ with more than the number of columns times their points, and its distance to s s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import final
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
+from lambdak.optimize.axes import Axis
 from lambdak.optimize.scores import Score
 from lambdak.pencil.definite import SAFE, UNIT
 from lambdak.pencil.spectrum import Float64Array
@@ -41,9 +42,9 @@ class Boxes:
     vertices: tuple[Float64Array, ...]
 
     @classmethod
-    def between(cls, score: Score, low: Float64Array, high: Float64Array) -> Boxes:
+    def between(cls, axes: Sequence[Axis], low: Float64Array, high: Float64Array) -> Boxes:
         """The boxes with these ends."""
-        own = (axis.vertices(low[:, i], high[:, i]) for i, axis in enumerate(score.axes))
+        own = (axis.vertices(low[:, i], high[:, i]) for i, axis in enumerate(axes))
         return cls(low, high, tuple(own))
 
     def __len__(self) -> int:
@@ -53,26 +54,42 @@ class Boxes:
 @final
 @dataclass(frozen=True, eq=False)
 class Separable:
-    """A function base + Σ_i ψ_i(x_i) on boxes, at the vertices: base (n,), and ψ_i (n, J) of each axis."""
+    """A function base + Σ_i ψ_i(x_i) on boxes, at the vertices.
+
+    Attributes
+    ----------
+    base : array of shape (n,)
+    parts : tuple of arrays of shape (n, J)
+        The ψ_i.
+    loose : array of shape (n, axes)
+        Roughly how much of its distance to what it is a bound of comes from the width of each axis.
+    """
 
     base: Float64Array
     parts: tuple[Float64Array, ...]
+    loose: Float64Array
 
     def __add__(self, other: Separable) -> Separable:
-        parts = zip(self.parts, other.parts, strict=True)
-        return Separable(self.base + other.base, tuple(a + b for a, b in parts))
+        parts = tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
+        return Separable(self.base + other.base, parts, self.loose + other.loose)
 
     def __mul__(self, factor: Float64Array) -> Separable:
-        return Separable(self.base * factor, tuple(part * factor[:, None] for part in self.parts))
+        parts = tuple(part * factor[:, None] for part in self.parts)
+        return Separable(self.base * factor, parts, self.loose * np.abs(factor)[:, None])
+
+    def shifted(self, by: Float64Array) -> Separable:
+        """The same plus a number for each box."""
+        return replace(self, base=self.base + by)
 
     def lowest(self) -> Float64Array:
         """Its least value on each box, (n,)."""
         return np.asarray(self.base + sum(part.min(axis=1) for part in self.parts))
 
 
-def zero(boxes: Boxes) -> Separable:
-    """Nothing."""
-    return Separable(np.zeros(len(boxes)), tuple(np.zeros(own.shape) for own in boxes.vertices))
+def linear(boxes: Boxes, constant: float, coefficients: Float64Array) -> Separable:
+    """The function constant + Σ_i a_i x_i."""
+    lines = tuple(a * own for a, own in zip(coefficients.tolist(), boxes.vertices, strict=True))
+    return Separable(np.full(len(boxes), constant), lines, np.zeros(boxes.low.shape))
 
 
 def relax(score: Score, boxes: Boxes) -> Separable:
@@ -87,7 +104,8 @@ def relax(score: Score, boxes: Boxes) -> Separable:
     shares = _shares(changes)
     parts = tuple(_part(score, inner, own, share) for own, share in zip(changes, shares, strict=True))
     base = np.asarray(score.weights @ c) + score.start
-    return Separable(base - _rounding(score, vectors), parts)
+    loose = np.stack([-part.min(axis=1) for part in parts], axis=1)
+    return Separable(base - _rounding(score, vectors), parts, loose)
 
 
 def _part(score: Score, inner: Float64Array, changes: Float64Array, share: Float64Array) -> Float64Array:
@@ -99,22 +117,28 @@ def _part(score: Score, inner: Float64Array, changes: Float64Array, share: Float
 
 def _changes(score: Score, boxes: Boxes, compress: Float64Array) -> list[Float64Array]:
     """Uᵀ E_i U at the vertices of each axis, packed, (members, n, J, R)."""
+    members, count, width, size = compress.shape
+    turned = np.ascontiguousarray(compress.reshape(members, count * width, size).swapaxes(-1, -2))
     found = []
     for i, (axis, curve) in enumerate(zip(score.axes, score.curves, strict=True)):
-        at_points = np.matmul(curve[:, None], compress.swapaxes(-1, -2))  # (members, n, points, R)
+        at_points = (curve @ turned).reshape(members, -1, count, width)
         middle = 0.5 * boxes.low[:, i] + 0.5 * boxes.high[:, i]
         own = _between(axis.piece(boxes.vertices[i]), at_points)
-        found.append(own - _between(axis.piece(middle[:, None]), at_points))
+        own -= _between(axis.piece(middle[:, None]), at_points)
+        found.append(own)
     return found
 
 
 def _between(piece: tuple[NDArray[np.intp], Float64Array], at_points: Float64Array) -> Float64Array:
-    """(members, n, J, R): affine between the points before and after."""
+    """(members, n, J, R), from (members, points, n, R): affine between the points before and after."""
     before, share = piece
     rows = np.arange(len(before))[:, None]
-    after = np.minimum(before + 1, at_points.shape[2] - 1)
-    first, last = at_points[:, rows, before], at_points[:, rows, after]
-    return np.asarray(first + share[..., None] * (last - first))
+    after = np.minimum(before + 1, at_points.shape[1] - 1)
+    first, last = at_points[:, before, rows], at_points[:, after, rows]
+    last -= first
+    last *= share[..., None]
+    last += first
+    return np.asarray(last)
 
 
 def _shares(changes: Sequence[Float64Array]) -> Float64Array:
@@ -137,9 +161,11 @@ def _compression(vectors: Float64Array) -> Float64Array:
     rank, dim = vectors.shape[-2:]
     first, second = np.tril_indices(rank)
     rows, cols = np.tril_indices(dim)
-    a, b = vectors[..., first, :], vectors[..., second, :]
-    factor = np.where(rows == cols, 0.5, np.sqrt(0.5)) * np.where(first == second, 1.0, np.sqrt(2.0))[:, None]
-    return np.asarray((a[..., rows] * b[..., cols] + a[..., cols] * b[..., rows]) * factor)
+    a, b = vectors[..., rows] * np.where(rows == cols, 0.5, np.sqrt(0.5)), vectors[..., cols]
+    found = a[..., first, :] * b[..., second, :]
+    found += b[..., first, :] * a[..., second, :]
+    found *= np.where(first == second, 1.0, np.sqrt(2.0))[:, None]
+    return np.asarray(found)
 
 
 @lru_cache(maxsize=64)

@@ -103,6 +103,14 @@ def _cells(column: Column, table: Table, position: int) -> list[Any]:
     return [levels[code] for code in codes.tolist()]
 
 
+def model_of(model: Any) -> Model:
+    """The model of a fitted estimator, or itself."""
+    own = getattr(model, "model_", model)
+    if not isinstance(own, Model):
+        raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
+    return own
+
+
 def column_named(model: Model, name: Any) -> int:
     """The position of a column of the model, by its name or position."""
     names = model.encoder.feature_names

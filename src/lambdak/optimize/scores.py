@@ -21,7 +21,7 @@ from lambdak.optimize.axes import Axis
 from lambdak.pencil.definite import SAFE, UNIT, frobenius
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
-from lambdak.table.read import Table, named_array
+from lambdak.table.read import one_row
 
 _ROWS_AT_ONCE = 1 << 13  # so that memory stays bounded
 _TINY = 1e-290  # covers underflow
@@ -56,6 +56,10 @@ class Score:
     def dim(self) -> int:
         """The matrices' number of rows."""
         return packed_dim(self.constant.shape[-1])
+
+    def shifted(self, offset: float) -> Score:
+        """The score plus a number."""
+        return replace(self, start=self.start + offset) if offset else self
 
     def negative(self) -> Score:
         """The score −s, again an eigenvalue: −λ_k(A) = λ_{d−1−k}(−A)."""
@@ -152,13 +156,6 @@ def _curve(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
     axis = free[column.name]
     cells = list(axis.levels) if axis.levels else axis.points
     return np.asarray(column.cell_rows(cells) @ readout.column(i))
-
-
-def one_row(cells: Sequence[Any], names: Sequence[str]) -> Table:
-    """A table of one row."""
-    own = np.empty((1, len(names)), object)
-    own[0] = cells
-    return named_array(own, names)
 
 
 def _fixed(readout: Readout, design: Design, keep: Sequence[bool]) -> Float64Array:

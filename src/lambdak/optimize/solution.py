@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -53,16 +53,19 @@ class Clock:
     Attributes
     ----------
     is_close : callable
-        Whether (value, bound) are as close as was asked for.
+        Whether (value, bound) are as close as was asked for; bounds may be an array.
     time_limit : float
         Seconds; infinite if there is none.
     report : callable
         Told every new moment.
+    floor : float
+        A value closer to zero than this counts as this far from it, where gaps are relative.
     """
 
-    is_close: Callable[[float, float], bool]
+    is_close: Callable[[float, Any], Any]
     time_limit: float = np.inf
     report: Callable[[Moment], None] = lambda moment: None
+    floor: float = 0.0
     started: float = field(default_factory=time.perf_counter)
     trace: list[Moment] = field(default_factory=list)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lambdak._checks import check_positive
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis
-from lambdak.optimize.goals import Goal
+from lambdak.optimize.decisions import Goal
 from lambdak.optimize.prices import Price
 from lambdak.optimize.rows import Row, column_named
 from lambdak.pencil.spectrum import Float64Array

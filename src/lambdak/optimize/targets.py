@@ -8,7 +8,8 @@ import numpy as np
 
 from lambdak.losses.contract import Predicts
 from lambdak.model import Model
-from lambdak.optimize.goals import (
+from lambdak.optimize.chosen import chosen
+from lambdak.optimize.decisions import (
     Goal,
     class_code,
     class_goal,
@@ -16,14 +17,13 @@ from lambdak.optimize.goals import (
     other_class_goal,
     threshold_goal,
 )
-from lambdak.optimize.inverse import chosen_output
 from lambdak.optimize.rows import Row
 from lambdak.pencil.spectrum import Float64Array
 
 _RELATIONS = (">=", "<=")
 
 
-def read_target(row: Row, target: Any, output: int | None) -> Goal:
+def read_target(row: Row, target: Any, output: Any) -> Goal:
     """The goal of a row."""
     model = row.model
     if isinstance(target, tuple | list):
@@ -31,56 +31,40 @@ def read_target(row: Row, target: Any, output: int | None) -> Goal:
     code = class_code(model, target) if output is None else None
     if code is not None:
         return class_goal(model, code)
-    limit = _number(model, target)
-    _refuse_classes(model, target)
-    relation = ">=" if predicted(row, output) < limit else "<="
-    return threshold_goal(model, output, relation, limit)
+    limit, wanted = _number(model, target), chosen(model, output)
+    return threshold_goal(wanted, ">=" if wanted.predictions(row.raw([{}]))[0] < limit else "<=", limit)
 
 
-def decision_goal(row: Row, threshold: float | None, output: int | None) -> Goal:
+def decision_goal(row: Row, threshold: float | None, output: Any) -> Goal:
     """Any other decision than that of the row: the other side of a threshold, or another class."""
     model = row.model
     if threshold is None and output is None and model.classes is not None:
         raw = row.raw([{}])
         return other_class_goal(model, int(model.loss.classify(raw[:, 0] if model.outputs.single else raw)[0]))
+    wanted = chosen(model, output)
+    now = float(wanted.predictions(row.raw([{}]))[0])
     if threshold is None:
-        raise ValueError(f"threshold must be a number, such as {predicted(row, output):.3g}; got None")
-    _refuse_classes(model, threshold)
+        raise ValueError(f"threshold must be a number, such as {now:.3g}; got None")
     limit = _number(model, threshold)
-    return threshold_goal(model, output, "<" if predicted(row, output) >= limit else ">=", limit)
-
-
-def predicted(row: Row, output: int | None) -> float:
-    """What ``predict`` says of a row as it is."""
-    readout = chosen_output(row.model, output)
-    k = row.model.output_names.index(readout.name)
-    return float(readout.link.predictions(row.raw([{}])[:, k])[0])
+    return threshold_goal(wanted, "<" if now >= limit else ">=", limit)
 
 
 def shown_prediction(model: Model, goal: Goal, raw: Float64Array) -> Any:
-    """The prediction that a goal is about, of raw scores (outputs,): a number or a class."""
-    single = len(goal.terms) == 1 and len(goal.terms[0].parts) == 1
-    if "class is" in goal.words or not single:
-        codes = model.loss.classify(raw[:1] if model.outputs.single else raw[None])
-        return np.asarray(model.classes).tolist()[int(codes[0])]
-    return float(model.loss.link.predictions(raw[[goal.terms[0].parts[0][0]]])[0])
+    """What a goal is about, of raw scores (outputs,): a number or a class."""
+    if goal.about is not None:
+        return float(goal.about.predictions(raw[None])[0])
+    codes = model.loss.classify(raw[:1] if model.outputs.single else raw[None])
+    return np.asarray(model.classes).tolist()[int(codes[0])]
 
 
-def _side(model: Model, target: Any, output: int | None) -> Goal:
+def _side(model: Model, target: Any, output: Any) -> Goal:
     if len(target) != 2 or target[0] not in _RELATIONS:
         raise ValueError(f"target must be a class, a number, or ('>=', number) or ('<=', number); got {target!r}")
     relation, limit = target
     code = class_code(model, limit) if output is None else None
     if code is not None and model.loss.predicts is Predicts.ORDERED_CLASSES:
         return ordered_goal(model, relation, code)
-    _refuse_classes(model, target)
-    return threshold_goal(model, output, relation, _number(model, limit))
-
-
-def _refuse_classes(model: Model, target: Any) -> None:
-    if model.loss.link.joint:
-        known = np.asarray(model.classes).tolist()
-        raise ValueError(f"of several classes the target must be one, of {known}; got {target!r}")
+    return threshold_goal(chosen(model, output), relation, _number(model, limit))
 
 
 def _number(model: Model, value: Any) -> float:

@@ -121,6 +121,13 @@ def named_array(X: NDArray[Any], names: Sequence[str]) -> Table:
     return _array_table(X, own, True, own, keep=True)
 
 
+def one_row(cells: Sequence[Any], names: Sequence[str]) -> Table:
+    """A table of one row."""
+    own = np.empty((1, len(names)), object)
+    own[0] = cells
+    return named_array(own, names)
+
+
 def position_names(n_features: int) -> tuple[str, ...]:
     """The names x0, x1, … of columns that came without any.
 

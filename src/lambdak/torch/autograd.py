@@ -17,10 +17,9 @@ import torch
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import derivatives
 from lambdak.torch.dispatch import is_tracing
+from lambdak.torch.inputs import HALVES, narrowed
 from lambdak.torch.packing import width
 from torch import Tensor
-
-_HALVES = (torch.float16, torch.bfloat16)
 
 
 class EigenPair(NamedTuple):
@@ -78,14 +77,24 @@ def spectral_norm(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor
     return torch.maximum(values[..., -1], -values[..., 0])
 
 
+def coordinate_eigenvalues(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
+    """Several λ_j, (..., m), from coordinates of either structure (:mod:`lambdak.torch.packing`), unchecked."""
+    return _solve_checked(coords, dim, list(index), tridiagonal, False)[0]
+
+
+def coordinate_eigenpairs(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> EigenPair:
+    """Several λ_j and v_j, (..., m) and (..., m, d), from coordinates of either structure; nothing is checked."""
+    return EigenPair(*_solve_checked(coords, dim, list(index), tridiagonal, True))
+
+
 def coordinate_eigenvalue(coords: Tensor, dim: int, index: int, tridiagonal: bool) -> Tensor:
-    """λ_k from coordinates of either structure, see :mod:`lambdak.torch.packing`; nothing is checked."""
-    return _solve_checked(coords, dim, [index], tridiagonal, False)[0].squeeze(-1)
+    """λ_k from coordinates of either structure; nothing is checked."""
+    return coordinate_eigenvalues(coords, dim, (index,), tridiagonal).squeeze(-1)
 
 
 def coordinate_eigenpair(coords: Tensor, dim: int, index: int, tridiagonal: bool) -> EigenPair:
     """λ_k and v_k from coordinates of either structure; nothing is checked."""
-    value, vector = _solve_checked(coords, dim, [index], tridiagonal, True)
+    value, vector = coordinate_eigenpairs(coords, dim, (index,), tridiagonal)
     return EigenPair(value.squeeze(-1), vector.squeeze(-2))
 
 
@@ -121,10 +130,9 @@ def _solve(
 def _solve_checked(
     coords: Tensor, dim: int, index: list[int], tridiagonal: bool, want_vector: bool
 ) -> tuple[Tensor, ...]:
-    if coords.dtype in _HALVES:
+    if coords.dtype in HALVES:
         found = _solve_checked(coords.float(), dim, index, tridiagonal, want_vector)
-        keep = torch.is_autocast_enabled(coords.device.type)  # its rule for functions that need float32
-        return found if keep else tuple(part.to(coords.dtype) for part in found)
+        return tuple(narrowed(part, coords) for part in found)
     if want_vector or (coords.requires_grad and torch.is_grad_enabled() and not _is_recorded()):
         return tuple(derivatives.eigenpair(coords, dim, index, tridiagonal))  # the derivative needs the vector
     return (derivatives.eigenvalue(coords, dim, index, tridiagonal),)

@@ -29,6 +29,8 @@ def to_pencil(neuron: SpectralNeuron | SpectralLayer, output: int | None = None)
     >>> to_pencil(SpectralNeuron(3, dim=5))
     Pencil(dim=5, eig_idx=2, n_features=3, dtype=float32)
     """
+    if not isinstance(neuron, SpectralNeuron | SpectralLayer):
+        raise TypeError(f"neuron must be a SpectralNeuron or a SpectralLayer; got {type(neuron).__name__}")
     coords = torch.cat([neuron.constant[None], neuron.weight]).detach()
     if isinstance(neuron, SpectralLayer):
         if output is None:

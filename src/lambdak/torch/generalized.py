@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from lambdak._checks import check_dim
+from lambdak._checks import check_dim, check_index
 from lambdak.torch.autograd import (
     EigenPair,
     coordinate_eigenpair,
@@ -29,6 +29,7 @@ from lambdak.torch.autograd import (
     spectral_norm,
 )  # fmt: skip
 from lambdak.torch.constraints import Cap
+from lambdak.torch.inputs import check_leading, narrowed, widened
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor, nn
@@ -43,7 +44,9 @@ def generalized_eigenvalue(packed: Tensor, metric: Tensor, dim: int, index: int 
     >>> generalized_eigenvalue(packed, metric, 2, [0, 1]).round(decimals=4)
     tensor([3., 5.])
     """
-    return eigenvalue(_reduced(packed, _cholesky(metric, dim), dim), dim, index)
+    _check_pair(packed, metric, dim)
+    value = eigenvalue(_reduced(packed, _cholesky(metric, dim), dim), dim, index)
+    return narrowed(value, packed, metric)
 
 
 def generalized_eigenpair(packed: Tensor, metric: Tensor, dim: int, index: int | Sequence[int]) -> EigenPair:
@@ -51,33 +54,47 @@ def generalized_eigenpair(packed: Tensor, metric: Tensor, dim: int, index: int |
 
     The derivative of the value is v vᵀ with respect to A and −λ v vᵀ with respect to B.
     """
+    _check_pair(packed, metric, dim)
+    indices, single = check_index(index, dim)
     factor = _cholesky(metric, dim)
-    value, vector = eigenpair(_reduced(packed, factor, dim), dim, index)
-    if isinstance(index, Sequence):
-        return EigenPair(value, _returned(vector, factor))
-    return EigenPair(value, _returned(vector.unsqueeze(-2), factor).squeeze(-2))
+    value, vector = eigenpair(_reduced(packed, factor, dim), dim, indices)
+    pair = narrowed(value, packed, metric), narrowed(_returned(vector, factor), packed, metric)
+    return EigenPair(pair[0].squeeze(-1), pair[1].squeeze(-2)) if single else EigenPair(*pair)
+
+
+def _check_pair(packed: Tensor, metric: Tensor, dim: int) -> None:
+    """Refuse what are no packed coordinates of two matrices, or of stacks of them that fit together."""
+    wanted = width(check_dim(dim))
+    for name, tensor in (("packed", packed), ("metric", metric)):
+        if tensor.ndim == 0 or tensor.shape[-1] != wanted:
+            raise ValueError(
+                f"{name} must have {wanted} entries on its last axis for dim={dim}, as unsym gives them; "
+                f"got shape {tuple(tensor.shape)}"
+            )
+        if not tensor.is_floating_point():
+            raise TypeError(f"{name} must be a tensor of floats; got {tensor.dtype}")
+    check_leading(packed, metric, ("packed", "metric"))
 
 
 def _cholesky(metric: Tensor, dim: int) -> Tensor:
     """L of B = L Lᵀ, from packed coordinates of B."""
-    if metric.ndim == 0 or metric.shape[-1] != width(check_dim(dim)):
-        wanted = width(dim)
-        raise ValueError(f"metric must have {wanted} entries on its last axis; got shape {tuple(metric.shape)}")
     try:
-        return torch.linalg.cholesky(sym(metric, dim))  # type: ignore[no-any-return]
+        return torch.linalg.cholesky(sym(widened(metric), dim))  # type: ignore[no-any-return]
     except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
         raise ValueError("metric must be positive definite, every matrix of it; got one that is not") from None
 
 
 def _reduced(coords: Tensor, factor: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
-    """Packed coordinates of L⁻¹ A L⁻ᵀ."""
-    half = torch.linalg.solve_triangular(factor, sym(coords, dim, tridiagonal), upper=False)
+    """Packed coordinates of L⁻¹ A L⁻ᵀ, in float32 at least."""
+    factor = widened(factor)
+    half = torch.linalg.solve_triangular(factor, sym(widened(coords), dim, tridiagonal), upper=False)
     return unsym(torch.linalg.solve_triangular(factor, half.mT, upper=False))
 
 
 def _returned(vector: Tensor, factor: Tensor) -> Tensor:
-    """L⁻ᵀ v for vectors in rows (..., m, d)."""
-    return torch.linalg.solve_triangular(factor, vector, upper=False, left=False)  # type: ignore[no-any-return]
+    """L⁻ᵀ v for vectors in rows (..., m, d), in float32 at least."""
+    found: Tensor = torch.linalg.solve_triangular(widened(factor), widened(vector), upper=False, left=False)
+    return found
 
 
 class GeneralizedSpectralNeuron(_Spectral):
@@ -131,7 +148,9 @@ class GeneralizedSpectralNeuron(_Spectral):
             in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
         )
         self.learned = learned
-        factor = self._log_factor(torch.eye(dim, device="cpu") if metric is None else metric).to(self.constant)
+        identity = torch.eye(dim, device="cpu")
+        self._given = self._log_factor(identity if metric is None else metric)
+        factor = self._given.to(self.constant, copy=True)
         if learned:
             self.factor = nn.Parameter(factor)
         else:
@@ -141,8 +160,13 @@ class GeneralizedSpectralNeuron(_Spectral):
 
     def _log_factor(self, metric: Tensor) -> Tensor:
         """Coordinates of L with the logarithm of its diagonal, from B."""
+        if not isinstance(metric, Tensor):
+            raise TypeError(f"metric must be a tensor; got {type(metric).__name__}: use torch.as_tensor(metric)")
         if metric.shape != (self.dim, self.dim):
             raise ValueError(f"metric must have shape {(self.dim, self.dim)}; got {tuple(metric.shape)}")
+        if metric.is_complex() or metric.is_meta:
+            kind = metric.dtype if metric.is_complex() else "one on the meta device: make it with device='cpu'"
+            raise TypeError(f"metric must hold real numbers; got {kind}")
         given = metric.detach().cpu().double()
         coords = unsym(given, self._tridiagonal)
         if not torch.allclose(sym(coords, self.dim, self._tridiagonal), given):
@@ -170,6 +194,13 @@ class GeneralizedSpectralNeuron(_Spectral):
         """The caps on ‖L⁻¹ A_i L⁻ᵀ‖₂, if any."""
         return self.cap.caps if hasattr(self, "cap") else None
 
+    def reset_parameters(self) -> None:
+        """The paper's start, and B as it was given."""
+        if hasattr(self, "factor"):  # not there yet when the constructor sets the matrices
+            with torch.no_grad():
+                self.factor.copy_(self._given)
+        super().reset_parameters()
+
     def _start(self, seed: list[int]) -> Tensor:
         """The paper's start for L⁻¹ A_i L⁻ᵀ; for the A_i themselves if they are tridiagonal, as L Ã Lᵀ is not."""
         start = super()._start(seed)
@@ -181,7 +212,7 @@ class GeneralizedSpectralNeuron(_Spectral):
     def _coefficients(self) -> tuple[Tensor, Tensor]:
         """Packed coordinates of the reduced matrices."""
         rows = torch.cat([self.constant[None], self.weight])
-        reduced = _reduced(rows, self.lower, self.dim, self._tridiagonal)
+        reduced = _reduced(rows, self.lower, self.dim, self._tridiagonal).to(rows.dtype)
         return reduced[0], reduced[1:] if self.max_influence is None else self.cap(reduced[1:])
 
     def forward(self, x: Tensor) -> Tensor:
@@ -191,7 +222,8 @@ class GeneralizedSpectralNeuron(_Spectral):
     def eigenpair(self, x: Tensor) -> EigenPair:
         """λ_k(A(x), B) and v with vᵀBv = 1, whose quadratic forms vᵀA_i v are the exact derivatives."""
         value, vector = coordinate_eigenpair(self._coords(x), self.dim, self.eig_idx, False)
-        return EigenPair(value, _returned(vector.unsqueeze(-2), self.lower).squeeze(-2))
+        returned = _returned(vector.unsqueeze(-2), self.lower).squeeze(-2)
+        return EigenPair(value, returned.to(vector.dtype))
 
     @property
     def norms(self) -> Tensor:

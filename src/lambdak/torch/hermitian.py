@@ -21,7 +21,7 @@ import numpy as np
 from torch.nn.utils import parametrize
 
 import torch
-from lambdak._checks import MAX_DIM, check_dim, check_index, check_int
+from lambdak._checks import MAX_DIM, check_index, check_int
 from lambdak.pencil.initial import gapped
 from lambdak.torch.autograd import (
     EigenPair,
@@ -32,13 +32,14 @@ from lambdak.torch.autograd import (
     spectral_norm,
 )
 from lambdak.torch.constraints import Cap, Definite, SignedRows
+from lambdak.torch.inputs import narrowed, widened
 from lambdak.torch.modules import _Spectral
-from lambdak.torch.packing import sym, unsym, width
+from lambdak.torch.packing import check_square, sym, unsym, width
 from torch import Tensor, nn
 
 
 def hermitian(coords: Tensor, dim: int) -> Tensor:
-    """Complex Hermitian matrices (..., d, d) from real coordinates (..., d²).
+    """Complex Hermitian matrices (..., d, d) from real coordinates (..., d²); complex64 if these have half precision.
 
     >>> full = hermitian(torch.tensor([1.0, 0.0, 3.0, 2.0**0.5]), 2)
     >>> full.real.round(), full.imag.round()
@@ -46,7 +47,7 @@ def hermitian(coords: Tensor, dim: int) -> Tensor:
             [0., 3.]]), tensor([[ 0., -1.],
             [ 1.,  0.]]))
     """
-    real, skew = _parts(coords, dim)
+    real, skew = _parts(widened(coords), dim)
     return torch.complex(real, skew)
 
 
@@ -56,6 +57,7 @@ def unhermitian(matrix: Tensor) -> Tensor:
     >>> unhermitian(torch.tensor([[1, -1j], [1j, 3]]))
     tensor([1.0000, 0.0000, 3.0000, 1.4142])
     """
+    check_square(matrix)
     return _joined(matrix.real, matrix.imag) if matrix.is_complex() else _joined(matrix, torch.zeros_like(matrix))
 
 
@@ -65,16 +67,18 @@ def hermitian_eigenvalue(coords: Tensor, dim: int, index: int | Sequence[int]) -
     >>> round(hermitian_eigenvalue(torch.tensor([0.0, 0.0, 0.0, 2.0**0.5]), 2, 1).item(), 4)
     1.0
     """
-    return eigenvalue(_separated(coords, dim), 2 * dim, _doubled(index, dim))
+    value = eigenvalue(_separated(widened(coords), dim), 2 * dim, _doubled(index, dim))
+    return narrowed(value, coords)
 
 
 def hermitian_eigenpair(coords: Tensor, dim: int, index: int | Sequence[int]) -> EigenPair:
     """λ_k and a complex unit eigenvector u_k, (..., d) or (..., m, d).
 
     Its phase is arbitrary but reproducible. Vectors of several indices are orthogonal where their eigenvalues differ.
+    There are no complex numbers of half precision: vectors are then complex64.
     """
-    value, vector = eigenpair(_separated(coords, dim), 2 * dim, _doubled(index, dim))
-    return EigenPair(value, _complex(vector, dim))
+    value, vector = eigenpair(_separated(widened(coords), dim), 2 * dim, _doubled(index, dim))
+    return EigenPair(narrowed(value, coords), _complex(vector, dim))
 
 
 def real_form(coords: Tensor, dim: int) -> Tensor:
@@ -95,9 +99,10 @@ def real_form(coords: Tensor, dim: int) -> Tensor:
 
 def _separated(coords: Tensor, dim: int) -> Tensor:
     """Packed coordinates of M + c g gᵀ with c = ‖H‖_F, whose derivative does not matter as the eigenvalue has none."""
-    scale = torch.linalg.vector_norm(coords.detach(), dim=-1, keepdim=True)
-    separated: Tensor = real_form(coords, dim) + scale * _separator(dim).to(coords)
-    return separated
+    form, given = real_form(coords, dim), coords.detach()
+    largest = given.abs().amax(-1, keepdim=True).clamp_min(torch.finfo(given.dtype).tiny)
+    norm: Tensor = largest * torch.linalg.vector_norm(given / largest, dim=-1, keepdim=True)  # squares might overflow
+    return form + norm * _separator(dim).to(coords)
 
 
 def _separator(dim: int) -> Tensor:
@@ -108,8 +113,17 @@ def _separator(dim: int) -> Tensor:
 
 
 def _check_coords(coords: Tensor, dim: int) -> None:
-    if coords.ndim == 0 or coords.shape[-1] != check_dim(dim) ** 2:
-        raise ValueError(f"coords must have {dim**2} entries on its last axis; got shape {tuple(coords.shape)}")
+    if not coords.is_floating_point():
+        raise TypeError(f"coords must be real floats; got {coords.dtype}: unhermitian(matrix) gives them")
+    if coords.ndim == 0 or coords.shape[-1] != _check_half_dim(dim) ** 2:
+        raise ValueError(
+            f"coords must have {dim**2} entries on its last axis, as unhermitian gives them; "
+            f"got shape {tuple(coords.shape)}"
+        )
+
+
+def _check_half_dim(dim: int) -> int:
+    return check_int(dim, "dim", 1, MAX_DIM // 2 + 1)  # the real form is twice as large
 
 
 def _parts(coords: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -138,7 +152,8 @@ def _doubled(index: int | Sequence[int], dim: int) -> int | list[int]:
 
 def _complex(vector: Tensor, dim: int) -> Tensor:
     """The vector u from (Re u, Im u)."""
-    return torch.complex(vector[..., :dim], vector[..., dim:])
+    wide = widened(vector)
+    return torch.complex(wide[..., :dim], wide[..., dim:])
 
 
 class HermitianFactor(Definite):
@@ -214,7 +229,7 @@ class HermitianSpectralNeuron(_Spectral):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        check_int(dim, "dim", 1, MAX_DIM // 2 + 1)  # the real form is twice as large
+        _check_half_dim(dim)
         super().__init__(
             in_features, (), dim, eig_idx, monotonic_cst, "dense", None, max_influence, bound, device, dtype
         )

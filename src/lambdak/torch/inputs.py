@@ -1,10 +1,11 @@
-"""What modules accept: tensors of the dtype that their parameters have, unless autocast is at work."""
+"""What modules and functions accept: which dtypes go together, and which shapes."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+HALVES = (torch.float16, torch.bfloat16)
 _AUTOCAST = ("cpu", "cuda")
 
 
@@ -19,6 +20,40 @@ def check_dtype(x: Tensor, name: str, parameter: Tensor) -> None:
         return
     wanted = parameter.dtype
     raise TypeError(f"{name} must be {wanted}, as the parameters are; got {x.dtype}: use .to({wanted})")
+
+
+def widened(tensor: Tensor) -> Tensor:
+    """The tensor in float32 if it has half precision, which neither factorisations nor complex numbers know.
+
+    >>> widened(torch.zeros(1).half()).dtype, widened(torch.zeros(1).double()).dtype
+    (torch.float32, torch.float64)
+    """
+    return tensor.float() if tensor.dtype in HALVES else tensor
+
+
+def narrowed(found: Tensor, *given: Tensor) -> Tensor:
+    """What was computed from widened tensors, in the half precision that all of them had; autocast stays in float32.
+
+    >>> narrowed(torch.zeros(1), torch.zeros(1).half(), torch.zeros(1).half()).dtype
+    torch.float16
+    """
+    dtype = given[0].dtype
+    is_half = dtype in HALVES and all(each.dtype == dtype for each in given)
+    return found.to(dtype) if is_half and not is_autocast(found.device.type) else found
+
+
+def check_leading(first: Tensor, second: Tensor, names: tuple[str, str]) -> None:
+    """Refuse tensors whose leading shapes, before the last axis, cannot be broadcast.
+
+    >>> check_leading(torch.zeros(7, 3), torch.zeros(6, 3), ("packed", "metric"))
+    Traceback (most recent call last):
+    ValueError: packed and metric must have leading shapes that broadcast; got (7,) and (6,)
+    """
+    leading = tuple(first.shape[:-1]), tuple(second.shape[:-1])
+    if any(a != b and 1 not in (a, b) for a, b in zip(leading[0][::-1], leading[1][::-1], strict=False)):
+        raise ValueError(
+            f"{names[0]} and {names[1]} must have leading shapes that broadcast; got {leading[0]} and {leading[1]}"
+        )
 
 
 def is_autocast(device: str) -> bool:

@@ -89,7 +89,7 @@ def _check_indices(out_features: int, dim: int, eig_idx: Sequence[int] | None) -
     count = check_int(out_features, "out_features", 1, check_dim(dim) + 1)
     if eig_idx is None:
         return spread_indices(count, dim)
-    indices, single = check_index(eig_idx, dim)
+    indices, single = check_index(eig_idx, dim, "eig_idx")
     if single or len(indices) != count:
         raise ValueError(f"eig_idx must hold {count} increasing positions, one per output; got {eig_idx!r}")
     return tuple(indices)

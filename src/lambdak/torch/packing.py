@@ -60,6 +60,7 @@ def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:
     >>> unsym(torch.tensor([[1.0, 1.0], [1.0, 3.0]]))
     tensor([1.0000, 1.4142, 3.0000])
     """
+    check_square(matrix)
     symmetric = (matrix + matrix.mT) / 2
     if tridiagonal:
         parts = symmetric.diagonal(dim1=-2, dim2=-1), symmetric.diagonal(-1, dim1=-2, dim2=-1) * sqrt(2.0)
@@ -68,6 +69,12 @@ def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:
     row, column = torch.tril_indices(dim, dim, device=matrix.device)
     factor = _off_diagonal(row == column, sqrt(2.0), matrix)
     return symmetric.flatten(-2).index_select(-1, row * dim + column) * factor
+
+
+def check_square(matrix: Tensor) -> None:
+    """Refuse what is no stack of square matrices."""
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(f"matrix must have shape (..., d, d); got {tuple(matrix.shape)}")
 
 
 def _off_diagonal(diagonal: Tensor, factor: float, like: Tensor) -> Tensor:

@@ -3,31 +3,16 @@ r"""What modules share that read several eigenvalues λ_j(A_0 + Σ x_i A_i) of o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 
 import numpy as np
 from scipy.linalg import hessenberg
 
 import torch
 from lambdak.pencil.initial import gapped
-from lambdak.torch.autograd import EigenPair, eigenpair, eigenvalue, tridiagonal_eigenpair, tridiagonal_eigenvalue
+from lambdak.torch.autograd import EigenPair, coordinate_eigenpairs, coordinate_eigenvalues
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import sym, unsym
 from torch import Tensor
-
-
-def coordinate_eigenvalues(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
-    """Several λ_j, (..., m), from coordinates of either structure, see :mod:`lambdak.torch.packing`."""
-    if tridiagonal:
-        return tridiagonal_eigenvalue(coords[..., :dim], coords[..., dim:] * sqrt(0.5), list(index))
-    return eigenvalue(coords, dim, list(index))
-
-
-def coordinate_eigenpairs(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> EigenPair:
-    """Several λ_j and v_j, (..., m) and (..., m, d), from coordinates of either structure."""
-    if tridiagonal:
-        return tridiagonal_eigenpair(coords[..., :dim], coords[..., dim:] * sqrt(0.5), list(index))
-    return eigenpair(coords, dim, list(index))
 
 
 class SeveralEigenvalues(_Spectral):

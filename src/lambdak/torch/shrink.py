@@ -11,36 +11,40 @@ from torch.utils.hooks import RemovableHandle
 import torch
 from lambdak._checks import check_positive
 from lambdak.pencil.constraints import SEMIDEFINITE
-from lambdak.torch.modules import SpectralLayer, SpectralNeuron
+from lambdak.torch.modules import SpectralLayer, SpectralNeuron, _Spectral
+from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.training.shrink import prox
 from torch import Tensor, nn
 
 # Constraints that can express a zero matrix, and those of them whose steps in parameters and matrices have one scale.
 _ZEROS = (None, *(name for name, own in SEMIDEFINITE.items() if own.reaches_zero))
 _SCALED = (None, *(name for name, own in SEMIDEFINITE.items() if own.reaches_zero and own.keeps_scale))
+_SHRUNK = (SpectralNeuron, SpectralLayer, OrderedSpectralLayer)  # whose bound is ‖A_i‖₂ of the matrices themselves
 _KNOWN = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
 
 
 def spectral_penalty(network: nn.Module) -> Tensor:
     """Σ_i ‖A_i‖₂ over the inputs of all neurons and layers in a network: an upper bound on their influence, to add.
 
+    Where another bound holds, as for mixtures and generalised problems, it is the sum of that: of every ``norms``.
+
     >>> _ = torch.manual_seed(0)
     >>> neuron = SpectralNeuron(3, dim=5)
     >>> bool(torch.isclose(spectral_penalty(neuron), neuron.norms.sum()))
     True
     """
-    return torch.stack([module.norms.sum() for module in spectral_modules(network)]).sum()
+    return torch.stack([module.norms.sum() for module in _spectral_modules(network)]).sum()
 
 
-def spectral_modules(network: nn.Module) -> list[SpectralNeuron | SpectralLayer]:
-    """All neurons and layers in a network; none is an error."""
-    found = [module for module in network.modules() if isinstance(module, (SpectralNeuron, SpectralLayer))]
+def _spectral_modules(network: nn.Module) -> list[_Spectral]:
+    """All neurons and layers in a network, of any kind; none is an error."""
+    found = [module for module in network.modules() if isinstance(module, _Spectral)]
     if not found:
-        raise ValueError(f"network must hold a SpectralNeuron or SpectralLayer; got {type(network).__name__}")
+        raise ValueError(f"network must hold a spectral neuron or layer; got {type(network).__name__}")
     return found
 
 
-def shrink_(module: SpectralNeuron | SpectralLayer, threshold: float | Tensor) -> None:
+def shrink_(module: SpectralNeuron | SpectralLayer | OrderedSpectralLayer, threshold: float | Tensor) -> None:
     """The proximal step of threshold · Σ_i ‖A_i‖₂, in place: ‖A_i‖₂ falls, and small matrices become exactly zero.
 
     The largest singular values of a matrix are lowered to a common level, by ``threshold`` in total; a matrix whose
@@ -102,7 +106,7 @@ def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alph
         known = ", ".join(kind.__name__ for kind in _KNOWN)
         raise TypeError(f"optimizer must be one of {known}, whose steps are known; got {type(optimizer).__name__}")
     given = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    shrunk = [module for module in spectral_modules(network) if all(id(part) in given for part in _weights(module))]
+    shrunk = [module for module in _spectral_modules(network) if all(id(part) in given for part in _weights(module))]
     if not shrunk:
         raise ValueError("optimizer must have parameters of the network's neurons or layers; got none of them")
     for module in shrunk:
@@ -114,12 +118,12 @@ def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alph
             parts = _weights(module)
             if any(part.grad is not None for part in parts):
                 rates = [_rates(part, optimizer.state[part], groups[id(part)]) for part in parts]
-                shrink_(module, strength * _in_order(module, rates))
+                shrink_(module, strength * _in_order(module, rates))  # type: ignore[arg-type]  # checked above
 
     return optimizer.register_step_post_hook(step)
 
 
-def _weights(module: SpectralNeuron | SpectralLayer) -> list[Tensor]:
+def _weights(module: _Spectral) -> list[Tensor]:
     """The tensors that an optimiser has for a module's weight: all rows, or free ones and parameters of the others."""
     if not parametrize.is_parametrized(module, "weight"):
         return [module.weight]
@@ -137,7 +141,7 @@ def _rates(parameter: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]
     return rates.div(size + group["eps"])
 
 
-def _in_order(module: SpectralNeuron | SpectralLayer, rates: list[Tensor]) -> Tensor:
+def _in_order(module: _Spectral, rates: list[Tensor]) -> Tensor:
     """Rates of free and constrained rows in the order of the inputs."""
     if len(rates) == 1:
         return rates[0]
@@ -145,7 +149,13 @@ def _in_order(module: SpectralNeuron | SpectralLayer, rates: list[Tensor]) -> Te
     return rows.in_order(*rates)  # type: ignore[no-any-return]
 
 
-def _check_zeros(module: SpectralNeuron | SpectralLayer, constraints: Sequence[str | None]) -> None:
+def _check_zeros(module: _Spectral, constraints: Sequence[str | None]) -> None:
+    if not isinstance(module, _SHRUNK):
+        names = ", ".join(kind.__name__ for kind in _SHRUNK)
+        raise TypeError(
+            f"proximal steps are those of {names}; got {type(module).__name__}: "
+            "give them a network without it, or add spectral_penalty to the loss"
+        )
     if module.constraint not in constraints:
         raise ValueError(
             f"constraint must be one of {constraints[1:]} for inputs to become exactly zero; got {module.constraint!r}"

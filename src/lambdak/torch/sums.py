@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import torch
 from lambdak._checks import check_dim, check_int
-from lambdak.torch.autograd import eigenvalue
-from lambdak.torch.several import SeveralEigenvalues, coordinate_eigenvalues
+from lambdak.torch.autograd import coordinate_eigenvalues, eigenvalue
+from lambdak.torch.inputs import check_leading
+from lambdak.torch.several import SeveralEigenvalues
 from torch import Tensor, nn
 
 
@@ -33,6 +34,7 @@ def eigenvalue_sum(packed: Tensor, dim: int, weight: Tensor) -> Tensor:
     """
     if weight.ndim == 0 or weight.shape[-1] != check_dim(dim):
         raise ValueError(f"weight must have {dim} entries on its last axis; got shape {tuple(weight.shape)}")
+    check_leading(packed, weight, ("packed", "weight"))
     return (eigenvalue(packed, dim, list(range(dim))) * weight).sum(-1)
 
 

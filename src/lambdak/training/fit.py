@@ -12,11 +12,11 @@ from rich import get_console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.blas import single_threaded_blas
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.training.blas import single_threaded_blas
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor, start_shift

@@ -7,10 +7,10 @@ import threading
 from fit_cases import blas_threads
 from threadpoolctl import threadpool_limits
 
-from lambdak.training.blas import single_threaded_blas
+from lambdak.eigen.blas import single_threaded_blas
 
 
-def test_blas_is_restored_when_the_last_of_overlapping_fits_ends():
+def test_blas_is_restored_when_the_last_of_overlapping_calls_ends():
     before = blas_threads()
     first, second = single_threaded_blas(), single_threaded_blas()
     first.__enter__()
@@ -31,7 +31,7 @@ def in_thread(work):
     return found[0]
 
 
-def test_fits_in_other_threads_are_limited_too_and_leave_what_was_set():
+def test_calls_in_other_threads_are_limited_too_and_leave_what_was_set():
     def limited():
         with single_threaded_blas():
             return blas_threads()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_non_negative
+from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
-from lambdak.optimize.goals import Goal, Region
+from lambdak.optimize.decisions import Goal, Region
 from lambdak.optimize.moves import Moves, hitting_sets
 from lambdak.optimize.nearest import Nearest
 from lambdak.optimize.prices import Price
 from lambdak.optimize.recourse import Change, Recourse
-from lambdak.optimize.rows import Row, column_named, read_rows
-from lambdak.optimize.solution import Clock, Solution, Status
+from lambdak.optimize.rows import Row, column_named, model_of, read_rows
+from lambdak.optimize.solution import Clock, Moment, Solution, Status
 from lambdak.optimize.surroundings import WAYS, Surroundings, axis_around, movable, spreads
 from lambdak.optimize.targets import read_target, shown_prediction
 from lambdak.pencil.spectrum import Float64Array
@@ -29,10 +30,11 @@ _SAME = 1e-9  # cost below which a gap is zero
 
 
 class Limits(NamedTuple):
-    """When a search may end: a relative gap, and seconds for each row."""
+    """When a search may end: a relative gap, and seconds for each row; and who is told how it goes."""
 
     gap: float
     seconds: float
+    report: Callable[[Moment], None]
 
 
 @final
@@ -73,7 +75,7 @@ class Request:
 
 
 def counterfactual(
-    model: Model,
+    model: Any,
     rows: Any,
     target: Any,
     actionable: Sequence[str],
@@ -84,16 +86,17 @@ def counterfactual(
     bounds: Mapping[str, Any] | None = None,
     whole: Sequence[str] = (),
     scale: Mapping[str, float] | None = None,
-    output: int | None = None,
+    output: Any = None,
     offset: ArrayLike | None = None,
     gap: float = 0.01,
     time_limit: float | None = 10.0,
+    progress: Callable[[Moment], None] | None = None,
 ) -> Recourse:
     """The cheapest change of each row that reaches a target.
 
     Parameters
     ----------
-    model : Model
+    model : fitted estimator or Model
     rows : table
     target
         A class; (">=", number) or ("<=", number) of the prediction, or of ordered classes a class; or a number, which
@@ -112,26 +115,37 @@ def counterfactual(
         Columns of whole numbers.
     scale : mapping of str to float
         The spreads of columns, by default those in training.
-    output : int, optional
-        The position of a quantile or cut-point; None takes the middle one.
+    output : class label or quantile level, optional
+        Which prediction, see :func:`lambdak.optimize.predicted`.
     offset : array of shape (rows,), optional
         Added to the raw scores.
     gap : float
         How much dearer than the cheapest a change may be, relative to it.
     time_limit : float, optional
         Seconds for each change of each row. An interrupt ends the search with what was found so far.
+    progress : callable, optional
+        Told a :class:`Moment` (seconds, cost, bound, work) as the search goes on.
     """
-    request = _request(model, actionable, cost, directions, bounds, whole, scale)
-    limits = Limits(check_non_negative(gap, "gap"), np.inf if time_limit is None else float(time_limit))
+    own_model = model_of(model)
+    request = _request(own_model, actionable, cost, directions, bounds, whole, scale)
+    seconds = np.inf if time_limit is None else float(time_limit)
+    limits = Limits(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
     count = check_int(n, "n", 1, 1 << 10)
-    own = read_rows(model, rows, offset)
+    own = read_rows(own_model, rows, offset)
     goals = [read_target(row, target, output) for row in own]
+    with single_threaded_blas():
+        found = _every_row(own, goals, request, limits, count)
+    return Recourse(tuple(found), own_model.encoder.feature_names, rows)
+
+
+def _every_row(rows: Sequence[Row], goals: Sequence[Goal], request: Request, limits: Limits, n: int) -> list[Change]:
+    """The changes of all rows, or of those up to an interrupt."""
     found: list[Change] = []
-    for i, (row, goal) in enumerate(zip(own, goals, strict=True)):
-        found += _changes(row, goal, request, limits, count, i)
+    for i, (row, goal) in enumerate(zip(rows, goals, strict=True)):
+        found += _changes(row, goal, request, limits, n, i)
         if found[-1].status == Status.INTERRUPTED.value:
             break
-    return Recourse(tuple(found), model.encoder.feature_names, rows)
+    return found
 
 
 def _request(
@@ -211,6 +225,7 @@ class _Work:
         clock = Clock(
             lambda value, bound: bool(value - bound <= max(limits.gap * value, _SAME)) if np.isfinite(value) else False,
             limits.seconds,
+            limits.report,
         )
         fixed = hitting_sets(changed)
         low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))

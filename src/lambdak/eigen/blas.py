@@ -1,6 +1,6 @@
-"""One thread for BLAS while models are trained: its threads would fight the kernel's, and change the last bits.
+"""One thread for BLAS while models are trained or optimised: its threads would fight the kernel's, and change bits.
 
-NumPy's BLAS has one setting for the whole process. Fits that overlap share it: the first one limits it, the last one
+NumPy's BLAS has one setting for the whole process. Calls that overlap share it: the first one limits it, the last one
 that ends restores it, so that no order of ends can leave the process limited. A thread of its own holds the limit,
 because threadpoolctl lets only the thread that has set one take it back.
 """
@@ -42,14 +42,14 @@ class _Limit(threading.Thread):
 
 
 _lock = threading.Lock()
-_fits = 0
+_calls = 0
 _limit: _Limit | None = None
 
 
 def _after_fork() -> None:
-    """Forget the fits of other threads in a child process: they do not end there."""
-    global _lock, _fits, _limit
-    _lock, _fits, _limit = threading.Lock(), 0, None
+    """Forget the calls of other threads in a child process: they do not end there."""
+    global _lock, _calls, _limit
+    _lock, _calls, _limit = threading.Lock(), 0, None
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
@@ -59,15 +59,15 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """BLAS on one thread, until the last of all overlapping calls ends."""
-    global _fits, _limit
+    global _calls, _limit
     with _lock:
-        if not _fits:
+        if not _calls:
             _limit = _Limit()
-        _fits += 1
+        _calls += 1
     try:
         yield
     finally:
         with _lock:
-            _fits -= 1
-            if not _fits and _limit is not None:
+            _calls -= 1
+            if not _calls and _limit is not None:
                 _limit.lift()

@@ -14,10 +14,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import check_int
 from lambdak.model import Model
-from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.rows import Row, column_named, read_row
+from lambdak.model.readout import Readout
+from lambdak.optimize.chosen import Chosen, chosen
+from lambdak.optimize.rows import Row, column_named, model_of, read_row
 from lambdak.pencil.definite import UNIT, frobenius, proven_psd
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import shown
@@ -74,36 +74,21 @@ class Inverse:
 
 
 def inverse(
-    model: Model, row: Any, column: str, target: float, output: int | None = None, offset: float | None = None
+    model: Any, row: Any, column: str, target: float, output: Any = None, offset: float | None = None
 ) -> Inverse:
     """The number of a monotone column with which the prediction of a row reaches ``target``.
 
-    ``row`` is a table with one row, a mapping or a one-dimensional array. ``output`` is the position of a quantile or
-    cut-point; None takes the middle one. Predictions are those of ``predict``; of two classes, the probability of the
-    second one; of ordered classes, P(y ≤ class).
+    ``row`` is a table with one row, a mapping or a one-dimensional array. Predictions are those of ``predict``; of
+    quantiles ``output`` is a level, the middle one by default, of two classes the one whose probability counts, the
+    second one by default, and of ordered classes the one up to which it does.
     """
-    i, own = column_named(model, column), read_row(model, row, offset)
-    readout = chosen_output(model, output)
-    sign = _direction(model, readout, i)
+    own = read_row(model_of(model), row, offset)
+    i, wanted = column_named(own.model, column), chosen(own.model, output)
+    sign = wanted.sign * _direction(own.model, wanted.readout, i)
     goal = float(target)
     if np.isnan(goal):
         raise ValueError("target must be a number; got nan")
-    return _Search(own, readout, i, sign, goal).result()
-
-
-def chosen_output(model: Model, output: int | None) -> Readout:
-    """The output that was asked for, or the middle one; of several classes none is."""
-    outputs = readouts(model)
-    if model.loss.link.joint:
-        raise ValueError("a prediction of several classes follows no single raw score: use counterfactual with a class")
-    return outputs[len(outputs) // 2 if output is None else check_int(output, "output", 0, len(outputs))]
-
-
-def spoken(readout: Readout) -> str:
-    """What an output predicts, in words."""
-    if readout.name == "prediction":
-        return "the prediction"
-    return f"the probability of {readout.name}" if readout.link.name == "logit" else readout.name
+    return _Search(own, wanted, i, sign, goal).result()
 
 
 def _direction(model: Model, readout: Readout, i: int) -> int:
@@ -135,10 +120,10 @@ def _proven_sign(readout: Readout, column: Numeric, i: int) -> int:
 @final
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A row, one output, one column (its position and the sign of its slope), and a target."""
+    """A row, one prediction, one column (its position and the sign of its slope), and a target."""
 
     row: Row
-    readout: Readout
+    wanted: Chosen
     i: int
     sign: int
     target: float
@@ -146,18 +131,13 @@ class _Search:
     @property
     def column(self) -> Numeric:
         """The column that moves."""
-        column = self.readout.columns[self.i]
+        column = self.wanted.readout.columns[self.i]
         assert isinstance(column, Numeric)
         return column
 
     def predictions(self, numbers: Sequence[float]) -> Float64Array:
         """What ``predict`` returns with these numbers in the column."""
-        raw = self.row.raw([{self.column.name: number} for number in numbers])
-        return self.readout.link.predictions(raw[:, self._output])
-
-    @property
-    def _output(self) -> int:
-        return self.row.model.output_names.index(self.readout.name)
+        return self.wanted.predictions(self.row.raw([{self.column.name: number} for number in numbers]))
 
     def result(self) -> Inverse:
         """The whole search."""
@@ -169,7 +149,7 @@ class _Search:
         between, reachable = self._range(begin, value)
         return Inverse(
             column=self.column.name,
-            output=spoken(self.readout),
+            output=self.wanted.words,
             current=current,
             target=self.target,
             value=value,

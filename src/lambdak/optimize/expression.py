@@ -1,0 +1,220 @@
+"""What is optimised or limited: sums of columns, of predictions, and of predictions times a column.
+
+>>> profit = (column("price") - 40) * 3 - 2 * column("cost")
+>>> profit.linear, profit.constant
+({'price': 3.0, 'cost': -2.0}, -120.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, cast, final
+
+import numpy as np
+
+from lambdak.losses import Link
+from lambdak.model import Model
+from lambdak.model.readout import Readout, readouts
+from lambdak.table.read import one_row
+
+_PRODUCT = "a product may have one column and one prediction"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """One prediction of a model: the inverse link of a raw score."""
+
+    model: Model
+    output: int
+    offset: float
+
+    @property
+    def readouts(self) -> tuple[Readout, ...]:
+        """The raw scores that the prediction needs, its own first."""
+        every = readouts(self.model)
+        own = every[self.output]
+        return (own, *(other for other in every if other is not own)) if own.link.joint else (own,)
+
+    @property
+    def link(self) -> Link:
+        """From its raw score to the prediction."""
+        return self.model.loss.link
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Product:
+    """The prediction times offset + slope · column; without a column times ``offset``."""
+
+    predicted: Predicted
+    offset: float
+    column: str | None = None
+    slope: float = 0.0
+
+    def __repr__(self) -> str:
+        slope = "" if self.column is None else f" + {self.slope:g}*{self.column}"
+        return f"({self.offset:g}{slope})*predicted({self.predicted.model.output_names[self.predicted.output]})"
+
+    def scaled(self, factor: float) -> Product:
+        """The same times a number."""
+        return Product(self.predicted, factor * self.offset, self.column, factor * self.slope)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Expression:
+    """constant + Σ coefficient · column + Σ products; made by :func:`column` and :func:`predicted`, and arithmetic."""
+
+    linear: Mapping[str, float] = field(default_factory=dict)
+    constant: float = 0.0
+    products: tuple[Product, ...] = ()
+
+    def __repr__(self) -> str:
+        terms = [f"{a:g}*{name}" for name, a in self.linear.items()]
+        constant = [f"{self.constant:g}"] if self.constant or not (terms or self.products) else []
+        return " + ".join([*terms, *map(repr, self.products), *constant])
+
+    def __add__(self, other: Any) -> Expression:
+        own = as_expression(other)
+        names = dict.fromkeys([*self.linear, *own.linear])
+        linear = {name: self.linear.get(name, 0.0) + own.linear.get(name, 0.0) for name in names}
+        return Expression(linear, self.constant + own.constant, (*self.products, *own.products))
+
+    def __mul__(self, other: Any) -> Expression:
+        own = as_expression(other)
+        if not own.linear and not own.products:
+            return self._scaled(own.constant)
+        if not self.linear and not self.products:
+            return own._scaled(self.constant)
+        return _times(self, own) if self.products else _times(own, self)
+
+    def __truediv__(self, other: Any) -> Expression:
+        if not isinstance(other, Real) or not other:
+            raise TypeError(f"an expression can be divided by a number other than 0; got {other!r}")
+        return self._scaled(1.0 / float(other))
+
+    def __neg__(self) -> Expression:
+        return self._scaled(-1.0)
+
+    def __sub__(self, other: Any) -> Expression:
+        return self + -as_expression(other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return as_expression(other) + -self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __le__(self, other: Any) -> Limit:
+        return Limit(self - other, "<=", f"{self!r} <= {other!r}")
+
+    def __ge__(self, other: Any) -> Limit:
+        return Limit(as_expression(other) - self, "<=", f"{self!r} >= {other!r}")
+
+    def _scaled(self, factor: float) -> Expression:
+        linear = {name: factor * own for name, own in self.linear.items()}
+        return Expression(linear, factor * self.constant, tuple(own.scaled(factor) for own in self.products))
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that it names itself; those of its models come on top."""
+        return {*self.linear, *(own.column for own in self.products if own.column is not None)}
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Limit:
+    """expression ≤ 0, or (``==``) expression = 0; ``text`` is what the user wrote."""
+
+    expression: Expression
+    relation: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def column(name: str) -> Expression:
+    """The number in a column, to build what is optimised: ``column("price") * predicted(demand)``."""
+    return Expression({name: 1.0})
+
+
+def predicted(model: Any, output: Any = None, offset: float = 0.0) -> Expression:
+    """What a model predicts, to build what is optimised or limited: ``predicted(risk) <= 0.05``.
+
+    Parameters
+    ----------
+    model : fitted estimator or Model
+    output : class label, quantile level, or None
+        Which prediction: of two classes the probability of the second one, unless it says otherwise; of quantiles the
+        middle one.
+    offset : float
+        Added to the raw score, such as the logarithm of an exposure.
+    """
+    own = getattr(model, "model_", model)
+    if not isinstance(own, Model):
+        raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
+    position, complement = output_of(own, output)
+    plain = Expression({}, 0.0, (Product(Predicted(own, position, float(offset)), 1.0),))
+    return 1.0 - plain if complement else plain
+
+
+def output_of(model: Model, output: Any) -> tuple[int, bool]:
+    """The position of the output that a label or level names, and whether one minus it is meant."""
+    levels = model.outputs.quantile_levels
+    if levels:
+        return _position(levels, levels[len(levels) // 2] if output is None else output, "quantile"), False
+    if model.classes is None:
+        if output is not None:
+            raise ValueError(f"output must be None: this model predicts one number; got {output!r}")
+        return 0, False
+    labels = model.classes.tolist()
+    if len(model.output_names) == 1:
+        chosen = _position(labels, labels[1] if output is None else output, "class")
+        return 0, (chosen == 0) == (model.loss.sign > 0)
+    if len(model.output_names) < len(labels):
+        chosen = _position(labels[:-1], output, "class up to which the probability counts,")
+        return chosen, False
+    return _position(labels, output, "class"), False
+
+
+def _position(known: Any, wanted: Any, what: str) -> int:
+    own = list(known)
+    if wanted not in own:
+        raise ValueError(f"output must be a {what} of {own}; got {wanted!r}")
+    return own.index(wanted)
+
+
+def as_expression(value: Any) -> Expression:
+    """A number, an expression, or a fitted model as an expression."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, Real | np.number):
+        return Expression({}, float(cast("float", value)))
+    return predicted(value)
+
+
+def _times(many: Expression, single: Expression) -> Expression:
+    """Predictions times one column."""
+    if single.products or many.linear or len(single.linear) != 1 or any(own.column for own in many.products):
+        raise TypeError(f"{_PRODUCT}; multiply out what is more than that")
+    ((name, slope),) = single.linear.items()
+    products = tuple(
+        Product(own.predicted, own.offset * single.constant, name, own.offset * slope) for own in many.products
+    )
+    return Expression({name: many.constant * slope}, many.constant * single.constant, products)
+
+
+def evaluate(expression: Expression, row: Mapping[str, Any]) -> float:
+    """An expression at a row, from what the models predict."""
+    total = expression.constant + sum(a * float(row[name]) for name, a in expression.linear.items())
+    for own in expression.products:
+        model = own.predicted.model
+        names = model.encoder.feature_names
+        raw = np.asarray(model.raw(one_row([row[name] for name in names], names))).reshape(1, -1) + own.predicted.offset
+        prediction = model.loss.link.predictions(raw)[0, own.predicted.output]
+        factor = own.offset + (0.0 if own.column is None else own.slope * float(row[own.column]))
+        total += factor * float(prediction)
+    return float(total)
