@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from lambdak.optimize.axes import Axis
 from lambdak.optimize.crossings import first_crossing, may_reach
 from lambdak.optimize.decisions import Goal, Region
 from lambdak.optimize.distances import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.moves import Moves
 from lambdak.optimize.nearest import Nearest
 from lambdak.optimize.prices import Price
 from lambdak.optimize.rows import Row, model_of, read_rows
@@ -26,6 +27,7 @@ from lambdak.table.column_types import Column
 from lambdak.table.numeric_column import Numeric
 
 _FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
+_CLOSER = 6  # times that a closer row is looked for, before any proof
 _NONE = 1e-9  # a distance that counts as none
 _PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
 
@@ -194,12 +196,30 @@ def _joint(
     )
     search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
     flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
-    found = search.run(around.low[None], around.high[None], [_moved(around, k, x) for k, x in flips])
+    starts = _starts(region, price, around, [_moved(around, k, x) for k, x in flips])
+    found = search.run(around.low[None], around.high[None], starts)
     ends = [
         own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
     ]
     lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
     return lower, found.value, None if found.x is None else around.cells(found.x), _word(found.status)
+
+
+def _starts(
+    region: Region, price: Price, around: Surroundings, flips: Sequence[Float64Array]
+) -> Iterator[Float64Array]:
+    """Rows that change the decision: by one column alone, then by all together, ever closer."""
+    yield from flips
+    low, high = around.low[None], around.high[None]
+    radius = min((float(price.total(x[None])[0]) for x in flips), default=np.inf)
+    for _ in range(_CLOSER):
+        ball = region.within(*(own[0] for own in price.affordable(low, high, 0.9 * radius)))
+        x = Moves(ball, price, np.ones(len(around.start), bool)).climb()
+        if region.excess(x[None])[0] < 0:
+            return
+        x = _back(region, price, x)
+        yield x
+        radius = float(price.total(x[None])[0])
 
 
 def _word(status: Status) -> str:

@@ -36,13 +36,17 @@ class Moves:
         return [self.back(own) for own in found if own is not None]
 
     def climb(self) -> Float64Array:
-        """The point with the largest excess that single moves lead to."""
+        """The point with the largest excess that single moves lead to, or the best ones of all axes at once."""
         x, here = self.price.start, -np.inf
         while self.free.any():
             single = _Singles.of(self, x)
-            if not len(single.points) or single.excess.max() <= here:
+            if not len(single.points):
                 break
-            x, here = single.points[np.argmax(single.excess)], float(single.excess.max())
+            tried = np.stack([single.points[np.argmax(single.excess)], single.together()])
+            excess = self.region.excess(tried)
+            if excess.max() <= here:
+                break
+            x, here = tried[np.argmax(excess)], float(excess.max())
         return x
 
     def _cheapest(self, points: Float64Array, valid: NDArray[np.bool_]) -> Float64Array | None:
@@ -151,6 +155,15 @@ class _Singles:
         ]
         excess = moves.region.excess_of([first + step for first, step in zip(base, steps, strict=True)])
         return cls(x, float(moves.region.excess_of(base)[0]), points, axis, base, steps, excess)
+
+    def together(self) -> Float64Array:
+        """The best move of every axis that gains by one, all at once."""
+        x = self.x.copy()
+        for i in np.unique(self.axis):
+            own = np.flatnonzero(self.axis == i)
+            best = own[np.argmax(self.excess[own])]
+            x[i] = self.points[best, i] if self.excess[best] > self.here else x[i]
+        return x
 
 
 def hitting_sets(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
