@@ -7,10 +7,11 @@ from itertools import pairwise, product
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import X, fitted, rows_of
+from fitted_models import SMALL, X, Y, fitted, rows_of
 from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
+from lambdak import SpectralRegressor
 from lambdak.optimize.decisions import Region
 from lambdak.optimize.moves import hitting_sets
 from lambdak.optimize.surroundings import spread
@@ -299,3 +300,24 @@ def test_printed_numbers_are_those_that_were_checked():
     text = str(change).split(" to ")[1].split(" ")[0]
     assert float(text.replace(",", "")) == change.changes["income"]
     assert len(text) <= 12
+
+
+def test_levels_that_are_numbers_do_not_rise():
+    codes = X.assign(kind=np.where(X["kind"] == "a", 1.0, 2.0))
+    settings = SMALL | {"max_categories": 3, "categorical_features": ["region", "kind"]}
+    with pytest.warns(UserWarning, match="pooled"):
+        model = SpectralRegressor(**settings).fit(codes, Y)
+    row = codes.iloc[[5]]
+    other = with_cells(row, 1, kind=[3.0 - row["kind"].iloc[0]])
+    now, then = float(model.predict(row)[0]), float(model.predict(other)[0])
+    change = model.counterfactual(row, (">=" if then > now else "<=", (now + then) / 2), ["kind"])[0]
+    assert "kind changes from" in str(change)
+
+
+def test_progress_is_told_and_bounds_only_rise():
+    model, row, seen = shaken("free", 3), X.iloc[[12]].fillna({"age": 40.0, "region": "south"}), []
+    target = (">=", float(model.predict(row)[0]) + 0.3)
+    model.counterfactual(row, target, ["income", "age"], progress=seen.append, gap=1e-3)
+    assert len(seen) > 1
+    assert all(later.bound >= first.bound - 1e-12 for first, later in pairwise(seen))
+    assert all(later.value <= first.value for first, later in pairwise(seen))

@@ -164,3 +164,8 @@ def test_target_must_be_a_number():
 def test_words_name_what_is_predicted():
     assert "the probability of class 'yes'" in str(fitted("binary").inverse(row_at(), "income", 0.8))
     assert readouts(fitted("quantiles").model_)[1].name in str(fitted("quantiles").inverse(row_at(), "income", 1.4))
+
+
+def test_ordered_classes_need_to_know_which():
+    with pytest.raises(ValueError, match="class up to which the probability counts"):
+        fitted("ordinal").inverse(row_at(), "income", 0.5)

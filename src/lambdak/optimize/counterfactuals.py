@@ -125,6 +125,16 @@ def counterfactual(
         Seconds for each change of each row. An interrupt ends the search with what was found so far.
     progress : callable, optional
         Told a :class:`Moment` (seconds, cost, bound, work) as the search goes on.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralClassifier
+    >>> X = [[income, debt] for income in range(20) for debt in range(20)]
+    >>> y = ["yes" if income > debt + 3 else "no" for income, debt in X]
+    >>> model = SpectralClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> change = counterfactual(model, [[5, 5]], "yes", actionable=["x0"], whole=["x0"])[0]
+    >>> change.status, change.after, change.point["x0"] > 5
+    ('optimal', 'yes', True)
     """
     own_model = model_of(model)
     request = _request(own_model, actionable, cost, directions, bounds, whole, scale)
@@ -287,4 +297,5 @@ def _change(
         status=solution.status.value,
         seconds=solution.trace[-1].seconds if solution.trace else 0.0,
         reachable=closest if isinstance(closest, float) else None,
+        categories=frozenset(axis.name for axis in around.axes if axis.levels),
     )

@@ -81,6 +81,16 @@ def inverse(
     ``row`` is a table with one row, a mapping or a one-dimensional array. Predictions are those of ``predict``; of
     quantiles ``output`` is a level, the middle one by default, of two classes the one whose probability counts, the
     second one by default, and of ordered classes the one up to which it does.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralRegressor
+    >>> X = [[bid, size] for bid in range(20) for size in range(5)]
+    >>> y = [bid * size for bid, size in X]
+    >>> model = SpectralRegressor(effort="fast", monotonic_cst={"x0": 1}, random_state=0).fit(X, y)
+    >>> found = inverse(model, [10, 3], "x0", 45.0)
+    >>> 13 < found.value < 17, round(found.prediction, 9)
+    (True, 45.0)
     """
     own = read_row(model_of(model), row, offset)
     i, wanted = column_named(own.model, column), chosen(own.model, output)

@@ -68,6 +68,15 @@ def margin(
         How far apart the two bounds of all together may stay, relative to the upper one.
     time_limit : float, optional
         Seconds for each row. An interrupt ends the search with the rows so far.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralRegressor
+    >>> X = [[a, b] for a in range(20) for b in range(20)]
+    >>> model = SpectralRegressor(effort="fast", random_state=0).fit(X, [a - b for a, b in X])
+    >>> found = margin(model, [[10, 5]], threshold=0.0, scale={"x0": 1, "x1": 1})[0]
+    >>> 2.0 < found.lower <= found.upper < 3.0  # a − b is 5, and both may move
+    True
     """
     own = model_of(model)
     names = list(own.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns)

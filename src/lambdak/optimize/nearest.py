@@ -77,7 +77,7 @@ class Nearest:
             for x in starts:
                 self._offer(x)
             self._shorten(low, high)
-            self.open = self._bounded(low, high)
+            self.open = self._bounded(low, high, self.open.bound)
             status = self._loop(low, high)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -128,7 +128,8 @@ class Nearest:
         if axis[0] < 0:
             return False
         chosen, axis = chosen[axis >= 0], axis[axis >= 0]
-        found = self._bounded(*self._halves(self.open.take(chosen), axis))
+        some = self.open.take(chosen)
+        found = self._bounded(*self._halves(some, axis), np.repeat(some.bound, 2))
         self.open = self.open.take(~np.isin(np.arange(len(self.open.bound)), chosen)).join(found)
         return True
 
@@ -152,19 +153,19 @@ class Nearest:
         own = self.price.levels[i] & (low == self.price.start[i])
         return np.where(own, low, end), np.where(own, low + 1, begin)
 
-    def _bounded(self, low: Float64Array, high: Float64Array) -> _Open:
-        """Boxes without what is too dear, and those of them that may hold a better point."""
+    def _bounded(self, low: Float64Array, high: Float64Array, least: Float64Array) -> _Open:
+        """Boxes without what is too dear, and those of them that may hold a better point; ``least`` bounds them all."""
         low, high = self.price.affordable(low, high, self.best)
         full = (low <= high).all(axis=1)
-        low, high = low[full], high[full]
+        low, high, least = low[full], high[full], least[full]
         if not len(low):
-            return _Open(low, high, np.empty(0), low)
+            return _Open(low, high, least, low)
         found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, low, high))
         self.work += len(low)
         single = self._single(low, high, found.price < self.best)
         some = np.isfinite(found.price) & ~single
         self._try(found.points[some])
-        return _Open(low, high, found.price, found.effects).take(some)
+        return _Open(low, high, np.maximum(found.price, least), found.effects).take(some)
 
     # ---- points
 

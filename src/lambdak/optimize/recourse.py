@@ -39,6 +39,8 @@ class Change:
     seconds : float
     reachable : float or None
         If no change reaches the goal, the prediction closest to it that was found.
+    categories : frozenset of str
+        Columns whose cells have no order.
     """
 
     row: int
@@ -53,6 +55,7 @@ class Change:
     status: str
     seconds: float
     reachable: float | None = None
+    categories: frozenset[str] = frozenset()
 
     @property
     def gap(self) -> float:
@@ -77,17 +80,16 @@ class Change:
             )
         if not self.changes:
             return f"{self.goal}, as it is"
-        moves = " and ".join(_move(name, self.cells[name], new) for name, new in self.changes.items())
+        moves = " and ".join(self._move(name, new) for name, new in self.changes.items())
         proof = "no change is cheaper" if self.gap <= _SAME else f"no change costs less than {downwards(self.bound)}"
         then = f"now {_prediction(self.before)}, then {_prediction(self.after)}"
         return f"{self.goal} if {moves} ({then}; cost {self.cost:.4g}, {proof})"
 
-
-def _move(name: str, old: Any, new: Any) -> str:
-    if isinstance(old, str | bool) or isinstance(new, str | bool):
-        return f"{name} changes from {shown(old)} to {shown(new)}"
-    way = "rises" if new > old else "falls"
-    return f"{name} {way} from {_cell(old)} to {_cell(new)}"
+    def _move(self, name: str, new: Any) -> str:
+        old = self.cells[name]
+        if name in self.categories:
+            return f"{name} changes from {shown(old)} to {shown(new)}"
+        return f"{name} {'rises' if new > old else 'falls'} from {_cell(old)} to {_cell(new)}"
 
 
 def _cell(value: Any) -> str:
