@@ -13,6 +13,7 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import cells_of
 from lambdak.optimize.branch import branch_and_bound
 from lambdak.optimize.build import build
+from lambdak.optimize.convex import minimize_convex
 from lambdak.optimize.expression import Expression, as_expression, evaluate, predicted
 from lambdak.optimize.formulas import read_constraints
 from lambdak.optimize.incumbent import Incumbent
@@ -102,6 +103,9 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
     excluded = conflict(problem.linear, low, high, problem.whole)
     if excluded:
         return Solution(None, np.inf, np.inf, Status.INFEASIBLE, "linear programming", ())
+    score = problem.convex_score()
+    if score is not None:
+        return minimize_convex(score, problem.linear, clock, problem.costs())
     best = Incumbent(problem)
     best.begin(np.random.default_rng(random_state))
     return branch_and_bound(problem, clock, best)
