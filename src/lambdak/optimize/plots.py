@@ -21,6 +21,10 @@ def draw_trace(optimum: Optimum, ax: Axes | None = None) -> Axes:
     ax.plot(seconds, value, color=BLUE, drawstyle="steps-post", label="best row found")
     ax.plot(seconds, bound, color=RED, drawstyle="steps-post", label="proven bound")
     ax.fill_between(seconds, value, bound, step="post", color=RED, alpha=0.12, linewidth=0)
+    late = bound[len(bound) // 4 :]  # first bounds may be far away
+    shown = np.concatenate([late, value])[np.isfinite(np.concatenate([late, value]))]
+    if len(shown) and np.ptp(shown):
+        ax.set_ylim(shown.min() - 0.05 * np.ptp(shown), shown.max() + 0.05 * np.ptp(shown))
     ax.set_xlabel("seconds")
     ax.set_ylabel("value of the objective")
     ax.set_title(f"{optimum.status}: {optimum.value:.5g}, gap {100 * optimum.gap:.2g} %")
