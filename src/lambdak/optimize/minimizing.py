@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,9 +107,11 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
     score = problem.convex_score()
     if score is not None:
         return minimize_convex(score, problem.linear, clock, problem.costs())
-    best = Incumbent(problem)
+    pinned, charge = problem.pinned()
+    best = Incumbent(pinned)
     best.begin(np.random.default_rng(random_state))
-    return branch_and_bound(problem, clock, best)
+    found = branch_and_bound(pinned, clock, best)
+    return replace(found, bound=found.bound - charge)
 
 
 def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
