@@ -270,11 +270,11 @@ def test_an_interrupt_returns_the_best_change_with_a_true_bound(monkeypatch):
     for calls in (1, 2, 4):
         left, uppers = [calls], Region.uppers
 
-        def interrupted(self, boxes, left=left, uppers=uppers):
+        def interrupted(self, boxes, steps=0, left=left, uppers=uppers):
             left[0] -= 1
             if not left[0]:
                 raise KeyboardInterrupt
-            return uppers(self, boxes)
+            return uppers(self, boxes, steps)
 
         with monkeypatch.context() as patch:
             patch.setattr(Region, "uppers", interrupted)

@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.blas import single_threaded_blas
-from lambdak.model import Model
 from lambdak.optimize.decisions import Goal, Region
 from lambdak.optimize.moves import Moves, hitting_sets
 from lambdak.optimize.nearest import Nearest
 from lambdak.optimize.prices import Price
 from lambdak.optimize.recourse import Change, Recourse
-from lambdak.optimize.rows import Row, column_named, model_of, read_rows
+from lambdak.optimize.requests import Request, make_request
+from lambdak.optimize.rows import Row, model_of, read_rows
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
-from lambdak.optimize.surroundings import WAYS, Surroundings, axis_around, movable, spreads
+from lambdak.optimize.surroundings import Surroundings
 from lambdak.optimize.targets import read_target, shown_prediction
 from lambdak.pencil.spectrum import Float64Array
 
@@ -35,43 +35,6 @@ class Limits(NamedTuple):
     gap: float
     seconds: float
     report: Callable[[Moment], None]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What may change, and what it costs.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns that may change.
-    units : mapping of str to float
-        The price of a unit of each column, or of another level.
-    directions, bounds : mappings of str
-    whole : frozenset of str
-    """
-
-    names: tuple[str, ...]
-    units: Mapping[str, float]
-    directions: Mapping[str, str]
-    bounds: Mapping[str, Any]
-    whole: frozenset[str]
-
-    def around(self, row: Row) -> Surroundings:
-        """The axes around a row."""
-        columns = movable(row, self.names)
-        axes = tuple(
-            axis_around(
-                column,
-                row.cells[column.name],
-                self.bounds.get(column.name),
-                column.name in self.whole,
-                self.directions.get(column.name),
-            )
-            for column in columns
-        )
-        return Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
 
 
 def counterfactual(
@@ -137,7 +100,7 @@ def counterfactual(
     ('optimal', 'yes', True)
     """
     own_model = model_of(model)
-    request = _request(own_model, actionable, cost, directions, bounds, whole, scale)
+    request = make_request(own_model, actionable, cost, directions, bounds, whole, scale)
     seconds = np.inf if time_limit is None else float(time_limit)
     limits = Limits(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
     count = check_int(n, "n", 1, 1 << 10)
@@ -156,43 +119,6 @@ def _every_row(rows: Sequence[Row], goals: Sequence[Goal], request: Request, lim
         if found[-1].status == Status.INTERRUPTED.value:
             break
     return found
-
-
-def _request(
-    model: Model,
-    actionable: Any,
-    cost: Any,
-    directions: Mapping[str, str] | None,
-    bounds: Mapping[str, Any] | None,
-    whole: Sequence[str],
-    scale: Mapping[str, float] | None,
-) -> Request:
-    listed = [actionable] if isinstance(actionable, str | int) else list(actionable)
-    names = tuple(dict.fromkeys(_name(model, own) for own in listed))
-    if not names:
-        raise ValueError("actionable must name at least one column; got none")
-    if not (cost == "l1" or isinstance(cost, Mapping)):
-        raise ValueError(f"cost must be 'l1' or weights by column name; got {cost!r}")
-    weights = {} if isinstance(cost, str) else {_name(model, own): float(weight) for own, weight in cost.items()}
-    for name, weight in weights.items():
-        if not 0 < weight < np.inf:
-            raise ValueError(f"cost of column {name!r} must be positive and finite; got {weight}")
-    ways = {_name(model, own): way for own, way in (directions or {}).items()}
-    for name, way in ways.items():
-        if way not in WAYS:
-            raise ValueError(f"directions of column {name!r} must be 'up' or 'down'; got {way!r}")
-    spread = spreads(model, scale)
-    return Request(
-        names,
-        {name: weights.get(name, 1.0) / spread[name] for name in names},
-        ways,
-        {_name(model, own): ends for own, ends in (bounds or {}).items()},
-        frozenset(_name(model, own) for own in ([whole] if isinstance(whole, str) else whole)),
-    )
-
-
-def _name(model: Model, name: Any) -> str:
-    return model.encoder.feature_names[column_named(model, name)]
 
 
 def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: int) -> list[Change]:

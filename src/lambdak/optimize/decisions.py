@@ -199,9 +199,9 @@ class Region:
         own = [np.sum([values[k] for k in positions], axis=0) - certain for positions, _, certain in self.terms]
         return np.asarray(np.minimum.reduce(own) if self.every else np.maximum.reduce(own))
 
-    def uppers(self, boxes: Boxes) -> list[Separable]:
+    def uppers(self, boxes: Boxes, steps: int = 0) -> list[Separable]:
         """Of each term an upper bound of its left side minus what makes it possible: it holds nowhere below zero."""
-        relaxed = [relax(score.negative(), boxes) for score in self.scores]
+        relaxed = [relax(score.negative(), boxes, steps) for score in self.scores]
         return [_upper([relaxed[k] for k in positions], possible) for positions, possible, _ in self.terms]
 
 

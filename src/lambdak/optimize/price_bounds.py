@@ -23,6 +23,7 @@ from lambdak.optimize.relaxation import Boxes, Separable
 from lambdak.pencil.spectrum import Float64Array
 
 _HALVINGS = 24
+_STEPS = 3  # to bounds of raw scores whose maximum is lower
 _INWARDS = 1 - 1e-12  # covers the rounding of prices
 _WIDE = np.log(2.0**30)  # of multipliers, around the one that weighs all prices like all effects
 _NOTHING, _LARGE = 1e-300, 300.0  # of the logarithm of a multiplier: where nothing has an effect
@@ -43,7 +44,8 @@ class BoxBounds(NamedTuple):
 def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
     """Bounds of prices on boxes."""
     costs = [price.part(i, own) for i, own in enumerate(boxes.vertices)]
-    found = [_one_term(price, costs, boxes, upper) for upper in region.uppers(boxes)]
+    uppers = region.uppers(boxes, _STEPS if price.largest else 0)
+    found = [_one_term(price, costs, boxes, upper) for upper in uppers]
     prices = np.stack([own.price for own in found])
     which = prices.argmax(axis=0) if region.every else prices.argmin(axis=0)
     every = np.arange(len(boxes))
