@@ -109,6 +109,7 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
         "start": column.start,
         "knots": knots,
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
+        "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "missing": column.missing,
         "strength": strength,
