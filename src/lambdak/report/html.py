@@ -18,7 +18,8 @@ from typing import Any
 from lambdak.report.payload import to_json
 
 _PARTS = (
-    "constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "goals", "changes", "section",
+    "constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "goals", "changes",
+    "section",
 )  # fmt: skip
 _SECTIONS = ("try", "decision", "effects", "certificate", "data", "matrices", "reading")
 

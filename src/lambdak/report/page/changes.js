@@ -2,14 +2,17 @@
 
 class Changes {
   static PROMISING = 6; // columns that are tried in pairs
-  static CELLS = 5; // of each of them
+  static CELLS = 4; // of each of them
+  static HALVINGS = 2; // of a piece in which a peak may hide
 
   constructor({ model, bounds }, goal, row, open) {
     Object.assign(this, { model, bounds, goal, row, open });
     const needed = model.families.filter(({ outputs }) => outputs.some(({ position }) => goal.outputs.includes(position)));
     this.families = needed.map((family) => ({ family, bases: model.weights.map((_, m) => model.matrix(family, m, row)) }));
     this.here = this.margin([]);
+    this.doubt = 2 * goal.room + Math.max(...this.families.map(({ family, bases }) => bounds.rounding(family.block, bases)));
     this.tried = new Map(); // of each column, [cell, margin]
+    this.doubtful = new Set(); // columns with values between those tried that may reach the goal
   }
 
   // ---- the margin of rows with other cells ------------------------------------------------------------------------
@@ -18,8 +21,9 @@ class Changes {
     const { model } = this, scores = [];
     const slots = moves.flatMap(([i, cell]) => this.replaced(model.columns[i], this.row[i], cell));
     for (const { family, bases } of this.families) {
-      const spectra = bases.map((base, m) => Eigen.values(model.add(base.slice(), family.block, m, slots), model.dim));
-      for (const { position, index, start } of family.outputs) scores[position] = start + model.mean(spectra.map((values) => values[index]));
+      const indices = family.outputs.map(({ index }) => index);
+      const values = bases.map((base, m) => Eigen.some(model.add(base.slice(), family.block, m, slots), model.dim, indices));
+      family.outputs.forEach(({ position, start }, n) => { scores[position] = start + model.mean(values.map((own) => own[n])); });
     }
     return this.goal.margin(scores) - this.goal.room;
   }
@@ -50,22 +54,42 @@ class Changes {
 
   // ---- one column -------------------------------------------------------------------------------------------------
 
-  // Of every open column: its smallest change that reaches the goal, if there is one, or whether it is proven that none does.
-  *singles() {
-    const found = new Map();
+  // Of every open column: what it costs to reach the goal by it alone, if it can, or whether it is proven that it cannot.
+  // The smallest change itself (move) is found for those of the lowest cost, as many as wanted.
+  *singles(wanted) {
+    const found = new Map(), enough = [];
     for (const i of this.open) {
       if (this.row[i] === null) found.set(i, { missing: true });
       else if (this.hopeless(i)) found.set(i, { proven: true });
-      else found.set(i, { move: yield* this.single(i) });
+      else {
+        const piece = yield* this.single(i);
+        found.set(i, piece ? { piece, cost: this.cost([[i, piece.guess]]) } : { proven: !this.doubtful.has(i) });
+        if (piece) enough.push(i);
+      }
+    }
+    for (const i of enough.sort((i, j) => found.get(i).cost - found.get(j).cost).slice(0, wanted)) {
+      const own = found.get(i);
+      own.move = yield* this.exact(i, own.piece);
+      own.cost = this.cost([[i, own.move]]);
     }
     return found;
   }
 
-  // Whether the proven bound of the column excludes that it reaches the goal.
-  hopeless(i) {
+  // The smallest change on a piece of a column.
+  *exact(i, { from, to }) {
+    return from === undefined ? to : yield* this.crossing(i, from, to, (cell) => this.margin([[i, cell]]));
+  }
+
+  // Whether the proven bounds of columns exclude that they reach the goal together.
+  hopeless(...columns) {
+    const most = columns.reduce((sum, i) => sum + this.strength(i), 0);
+    return this.here + this.goal.reach * most + this.doubt < 0;
+  }
+
+  // How far a column can move a raw score from here; not known for a cell beyond the range of one that goes on there.
+  strength(i) {
     const { kind, strength, clamp, low, high } = this.model.columns[i], cell = this.row[i];
-    const covered = kind === "category" || clamp || (low <= cell && cell <= high);
-    return covered && this.here + this.goal.reach * strength + this.goal.room < 0;
+    return kind === "category" || clamp || (low <= cell && cell <= high) ? strength : Infinity;
   }
 
   *single(i) {
@@ -82,33 +106,58 @@ class Changes {
       if (margin > best.margin) Object.assign(best, { cell, margin });
       yield;
     }
-    return best.margin >= 0 ? best.cell : undefined;
+    if (best.margin + this.doubt >= 0) this.doubtful.add(i);
+    return best.margin >= 0 ? { to: best.cell, guess: best.cell } : undefined;
   }
 
   // Outwards from the row, first up, then down as far as may be closer.
   *number(i) {
     const start = this.row[i], nodes = this.nodes(i);
     const up = yield* this.walk(i, nodes.filter((x) => x > start), Infinity);
-    const down = yield* this.walk(i, nodes.filter((x) => x < start).reverse(), up === undefined ? Infinity : up - start);
-    return down === undefined || up - start <= start - down ? up : down;
+    const down = yield* this.walk(i, nodes.filter((x) => x < start).reverse(), up ? up.guess - start : Infinity);
+    return !down || (up && up.guess - start <= start - down.guess) ? up : down;
   }
 
   nodes(i) {
-    const column = this.model.columns[i], found = this.bounds.nodes(column, column.low, column.high, CONSTANTS.search_nodes);
+    const column = this.model.columns[i], parts = this.goal.outputs.length > 1 ? CONSTANTS.search_nodes : 1;
+    const found = this.bounds.nodes(column, column.low, column.high, parts);
     return column.whole ? [...new Set(found.map(Math.round))] : found;
   }
 
-  // The first value on the way that reaches the goal, found exactly between the last node that does not and the first that does.
+  // The first piece on the way on which the goal is reached.
   *walk(i, nodes, most) {
-    let last = this.row[i];
+    let last = this.row[i], before = this.here;
     for (const x of nodes) {
       if (Math.abs(last - this.row[i]) >= most) return undefined;
       const margin = this.tryCell(i, x);
       yield;
-      if (margin >= 0) return yield* this.crossing(i, last, x, (cell) => this.margin([[i, cell]]));
-      last = x;
+      const found = yield* this.between(i, [last, before], [x, margin], Changes.HALVINGS);
+      if (found) return found;
+      [last, before] = [x, margin];
     }
     return undefined;
+  }
+
+  // The piece between two values on which the goal is reached, which the first does not; where a peak may hide, it is halved.
+  *between(i, [from, before], [to, after], halvings) {
+    if (after >= 0) return { from, to, guess: from + ((to - from) * before) / (before - after) };
+    if (this.peak(i, from, to, before, after) + this.doubt < 0) return undefined;
+    const middle = (from + to) / 2;
+    if (!halvings || this.model.columns[i].whole) return void this.doubtful.add(i);
+    const margin = this.tryCell(i, middle);
+    yield;
+    const first = yield* this.between(i, [from, before], [middle, margin], halvings - 1);
+    return first ?? (yield* this.between(i, [middle, margin], [to, after], halvings - 1));
+  }
+
+  // No value between two has a margin above this: proven from how fast a piece of the column can move the raw score.
+  peak(i, from, to, before, after) {
+    const { outputs, side } = this.goal;
+    if (outputs.length > 1) return Infinity;
+    if (from > to) return this.peak(i, to, from, after, before);
+    const [low, high] = this.bounds.between(this.model.outputs[outputs[0]].family.block, i, from, to);
+    const [fall, rise] = side > 0 ? [low, high] : [-high, -low];
+    return fall >= 0 || rise <= 0 ? Math.max(before, after) : before + (rise * (after - before - fall)) / (rise - fall);
   }
 
   tryCell(i, cell) {
@@ -118,16 +167,21 @@ class Changes {
     return margin;
   }
 
-  // Between a value that does not reach the goal and one that does, by false position and bisection in turn.
+  // Between a value that does not reach the goal and one that does: false position, halving the weight of an end that stays.
   *crossing(i, outside, inside, margin) {
     const column = this.model.columns[i], unit = Changes.unit(column, 5);
-    let low = margin(outside), high = margin(inside), a = outside, b = inside;
+    let low = margin(outside), high = margin(inside), a = outside, b = inside, stayed = 0;
     if (low >= 0) return outside;
     for (let turn = 0; Math.abs(b - a) > unit && turn < 60; turn++) {
-      const share = turn % 2 ? 1 / 2 : Math.min(Math.max(low / (low - high), 1 / 16), 15 / 16);
-      const x = a + share * (b - a), own = margin(x);
-      if (own >= 0) [b, high] = [x, own];
-      else [a, low] = [x, own];
+      const share = turn % 4 === 3 ? 1 / 2 : low / (low - high), near = Math.min(1 / 2, unit / Math.abs(b - a));
+      const x = a + Math.min(Math.max(share, near), 1 - near) * (b - a), own = margin(x);
+      if (own >= 0) {
+        if (stayed > 0) low /= 2;
+        [b, high, stayed] = [x, own, 1];
+      } else {
+        if (stayed < 0) high /= 2;
+        [a, low, stayed] = [x, own, -1];
+      }
       yield;
     }
     return this.tidy(column, outside, b, inside, margin);
@@ -161,7 +215,7 @@ class Changes {
     const best = { cost: Infinity, moves: null };
     for (const [place, i] of promising.entries()) {
       for (const j of promising.slice(0, place)) {
-        const moves = yield* this.both(i, j);
+        const moves = this.hopeless(i, j) ? null : yield* this.both(i, j);
         if (moves && this.cost(moves) < best.cost) Object.assign(best, { moves, cost: this.cost(moves) });
       }
     }
@@ -172,6 +226,7 @@ class Changes {
   *promising() {
     const strongest = this.open.filter((i) => this.row[i] !== null)
       .sort((i, j) => this.model.columns[j].strength - this.model.columns[i].strength).slice(0, 2 * Changes.PROMISING);
+    if (strongest.length < 2 || this.hopeless(...strongest.slice(0, 2))) return [];
     for (const i of strongest) if (!this.tried.has(i)) yield* this.single(i);
     const closest = (i) => (this.tried.get(i) ?? []).reduce((most, [, margin]) => Math.max(most, margin), -Infinity);
     return strongest.filter((i) => this.tried.has(i)).sort((i, j) => closest(j) - closest(i)).slice(0, Changes.PROMISING);

@@ -1,8 +1,9 @@
 // What is to be reached, as a margin in units of the raw score: where it exceeds what rounding can do, Python agrees.
 
 class Goal {
-  constructor(words, outputs, margin, room = 0) {
-    Object.assign(this, { words, outputs, margin, room: CONSTANTS.rounding + room });
+  // With one output, the margin rises with its raw score (side 1) or falls with it (−1).
+  constructor(words, outputs, margin, side, room = 0) {
+    Object.assign(this, { words, outputs, margin, side, room: CONSTANTS.rounding + room });
   }
 
   reached(scores) {
@@ -26,7 +27,7 @@ class Goals {
     const { classes } = this.words.about, now = this.decided(scores);
     const margin = wanted < 0 ? (own) => -this.lead(own, now) : (own) => this.lead(own, wanted);
     const aim = classes.length === 2 && wanted < 0 ? `${classes[1 - now]}` : wanted < 0 ? `another class than ${classes[now]}` : classes[wanted];
-    return new Goal(`the class to be ${Dom.short(aim, 60)}`, this.everything, margin);
+    return new Goal(`the class to be ${Dom.short(aim, 60)}`, this.everything, margin, Math.sign(margin([1]) - margin([0])));
   }
 
   decided(scores) {
@@ -46,7 +47,7 @@ class Goals {
     const room = this.model.link === "log" ? 2 * CONSTANTS.link_rounding : 0;
     if (Math.abs(distance) <= CONSTANTS.rounding + room) return null;
     const side = Math.sign(distance), words = `${this.words.seen(output)} to be at ${side > 0 ? "least" : "most"} ${Dom.number(target, 6)}`;
-    return new Goal(words, [output], (own) => side * (own[output] - limit), room);
+    return new Goal(words, [output], (own) => side * (own[output] - limit), side, room);
   }
 
   // The raw score of a prediction.

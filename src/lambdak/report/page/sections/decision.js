@@ -13,10 +13,11 @@ class DecisionSection extends Section {
     <div class="bar" id="decision-pair"></div>
     <div id="decision-columns"></div>
     <label class="check screen" id="decision-all-field"><input type="checkbox" id="decision-all"> show all columns</label>
-    <p class="note">Found in this page by searching every column alone, within its training range and with all others as in
-    the row above; if none does, pairs of the most promising ones. A smaller change may exist, unless it says proven. What
-    counts as small: the change in spreads of the column (the middle half of its knots); another level is one spread. Locked
-    columns stay as they are. In Python, model.counterfactual proves the cheapest change of any number of columns.</p>`;
+    <p class="note">Found in this page by a search: every column alone, within its training range and with all others as in the
+    row above, then pairs of the most promising ones. Where it says proven, no value of the column is enough; elsewhere the search
+    may have missed one, or a smaller change. Changes are compared in spreads of their column (the middle half of its knots);
+    another level is one spread. Locked columns stay as they are. In Python, model.counterfactual proves the cheapest change of
+    any number of columns.</p>`;
   static SLICE_MS = 10; // of searching between two frames
 
   constructor(app, body) {
@@ -37,7 +38,7 @@ class DecisionSection extends Section {
     const on = (id, kind, action) => Dom.byId(id).addEventListener(kind, (event) => { action(event.target); this.settle(); });
     on("goal-class", "change", () => {});
     on("goal-number", "input", ({ valueAsNumber }) => { this.target = Number.isNaN(valueAsNumber) ? null : valueAsNumber; });
-    Dom.byId("decision-all").addEventListener("change", () => this.show());
+    on("decision-all", "change", () => {});
   }
 
   // ---- what the page calls --------------------------------------------------------------------------------------
@@ -88,8 +89,7 @@ class DecisionSection extends Section {
     this.found = { goal, singles: new Map(), pair: null };
     if (!goal || goal.reached(this.app.scores)) return;
     const changes = new Changes(this.app, goal, row, [...model.columns.keys()].filter((i) => !this.locked.has(i)));
-    const singles = yield* changes.singles();
-    for (const [i, own] of singles) if (own.move !== undefined) own.cost = changes.cost([[i, own.move]]);
+    const singles = yield* changes.singles(Dom.byId("decision-all").checked ? Infinity : CONSTANTS.most_bars);
     const alone = [...singles.values()].some((own) => own.move !== undefined);
     this.found = { goal, singles, pair: alone ? null : yield* changes.pair() };
   }
@@ -98,7 +98,7 @@ class DecisionSection extends Section {
     const { scores, chosen, words } = this.app;
     if (words.about.classes.length) return this.goals.ofClass(Number(Dom.byId("goal-class").value) - 1, scores);
     const usual = this.goals.usual(chosen.output);
-    Dom.byId("goal-number").placeholder = `${Dom.number(usual, 5)} (typical)`;
+    Dom.byId("goal-number").placeholder = `typical: ${Dom.number(usual, 4)}`;
     return this.goals.ofNumber(chosen.output, this.target ?? usual, scores);
   }
 
@@ -109,7 +109,7 @@ class DecisionSection extends Section {
     const order = this.order(singles), shown = Dom.byId("decision-all").checked ? order : order.slice(0, CONSTANTS.most_bars);
     Dom.byId("decision-text").textContent = this.summary(goal, order);
     Dom.fill(Dom.byId("decision-pair"), pair && this.button("apply-pair", pair));
-    const heads = ["column", "lock", "now", "smallest change to", "then", ""];
+    const heads = ["column", "lock", "now", "change to", "then", ""];
     const reached = !goal || goal.reached(this.app.scores);
     Dom.fill(Dom.byId("decision-columns"), reached ? null : Tables.table("Changes of single columns", heads, shown.map((i) => this.line(i, singles.get(i)))));
     if (focus && this.body.contains(Dom.byId(focus))) Dom.byId(focus).focus({ preventScroll: true });
@@ -166,7 +166,7 @@ class DecisionSection extends Section {
   none(i, own) {
     if (this.locked.has(i)) return "locked";
     if (own?.missing) return "missing: it stays so";
-    return own?.proven ? "no value of it does (proven)" : "no value of it does";
+    return own?.proven ? "no value of it does (proven)" : "no value found";
   }
 
   // What was found for an earlier row is not applied to a later one.
