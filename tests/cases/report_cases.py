@@ -161,12 +161,8 @@ class Visit:
         return self
 
     def changes(self):
-        """Of each column that is listed: what its line says, by the names of the cells."""
-        lines = (
-            self.searched()
-            .page.locator("#decision tbody tr")
-            .evaluate_all(
-                "all => all.map((tr) => [...tr.cells].map((cell) => [cell.dataset.head, cell.title || cell.textContent]))"
-            )
-        )
+        """Of each column that is listed: what its line says, by the heads of the cells."""
+        text = "(cell) => [cell.dataset.head, cell.title || cell.textContent]"
+        rows = self.searched().page.locator("#decision tbody tr")
+        lines = rows.evaluate_all(f"all => all.map((row) => [...row.cells].map({text}))")
         return {own["column"]: own for own in map(dict, lines)}

@@ -160,7 +160,12 @@ class DecisionSection extends Section {
     lock.addEventListener("change", () => { this.locked[lock.checked ? "add" : "delete"](i); this.settle(); });
     return Tables.row(Tables.first(name), Dom.make("td", {}, lock), Tables.value(this.cell(i, this.app.row[i])),
       moves ? Tables.value(this.cell(i, own.move)) : Tables.words(this.none(i, own)),
-      Tables.value(moves ? this.then(moves) : "–"), Dom.make("td", {}, moves ? this.button(`apply-${i}`, moves) : ""));
+      ...(moves ? [Tables.value(this.then(moves)), Dom.make("td", {}, this.button(`apply-${i}`, moves))] : this.blank()));
+  }
+
+  // Two cells of a line without a change, for which a narrow screen has no room.
+  blank() {
+    return ["–", ""].map((text) => Dom.make("td", { class: "blank" }, text));
   }
 
   none(i, own) {
