@@ -46,6 +46,7 @@ OWNERS = {
     "matplotlib": ["explain/plots.py", "optimize/plots.py", "paper/output/figures/"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
+    "cvxpy": ["optimize/cvxpy.py"],
     "zuko": ["torch/flow.py"],
     "plotly": ["report/html.py"],
     "safetensors": ["store/_tensors.py"],
@@ -123,7 +124,7 @@ def test_the_root_holds_packages_and_next_to_nothing_else():
 
 @pytest.mark.slow
 def test_importing_the_package_loads_no_optional_library():
-    code = "import sys, lambdak; print({'matplotlib', 'torch', 'jax', 'cryptography'} & set(sys.modules))"
+    code = "import sys, lambdak; print({'matplotlib', 'torch', 'jax', 'cvxpy', 'cryptography'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
 
 

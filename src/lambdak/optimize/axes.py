@@ -70,11 +70,15 @@ class Axis:
         first, last = self.points[before], self.points[before + 1]
         return before, np.asarray(np.clip((x - first) / (last - first), 0.0, 1.0))
 
+    def count_between(self, low: Float64Array, high: Float64Array) -> NDArray[np.intp]:
+        """How many points lie strictly inside of intervals, (n,)."""
+        first = np.searchsorted(self.points, low, side="right")
+        return np.asarray(np.maximum(np.searchsorted(self.points, high, side="left") - first, 0))
+
     def vertices(self, low: Float64Array, high: Float64Array) -> Float64Array:
         """(n, J): the ends of intervals and the points between, increasing; the high end fills up shorter rows."""
         first = np.searchsorted(self.points, low, side="right")
-        inside = np.searchsorted(self.points, high, side="left") - first
-        steps = np.arange(max(int(inside.max(initial=0)), 0) + 1)
+        steps = np.arange(int(self.count_between(low, high).max(initial=0)) + 1)
         found = self.points[np.minimum(first[:, None] + steps, len(self.points) - 1)]
         return np.concatenate([low[:, None], np.minimum(found, high[:, None])], axis=1)
 

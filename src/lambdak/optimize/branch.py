@@ -23,6 +23,7 @@ from lambdak.pencil.spectrum import Float64Array
 _AT_ONCE = 1 << 18  # floats of one relaxation: how many boxes are halved together
 _MOST_AT_ONCE = 256
 _DUAL_STEPS = 12
+_MOST_JOINT = 512  # combinations of vertices
 _UNUSED = 1e-3  # how much a limit that has no multiplier counts where a box is halved
 _MOST_OPEN = 4_000_000  # boxes, so that memory stays bounded
 _METHOD = "branch and bound"
@@ -133,16 +134,41 @@ class Search:
         self.work += len(kept)
         if not len(low):
             return Open(low, high, above, low, duals)
-        relaxed = Relaxed(Boxes.between(self.problem.axes, low, high))
+        found = Open(low, high, above, np.zeros(low.shape), duals)
+        self._tighten_(found, np.arange(len(low)), joint=False)
+        few = np.flatnonzero(self._has_few_vertices(found) & self._is_open(found))
+        if len(few):
+            self._tighten_(found, few, joint=True)
+        return self._splittable(found)
+
+    def _tighten_(self, boxes: Open, rows: NDArray[np.intp], joint: bool) -> None:
+        """Raise the bounds of some boxes, and try the points where these are reached."""
+        low, high = boxes.low[rows], boxes.high[rows]
+        relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
         goal = self.problem.goal.relaxed(relaxed)
-        limits = [linear(relaxed.boxes, -high, row) for row, high in zip(self.rows.matrix, self.rows.high, strict=True)]
+        limits = [linear(relaxed.boxes, -most, row) for row, most in zip(self.rows.matrix, self.rows.high, strict=True)]
         limits += [own.relaxed(relaxed) for own in self.problem.limits]
         for limit in limits[len(self.rows) :]:
             goal.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
-        bound, duals, places = self._dual(goal, limits, duals)
-        self.best.try_points(self._points(relaxed.boxes, places))
-        loose = goal.loose + sum(own.loose * (y + _UNUSED)[:, None] for own, y in zip(limits, duals.T, strict=True))
-        return self._splittable(Open(low, high, np.maximum(bound, above), loose, duals))
+        bound, duals, places = self._dual(goal, limits, boxes.duals[rows])
+        self.best.try_points(relaxed.boxes.points(places))
+        boxes.bound[rows], boxes.duals[rows] = np.maximum(boxes.bound[rows], bound), duals
+        if not joint:
+            used = (own.loose * (y + _UNUSED)[:, None] for own, y in zip(limits, duals.T, strict=True))
+            boxes.loose[rows] = goal.loose + sum(used)
+
+    def _has_few_vertices(self, boxes: Open) -> NDArray[np.bool_]:
+        """Whether all combinations of vertices of a box can be looked at."""
+        most = int((_MOST_JOINT + 0.5) ** (1.0 / len(self.problem.axes)))
+        ends = zip(self.problem.axes, boxes.low.T, boxes.high.T, strict=True)
+        few = [axis.count_between(low, high) + 2 <= most for axis, low, high in ends]
+        return np.asarray(np.all(few, axis=0))
+
+    def _is_open(self, boxes: Open) -> NDArray[np.bool_]:
+        """Whether a box may hold a point that is better by more than the gap allows."""
+        if self.best.x is None:
+            return np.asarray(boxes.bound < np.inf)
+        return np.asarray((boxes.bound < self.best.value) & ~self.clock.is_close(self.best.value, boxes.bound))
 
     def _dual(
         self, goal: Separable, limits: list[Separable], duals: Float64Array
@@ -174,10 +200,6 @@ class Search:
         step = room / np.maximum((slope * slope).sum(axis=1), 1e-300)
         return np.asarray(np.maximum(y + step[:, None] * slope, 0.0))
 
-    def _points(self, boxes: Boxes, places: list[NDArray[np.intp]]) -> Float64Array:
-        rows = np.arange(len(boxes))
-        return np.stack([own[rows, at] for own, at in zip(boxes.vertices, places, strict=True)], axis=1)
-
     def _splittable(self, boxes: Open) -> Open:
         """Those that can be halved; the bounds of the others are kept."""
         narrow = np.array([_least_width(axis.low, axis.high) for axis in self.problem.axes])
@@ -189,14 +211,11 @@ class Search:
         return boxes.take(wide)
 
     def _worth(self, boxes: Open) -> Open:
-        """Those that may hold a point that is better by more than the gap allows."""
-        if self.best.x is None:
-            return boxes.take(np.flatnonzero(boxes.bound != np.inf))
-        kept = np.asarray(boxes.bound < self.best.value)
-        close = self.clock.is_close(self.best.value, boxes.bound[kept])
-        if close.any():  # these end the search if nothing lower remains
-            self.unsplit = min(self.unsplit, float(boxes.bound[kept][close].min()))
-        return boxes.take(np.flatnonzero(kept)[~close])
+        """Those that are open; the bounds of others that are not above the best value are kept."""
+        is_open = self._is_open(boxes)
+        close = boxes.bound[~is_open & (boxes.bound < self.best.value)]
+        self.unsplit = min(self.unsplit, float(close.min(initial=np.inf)))
+        return boxes.take(np.flatnonzero(is_open))
 
 
 def _least_width(low: float, high: float) -> float:

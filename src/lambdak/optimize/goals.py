@@ -146,8 +146,8 @@ class Factor:
         """t₀ q + q₀ t(x) − t₀ q₀."""
         own = self.prediction.times(t, relaxed)
         axis = self.axis or 0
-        line = q[:, None] * (self.offset + self.slope * relaxed.boxes.vertices[axis])
-        parts = tuple(part + line if i == axis else part for i, part in enumerate(own.parts))
+        line = q[:, None] * (self.offset + self.slope * relaxed.boxes.coordinates[axis])
+        parts = tuple(part + line if i == relaxed.boxes.part(axis) else part for i, part in enumerate(own.parts))
         return Separable(own.base - t * q, parts, own.loose)
 
 

@@ -96,8 +96,8 @@ class Score:
     def slopes(self, x: Float64Array) -> tuple[Float64Array, list[Float64Array]]:
         """s(x), (n,), and of each axis v ᵀA_i(point) v summed over members, (n, points): a tangent in the matrices."""
         values, vectors = eigenpair(self.packed(x), self.dim, self.index)
-        outer = _outer(np.asarray(vectors, np.float64)) * self.weights[:, None, None]
-        tangents = [np.einsum("mnd,mpd->np", outer, curve) for curve in self.curves]
+        slope = outer(np.asarray(vectors, np.float64)) * self.weights[:, None, None]
+        tangents = [np.einsum("mnd,mpd->np", slope, curve) for curve in self.curves]
         return np.asarray(self.start + self.weights @ values), tangents
 
     @cached_property
@@ -117,7 +117,7 @@ class Score:
         return float(SAFE * 2 * (relative * mean + last + _TINY))
 
 
-def _outer(vectors: Float64Array) -> Float64Array:
+def outer(vectors: Float64Array) -> Float64Array:
     """Packed v vᵀ, (..., D), of vectors (..., d)."""
     rows, cols = np.tril_indices(vectors.shape[-1])
     return np.asarray(vectors[..., rows] * vectors[..., cols] * np.where(rows == cols, 1.0, np.sqrt(2.0)))
