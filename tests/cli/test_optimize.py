@@ -53,11 +53,14 @@ def test_another_model_may_be_a_constraint(shelf, args):
     late = lambdak.load(shelf / "late.safetensors")
     options = ["--free", "income", "--constraint-model", f"late={shelf / 'late.safetensors'}", "--maximize", "--json"]
     free, found = (
-        json.loads(done([*args, *options, *limit]).stdout) for limit in ([], ["--constraint", "late <= 0.5"])
+        json.loads(done([*args, *options, *limit]).stdout) for limit in ([], ["--constraint", "late <= 0.7"])
     )
     row = pa.table({name: [found["row"][name]] for name in ("income", "age", "town")})
-    assert late.predict_proba(row)[0, 1] <= 0.5 + 1e-6
+    assert late.predict_proba(row)[0, 1] <= 0.7 + 1e-6
     assert found["value"] <= free["value"]
+    nowhere = run([*args, *options, "--constraint", "late <= 0.1"])
+    assert nowhere.exit_code == 3
+    assert "no row meets 'late <= 0.1': proven" in nowhere.stderr
 
 
 def test_cells_may_be_typed_and_an_output_chosen(shelf):
