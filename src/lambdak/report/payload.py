@@ -18,6 +18,7 @@ from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.metrics import model_metrics
 from lambdak.model.readout import Readout, readouts
+from lambdak.optimize.surroundings import spread
 from lambdak.report.constants import constants
 from lambdak.report.table_summary import describe
 from lambdak.table.category_levels import OTHER, shown
@@ -113,6 +114,7 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
         "pooled": OTHER in levels,
         "missing": column.missing,
         "strength": strength,
+        "spread": spread(column),
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
 

@@ -37,19 +37,9 @@ class Changes {
     return moves.reduce((sum, [i, cell]) => sum + Changes.distance(this.model.columns[i], this.row[i], cell), 0);
   }
 
-  // In spreads of the column; another level is one.
+  // In spreads of the column, as in lambdak.optimize; another level is one.
   static distance(column, from, to) {
-    return column.kind === "category" ? Number(from !== to) : Math.abs(to - from) / Changes.spread(column);
-  }
-
-  // The deviation of a line, the middle half of the knots of a curve, as in lambdak.optimize.
-  static spread({ kind, knots, scale, low, high }) {
-    if (kind === "linear") return scale || 1;
-    const at = (share) => {
-      const place = share * (knots.length - 1), j = Math.min(Math.floor(place), knots.length - 2);
-      return knots.length < 2 ? 0 : knots[j] + (place - j) * (knots[j + 1] - knots[j]);
-    };
-    return at(3 / 4) - at(1 / 4) || high - low || 1;
+    return column.kind === "category" ? Number(from !== to) : Math.abs(to - from) / column.spread;
   }
 
   // ---- one column -------------------------------------------------------------------------------------------------
