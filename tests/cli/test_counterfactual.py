@@ -54,7 +54,16 @@ def test_all_rows_and_several_changes(shelf, args):
 
 def test_levels_and_bounds_are_obeyed(model, args):
     target = float(model.predict(table().select(COLUMNS).slice(3, 1))[0]) + 0.5
-    options = ["--target", f">={target}", "--actionable", "income,age,town", "--bounds", "income=1:1.2", "--whole", "age"]
+    options = [
+        "--target",
+        f">={target}",
+        "--actionable",
+        "income,age,town",
+        "--bounds",
+        "income=1:1.2",
+        "--whole",
+        "age",
+    ]
     (found,) = json.loads(done([*args, *options, "--bounds", "town=300", "--json"]).stdout)["changes"]
     assert found["changes"].get("town") in (None, "300")
     assert 1 <= found["changes"].get("income", 1) <= 1.2
