@@ -3,6 +3,7 @@
 class Changes {
   static PROMISING = 6; // columns that are tried in pairs
   static CELLS = 4; // of each of them
+  static SHRUNK = 4; // pairs that are made as small as they can be
   static HALVINGS = 2; // of a piece in which a peak may hide
 
   constructor({ model, bounds }, goal, row, open) {
@@ -201,13 +202,14 @@ class Changes {
 
   // The cheapest change found of two columns, as [[i, cell], [j, cell]].
   *pair() {
-    const promising = yield* this.promising();
-    const best = { cost: Infinity, moves: null };
+    const promising = yield* this.promising(), enough = [];
     for (const [place, i] of promising.entries()) {
-      for (const j of promising.slice(0, place)) {
-        const moves = this.hopeless(i, j) ? null : yield* this.both(i, j);
-        if (moves && this.cost(moves) < best.cost) Object.assign(best, { moves, cost: this.cost(moves) });
-      }
+      for (const j of promising.slice(0, place)) enough.push((this.hopeless(i, j) ? null : yield* this.both(i, j)) ?? []);
+    }
+    const best = { cost: Infinity, moves: null };
+    for (const { moves } of enough.flat().sort((a, b) => a.guess - b.guess).slice(0, Changes.SHRUNK)) {
+      const small = yield* this.shrunk(moves), cost = this.cost(small);
+      if (cost < best.cost) Object.assign(best, { moves: small, cost });
     }
     return best.moves;
   }
@@ -222,6 +224,7 @@ class Changes {
     return strongest.filter((i) => this.tried.has(i)).sort((i, j) => closest(j) - closest(i)).slice(0, Changes.PROMISING);
   }
 
+  // The cells of two columns that lead farthest beyond the goal, and what a change along the line to them may cost.
   *both(i, j) {
     const best = { margin: -Infinity };
     for (const own of this.foremost(i)) {
@@ -231,7 +234,7 @@ class Changes {
         yield;
       }
     }
-    return best.margin >= 0 ? yield* this.shrunk(best.moves) : null;
+    return best.margin >= 0 ? { moves: best.moves, guess: (this.cost(best.moves) * this.here) / (this.here - best.margin) } : null;
   }
 
   foremost(i) {
