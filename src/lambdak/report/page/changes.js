@@ -133,8 +133,10 @@ class Changes {
   *between(i, [from, before], [to, after], halvings) {
     if (after >= 0) return { from, to, guess: from + ((to - from) * before) / (before - after) };
     if (this.peak(i, from, to, before, after) + this.doubt < 0) return undefined;
-    const middle = (from + to) / 2;
-    if (!halvings || this.model.columns[i].whole) return void this.doubtful.add(i);
+    const { whole } = this.model.columns[i], middle = whole ? Math.round((from + to) / 2) : (from + to) / 2;
+    const last = whole && Math.abs(to - from) <= 1; // no whole number is between them
+    if (last && Math.max(before, after) + this.doubt < 0) return undefined;
+    if (last || !halvings) return void this.doubtful.add(i);
     const margin = this.tryCell(i, middle);
     yield;
     const first = yield* this.between(i, [from, before], [middle, margin], halvings - 1);

@@ -171,7 +171,8 @@ class DecisionSection extends Section {
   none(i, own) {
     if (this.locked.has(i)) return "locked";
     if (own?.missing) return "missing: it stays so";
-    return own?.proven ? "no value of it does (proven)" : "no value found";
+    const { whole } = this.app.model.columns[i];
+    return own?.proven ? `no ${whole ? "whole number" : "value of it"} does (proven)` : "no value found";
   }
 
   // What was found for an earlier row is not applied to a later one.
