@@ -78,9 +78,8 @@ def test_no_other_value_of_the_column_is_closer_and_what_is_proven_is_true(visit
                 assert abs(to - row[name][0]) <= np.abs(enough - row[name][0]).min() + 2e-4 * np.ptp(values)
             else:
                 assert not len(enough)
-                assert re.fullmatch(
-                    r"no value found|no (value of it|whole number) does \(proven\)", lines[name]["change to"]
-                )
+                said = lines[name]["change to"]
+                assert re.fullmatch(r"no value found|no (value of it|whole number) does \(proven\)", said)
                 proven += "proven" in lines[name]["change to"]
     assert proven or kind == "binary"
 
