@@ -1,6 +1,7 @@
 """Decide with a model: optimise, invert and explain decisions, each with a proven bound."""
 
 from lambdak.optimize.counterfactuals import counterfactual
+from lambdak.optimize.cvxpy import to_cvxpy
 from lambdak.optimize.distances import ColumnMargin, JointMargin, Margins
 from lambdak.optimize.expression import Expression, Limit, column, predicted
 from lambdak.optimize.inverting import Inverse, inverse
@@ -27,4 +28,5 @@ __all__ = [
     "margin",
     "minimize",
     "predicted",
+    "to_cvxpy",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import cells_of
 from lambdak.optimize.branch import branch_and_bound
 from lambdak.optimize.build import build
+from lambdak.optimize.convex import minimize_convex
 from lambdak.optimize.expression import Expression, as_expression, evaluate, predicted
 from lambdak.optimize.formulas import read_constraints
 from lambdak.optimize.incumbent import Incumbent
@@ -102,9 +104,14 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
     excluded = conflict(problem.linear, low, high, problem.whole)
     if excluded:
         return Solution(None, np.inf, np.inf, Status.INFEASIBLE, "linear programming", ())
-    best = Incumbent(problem)
+    score = problem.convex_score()
+    if score is not None:
+        return minimize_convex(score, problem.linear, clock, problem.costs())
+    pinned, charge = problem.pinned()
+    best = Incumbent(pinned)
     best.begin(np.random.default_rng(random_state))
-    return branch_and_bound(problem, clock, best)
+    found = branch_and_bound(pinned, clock, best)
+    return replace(found, bound=found.bound - charge)
 
 
 def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -13,9 +13,12 @@ from scipy.special import logit
 
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
+from lambdak.optimize.convex import is_convex
 from lambdak.optimize.expression import Limit, evaluate
 from lambdak.optimize.goals import Factor, Goal, Prediction
 from lambdak.optimize.linear import LinearRows, lowest_point
+from lambdak.optimize.pinning import pin
+from lambdak.optimize.scores import Score
 from lambdak.pencil.spectrum import Float64Array
 
 _FAR = 1e150  # a raw score that no model has
@@ -64,6 +67,35 @@ class Problem:
         """Whether what the models predict of a point (axes,) is within the limits."""
         row = {**self.row, **cells_of(self.axes, x)}
         return all(evaluate(own.expression, row) <= 0.0 for own in self.requested)
+
+    def convex_score(self) -> Score | None:
+        """The score that is minimised, up to linear terms, if that is all there is and it is convex."""
+        if self.limits or len(self.goal.factors) != 1:
+            return None
+        own = self.goal.factors[0]
+        if own.axis is not None or own.prediction.link is not IDENTITY or not own.offset:
+            return None
+        score = (own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0].scaled(abs(own.offset))
+        return score.shifted(self.goal.constant) if is_convex(score) else None
+
+    def pinned(self) -> tuple[Problem, float]:
+        """The same problem with monotone columns at their best end, and what to take off its bound."""
+        if self.limits or len(self.goal.factors) != 1:
+            return self, 0.0
+        own = self.goal.factors[0]
+        if own.axis is not None or own.prediction.link is not IDENTITY:
+            return self, 0.0
+        used = (self.goal.linear != 0) | (self.linear.matrix != 0).any(axis=0)
+        score, charge = pin((own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0], used)
+        prediction = Prediction((score,), (score.negative(),), IDENTITY)
+        goal = replace(self.goal, factors=(Factor(prediction, abs(own.offset), None, 0.0),))
+        return replace(self, axes=score.axes, goal=goal), abs(own.offset) * charge
+
+    def costs(self) -> tuple[Float64Array, ...]:
+        """The linear terms of the goal at the points of each axis; none if there are none."""
+        if not self.goal.linear.any():
+            return ()
+        return tuple(a * axis.points for a, axis in zip(self.goal.linear.tolist(), self.axes, strict=True))
 
     @property
     def ends(self) -> tuple[Float64Array, Float64Array]:

@@ -61,6 +61,10 @@ class Score:
         """The score plus a number."""
         return replace(self, start=self.start + offset) if offset else self
 
+    def scaled(self, factor: float) -> Score:
+        """The score times a positive number."""
+        return replace(self, start=factor * self.start, weights=factor * self.weights) if factor != 1.0 else self
+
     def negative(self) -> Score:
         """The score −s, again an eigenvalue: −λ_k(A) = λ_{d−1−k}(−A)."""
         return replace(
