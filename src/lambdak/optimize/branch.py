@@ -61,6 +61,7 @@ class Search:
     problem: Problem
     clock: Clock
     best: Incumbent
+    rng: np.random.Generator
     work: int = 0
     unsplit: float = np.inf  # the lowest bound of boxes too small to be halved
     rows: LinearRows = field(init=False)
@@ -70,10 +71,10 @@ class Search:
 
     def run(self) -> Solution:
         """Until the gap is closed, the time is over, or the user interrupts."""
-        status = Status.INTERRUPTED
-        boxes = self._root()
-        bound = self._lowest(boxes)
+        status, bound = Status.INTERRUPTED, -np.inf
         try:
+            self.best.begin(self.rng)
+            boxes = self._root()
             while True:
                 bound = self._lowest(boxes)
                 self.clock.note(self.best.value, bound, self.work)
@@ -236,6 +237,6 @@ def _value_at(function: Separable, at: list[NDArray[np.intp]]) -> Float64Array:
     return np.asarray(function.base + sum(part[rows, own] for part, own in zip(function.parts, at, strict=True)))
 
 
-def branch_and_bound(problem: Problem, clock: Clock, best: Incumbent) -> Solution:
+def branch_and_bound(problem: Problem, clock: Clock, rng: np.random.Generator) -> Solution:
     """The least value of a problem, with a proven bound."""
-    return Search(problem, clock, best).run()
+    return Search(problem, clock, Incumbent(problem), rng).run()

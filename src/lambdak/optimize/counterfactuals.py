@@ -73,7 +73,8 @@ def counterfactual(
     n : int
         How many changes: of the columns that one of them changes, each further one leaves at least one as it is.
     bounds : mapping of str
-        (low, high) of a number, by default its training range; the levels to choose from of a category.
+        (low, high) of a number, by default its training range; the levels to choose from of a category. A row outside
+        of them may stay where it is, or move towards them.
     whole : sequence of str
         Columns of whole numbers.
     scale : mapping of str to float
