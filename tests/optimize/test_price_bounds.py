@@ -7,13 +7,13 @@ import pytest
 from fitted_models import X
 from move_cases import shaken
 
-from lambdak.optimize.chosen import chosen
-from lambdak.optimize.crossings import may_reach
-from lambdak.optimize.decisions import Region, class_goal, other_class_goal, raw_limits, threshold_goal
-from lambdak.optimize.price_bounds import box_bounds
+from lambdak.optimize.changes.chosen import chosen
+from lambdak.optimize.changes.crossings import may_reach
+from lambdak.optimize.changes.decisions import Region, class_goal, other_class_goal, raw_limits, threshold_goal
+from lambdak.optimize.changes.price_bounds import box_bounds
+from lambdak.optimize.changes.rows import read_rows
+from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable
 from lambdak.optimize.relaxation import Boxes
-from lambdak.optimize.rows import read_rows
-from lambdak.optimize.surroundings import Surroundings, axis_around, movable
 
 GOALS = {
     "free": lambda model, row: threshold_goal(chosen(model, None), ">=", 1.5),

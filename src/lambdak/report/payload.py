@@ -18,7 +18,7 @@ from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.metrics import model_metrics
 from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.surroundings import spread
+from lambdak.optimize.changes.surroundings import spread
 from lambdak.report.constants import constants
 from lambdak.report.table_summary import describe
 from lambdak.table.category_levels import OTHER, shown

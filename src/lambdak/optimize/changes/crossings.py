@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.decisions import Region
+from lambdak.optimize.changes.decisions import Region
 from lambdak.optimize.relaxation import Boxes
 from lambdak.pencil.spectrum import Float64Array
 

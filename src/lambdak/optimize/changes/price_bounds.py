@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.decisions import Region
-from lambdak.optimize.prices import Price
+from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.relaxation import Boxes, Separable
 from lambdak.pencil.spectrum import Float64Array
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import LinearConstraint
 
-from lambdak.optimize.expression import Expression, Limit, as_expression, column
+from lambdak.optimize.minimum.expression import Expression, Limit, as_expression, column
 
 _QUOTED = re.compile(r"`([^`]+)`")
 _RELATIONS = {ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.Lt: "<=", ast.Gt: ">="}

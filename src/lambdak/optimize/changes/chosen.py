@@ -9,7 +9,7 @@ import numpy as np
 
 from lambdak.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.expression import output_of
+from lambdak.optimize.minimum.expression import output_of
 from lambdak.pencil.spectrum import Float64Array
 
 

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from lambdak._checks import check_non_negative
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.crossings import first_crossing, may_reach
-from lambdak.optimize.decisions import Goal, Region
-from lambdak.optimize.distances import ColumnMargin, JointMargin, Margins
-from lambdak.optimize.moves import Moves
-from lambdak.optimize.nearest import Nearest
-from lambdak.optimize.prices import Price
-from lambdak.optimize.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.crossings import first_crossing, may_reach
+from lambdak.optimize.changes.decisions import Goal, Region
+from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.changes.moves import Moves
+from lambdak.optimize.changes.nearest import Nearest
+from lambdak.optimize.changes.prices import Price
+from lambdak.optimize.changes.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable, spreads
+from lambdak.optimize.changes.targets import decision_goal, shown_prediction
 from lambdak.optimize.solution import Clock, Status
-from lambdak.optimize.surroundings import Surroundings, axis_around, movable, spreads
-from lambdak.optimize.targets import decision_goal, shown_prediction
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.numeric_column import Numeric

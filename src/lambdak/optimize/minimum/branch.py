@@ -12,10 +12,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.goals import Relaxed
-from lambdak.optimize.incumbent import Incumbent
 from lambdak.optimize.linear import LinearRows, propagate
-from lambdak.optimize.problem import Problem
+from lambdak.optimize.minimum.goals import Relaxed
+from lambdak.optimize.minimum.incumbent import Incumbent
+from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import Boxes, Separable, linear
 from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.spectrum import Float64Array

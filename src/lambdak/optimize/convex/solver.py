@@ -1,8 +1,8 @@
 """The least value of a convex raw score, with a proof: an interior-point method, inside branch and bound for levels.
 
 A score is convex if it reads the last eigenvalue and its curves are convex, or straight. Levels and whole numbers may
-be mixed in the interior-point method (:mod:`lambdak.optimize.lifted`), which bounds them from below; boxes in which
-they are chosen more precisely follow, until the gap is closed.
+be mixed in the interior-point method (:mod:`lambdak.optimize.convex.lifted`), which bounds them from below; boxes in
+which they are chosen more precisely follow, until the gap is closed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.blas import single_threaded_blas
-from lambdak.optimize.convex_search import Search
-from lambdak.optimize.lifted import Cost
+from lambdak.optimize.convex.lifted import Cost
+from lambdak.optimize.convex.search import Search
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Solution, Status

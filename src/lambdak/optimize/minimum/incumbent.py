@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from lambdak.optimize.problem import Problem
+from lambdak.optimize.minimum.problem import Problem
 from lambdak.pencil.spectrum import Float64Array
 
 _STARTS = 32

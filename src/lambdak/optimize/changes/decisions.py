@@ -20,9 +20,9 @@ from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.model import Model
 from lambdak.model.readout import Readout, readouts
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.chosen import Chosen
+from lambdak.optimize.changes.chosen import Chosen
+from lambdak.optimize.changes.rows import Row
 from lambdak.optimize.relaxation import Boxes, Separable, relax
-from lambdak.optimize.rows import Row
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from lambdak.explain.plots import BLUE, RED, side_by_side
 
 if TYPE_CHECKING:
-    from lambdak.optimize.result import Optimum
+    from lambdak.optimize.minimum.result import Optimum
 
 
 def draw_trace(optimum: Optimum, ax: Axes | None = None) -> Axes:

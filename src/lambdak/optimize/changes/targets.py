@@ -8,8 +8,8 @@ import numpy as np
 
 from lambdak.losses.contract import Predicts
 from lambdak.model import Model
-from lambdak.optimize.chosen import chosen
-from lambdak.optimize.decisions import (
+from lambdak.optimize.changes.chosen import chosen
+from lambdak.optimize.changes.decisions import (
     Goal,
     class_code,
     class_goal,
@@ -17,7 +17,7 @@ from lambdak.optimize.decisions import (
     other_class_goal,
     threshold_goal,
 )
-from lambdak.optimize.rows import Row
+from lambdak.optimize.changes.rows import Row
 from lambdak.pencil.spectrum import Float64Array
 
 _RELATIONS = (">=", "<=")

@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.optimize.rows import Row, column_named
-from lambdak.optimize.surroundings import WAYS, Surroundings, axis_around, movable, spreads
+from lambdak.optimize.changes.rows import Row, column_named
+from lambdak.optimize.changes.surroundings import WAYS, Surroundings, axis_around, movable, spreads
 
 
 @final

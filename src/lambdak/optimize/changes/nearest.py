@@ -9,9 +9,9 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.decisions import Region
-from lambdak.optimize.price_bounds import box_bounds
-from lambdak.optimize.prices import Price
+from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.price_bounds import box_bounds
+from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.relaxation import Boxes
 from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.spectrum import Float64Array

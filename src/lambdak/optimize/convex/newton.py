@@ -1,6 +1,6 @@
 """One Newton step of the interior-point method: the linear system, its right-hand sides, and how far to go.
 
-Names are those of the formulas in :mod:`lambdak.optimize.interior`.
+Names are those of the formulas in :mod:`lambdak.optimize.convex.interior`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
-from lambdak.optimize.lifted import Lifted
+from lambdak.optimize.convex.lifted import Lifted
 from lambdak.pencil.spectrum import Float64Array
 
 _EQUAL = 4.0  # limits this many rooms apart are one equation

@@ -13,9 +13,9 @@ from typing import NamedTuple, final
 import numpy as np
 
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.feasible import cheapest, is_infeasible
-from lambdak.optimize.interior import Iterate, iterates
-from lambdak.optimize.lifted import Cost, Lifted, lift, narrow
+from lambdak.optimize.convex.feasible import cheapest, is_infeasible
+from lambdak.optimize.convex.interior import Iterate, iterates
+from lambdak.optimize.convex.lifted import Cost, Lifted, lift, narrow
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Status

@@ -17,9 +17,9 @@ from scipy.linalg import LinAlgError
 
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
-from lambdak.optimize.feasible import inner_mix
-from lambdak.optimize.lifted import Lifted
-from lambdak.optimize.newton import State, System, Workspace, standard_rows
+from lambdak.optimize.convex.feasible import inner_mix
+from lambdak.optimize.convex.lifted import Lifted
+from lambdak.optimize.convex.newton import State, System, Workspace, standard_rows
 from lambdak.pencil.spectrum import Float64Array
 
 _MOST_STEPS = 80

@@ -12,14 +12,14 @@ import numpy as np
 from lambdak._checks import check_positive
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import cells_of
-from lambdak.optimize.branch import branch_and_bound
-from lambdak.optimize.build import build
-from lambdak.optimize.convex import minimize_convex
-from lambdak.optimize.expression import Expression, as_expression, evaluate, predicted
-from lambdak.optimize.formulas import read_constraints
+from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.linear import conflict
-from lambdak.optimize.problem import Problem
-from lambdak.optimize.result import Optimum
+from lambdak.optimize.minimum.branch import branch_and_bound
+from lambdak.optimize.minimum.build import build
+from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted
+from lambdak.optimize.minimum.formulas import read_constraints
+from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.result import Optimum
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
 
 _SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from lambdak.losses import Link
 from lambdak.losses.links import IDENTITY
-from lambdak.optimize.lines import above, below
+from lambdak.optimize.minimum.lines import above, below
 from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
 from lambdak.optimize.scores import Score
 from lambdak.pencil.spectrum import Float64Array

@@ -13,11 +13,11 @@ from scipy.special import logit
 
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
-from lambdak.optimize.convex import is_convex
-from lambdak.optimize.expression import Limit, evaluate
-from lambdak.optimize.goals import Factor, Goal, Prediction
+from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.linear import LinearRows, lowest_point
-from lambdak.optimize.pinning import pin
+from lambdak.optimize.minimum.expression import Limit, evaluate
+from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
+from lambdak.optimize.minimum.pinning import pin
 from lambdak.optimize.scores import Score
 from lambdak.pencil.spectrum import Float64Array
 

@@ -83,7 +83,7 @@ class Optimum:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw value and bound over time; returns Matplotlib's axes."""
-        from lambdak.optimize.plots import draw_trace
+        from lambdak.optimize.minimum.plots import draw_trace
 
         return draw_trace(self, ax)
 

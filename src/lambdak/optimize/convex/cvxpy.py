@@ -16,7 +16,7 @@ from lambdak.eigen.packing import sym
 from lambdak.model import Model
 from lambdak.model.readout import Readout, readouts
 from lambdak.optimize.axes import make_axis, shown_names
-from lambdak.optimize.convex import is_convex
+from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 

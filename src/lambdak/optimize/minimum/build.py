@@ -1,4 +1,4 @@
-"""From what users write to a :class:`~lambdak.optimize.problem.Problem`."""
+"""From what users write to a :class:`~lambdak.optimize.minimum.problem.Problem`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis, shown_names
-from lambdak.optimize.expression import Expression, Limit, Predicted
-from lambdak.optimize.goals import Factor, Goal, Prediction
 from lambdak.optimize.linear import LinearRows
-from lambdak.optimize.problem import Problem, raw_goal, raw_limit
+from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
+from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
+from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.lifted import Lifted, sizes
+from lambdak.optimize.convex.lifted import Lifted, sizes
+from lambdak.optimize.convex.newton import Rows
 from lambdak.optimize.linear import LinearRows
-from lambdak.optimize.newton import Rows
 from lambdak.pencil.definite import SAFE, UNIT
 from lambdak.pencil.spectrum import Float64Array
 

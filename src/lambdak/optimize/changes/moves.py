@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.optimize.decisions import Region
-from lambdak.optimize.prices import Price
+from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.prices import Price
 from lambdak.pencil.spectrum import Float64Array
 
 _PARTS = 16  # of a move that are tried in one call

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.blas import single_threaded_blas
-from lambdak.optimize.decisions import Goal, Region
-from lambdak.optimize.moves import Moves, hitting_sets
-from lambdak.optimize.nearest import Nearest
-from lambdak.optimize.prices import Price
-from lambdak.optimize.recourse import Change, Recourse
-from lambdak.optimize.requests import Request, make_request
-from lambdak.optimize.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.decisions import Goal, Region
+from lambdak.optimize.changes.moves import Moves, hitting_sets
+from lambdak.optimize.changes.nearest import Nearest
+from lambdak.optimize.changes.prices import Price
+from lambdak.optimize.changes.recourse import Change, Recourse
+from lambdak.optimize.changes.requests import Request, make_request
+from lambdak.optimize.changes.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.surroundings import Surroundings
+from lambdak.optimize.changes.targets import read_target, shown_prediction
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
-from lambdak.optimize.surroundings import Surroundings
-from lambdak.optimize.targets import read_target, shown_prediction
 from lambdak.pencil.spectrum import Float64Array
 
 _DIGITS = 5  # of a move, after the first one
