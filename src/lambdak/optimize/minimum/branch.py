@@ -23,6 +23,7 @@ from lambdak.pencil.spectrum import Float64Array
 _AT_ONCE = 1 << 18  # floats of one relaxation: how many boxes are halved together
 _MOST_AT_ONCE = 256
 _DUAL_STEPS = 12
+_FIRST_SEARCH = 1024  # boxes, after which points are looked for once more
 _MOST_JOINT = 512  # combinations of vertices
 _UNUSED = 1e-3  # how much a limit that has no multiplier counts where a box is halved
 _MOST_OPEN = 4_000_000  # boxes, so that memory stays bounded
@@ -63,6 +64,7 @@ class Search:
     best: Incumbent
     rng: np.random.Generator
     work: int = 0
+    milestone: int = _FIRST_SEARCH
     unsplit: float = np.inf  # the lowest bound of boxes too small to be halved
     rows: LinearRows = field(init=False)
 
@@ -82,9 +84,16 @@ class Search:
                 if status is not Status.INTERRUPTED:
                     break
                 boxes = self._step(boxes)
+                self._search_again()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(self.best.x, self.best.value, bound, status, _METHOD, tuple(self.clock.trace))
+
+    def _search_again(self) -> None:
+        """Look for a better point from other starts, whenever the work has doubled."""
+        if self.work >= self.milestone:
+            self.best.begin(self.rng)
+            self.milestone *= 2
 
     def _status(self, boxes: Open, bound: float) -> Status:
         """Why the search ends now; INTERRUPTED if it does not."""
