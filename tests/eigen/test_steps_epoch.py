@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from epoch_cases import LOSSES, epoch_arguments, taken
+from epoch_cases import LOSSES, arrays, copied, epoch_arguments, taken
 
 from lambdak.eigen import steps
 from lambdak.eigen.runtime import native
@@ -16,7 +16,7 @@ if kernel is None:
 
 def assert_close(ours, reference):
     np.testing.assert_allclose(ours[0], reference[0], rtol=1e-5)
-    for part, wanted in zip(ours[1], reference[1], strict=True):
+    for part, wanted in zip(arrays(ours[1]), arrays(reference[1]), strict=True):
         np.testing.assert_allclose(part, wanted, atol=1e-4 * np.abs(wanted).max())
 
 
@@ -29,9 +29,20 @@ def test_an_epoch_is_that_of_the_reference(loss, models, weighted):
     assert_close(taken(kernel, arguments), taken(steps, arguments))
 
 
+@pytest.mark.parametrize("models", [1, 2, 5])
+@pytest.mark.parametrize("loss", ["squared_error", "softmax"])
+def test_an_epoch_of_constrained_columns_is_that_of_the_reference(loss, models):
+    arguments = epoch_arguments(loss, models, constrained=True)
+    ours = taken(kernel, arguments)
+    assert_close(ours, taken(steps, arguments))
+    moved = ours[1][4].theta - arguments["state"][4].theta
+    assert np.abs(moved).max(axis=(0, 2)).min() > 1e-3, "all steps of all columns move"
+
+
 @pytest.mark.usefixtures("isa")
-def test_an_epoch_is_that_of_the_reference_on_every_instruction_set():
-    arguments = epoch_arguments("log_loss", 3)
+@pytest.mark.parametrize("constrained", [False, True])
+def test_an_epoch_is_that_of_the_reference_on_every_instruction_set(constrained):
+    arguments = epoch_arguments("log_loss", 3, constrained=constrained)
     assert_close(taken(kernel, arguments), taken(steps, arguments))
 
 
@@ -41,20 +52,22 @@ def test_the_half_deviances_are_those_of_the_reference(numbers):
     assert_close(taken(kernel, arguments), taken(steps, arguments))
 
 
+@pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("models", [1, 2, 5, 8])
 @pytest.mark.parametrize("loss", ["squared_error", "softmax"])
-def test_threads_do_not_change_a_bit(loss, models):
-    arguments = epoch_arguments(loss, models)
+def test_threads_do_not_change_a_bit(loss, models, constrained):
+    arguments = epoch_arguments(loss, models, constrained=constrained)
     losses, state = taken(kernel, arguments, 1)
     for threads in (2, 3, 16):
         others, there = taken(kernel, arguments, threads)
         np.testing.assert_array_equal(others, losses)
-        for part, wanted in zip(there, state, strict=True):
+        for part, wanted in zip(arrays(there), arrays(state), strict=True):
             np.testing.assert_array_equal(part, wanted)
 
 
-def test_two_epochs_are_one_of_all_their_steps():
-    arguments = epoch_arguments(batches=7)  # of 21 rows each
+@pytest.mark.parametrize("constrained", [False, True])
+def test_two_epochs_are_one_of_all_their_steps(constrained):
+    arguments = epoch_arguments(batches=7, constrained=constrained)  # of 21 rows each
     ids, weights, order = arguments["design"]
     pace, (losses, state) = arguments["pace"], taken(kernel, arguments)
     halves, between = [], arguments
@@ -65,7 +78,7 @@ def test_two_epochs_are_one_of_all_their_steps():
         halves.append(half * len(own.rates))
         between = {**between, "state": there}
     np.testing.assert_allclose(sum(halves) / 7, losses, rtol=1e-12)
-    for part, wanted in zip(between["state"], state, strict=True):
+    for part, wanted in zip(arrays(between["state"]), arrays(state), strict=True):
         np.testing.assert_array_equal(part, wanted)
 
 
@@ -116,6 +129,27 @@ def test_an_epoch_refuses_what_does_not_fit(name, position, value):
     arguments = changed(name, position, value)
     with pytest.raises(ValueError, match=r"must|has|holds|bad"):
         taken(kernel, arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("theta", lambda theta: theta[:, 1:]),
+        ("first", lambda first: first.astype(np.float64)),
+        ("second", lambda second: second[..., ::2]),
+        ("spread", lambda spread: spread[1:]),
+        ("spread_spans", with_last(10_000)),
+        ("back", lambda back: back[:, 1:]),
+        ("back_spans", with_last(-1)),
+        ("constant", lambda constant: constant[1:]),
+    ],
+)
+def test_an_epoch_refuses_constrained_columns_that_do_not_fit(name, value):
+    arguments = epoch_arguments(constrained=True)
+    *parts, cones = copied(arguments["state"])
+    arguments["state"] = (*parts, cones._replace(**{name: value(getattr(cones, name))}))
+    with pytest.raises(ValueError, match=r"must|has"):
+        kernel.epoch(*arguments.values(), 1)
 
 
 def test_an_epoch_refuses_a_class_that_does_not_exist():

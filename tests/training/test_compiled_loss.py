@@ -20,6 +20,7 @@ from lambdak.losses import (
 )
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.compiled_loss import compiled_loss
+from lambdak.training.parameters import Parameters
 from lambdak.training.trainer import Schedule
 
 LOSSES = (
@@ -75,10 +76,23 @@ def test_several_eigenvalues_of_one_pencil_are_trained_step_by_step():
     assert compiled_loss(regression(X, codes, encoder, Ordinal(3))) is None
 
 
-def test_constrained_columns_are_trained_step_by_step(recorder):
-    problem, validation, encoder = small_problem()
-    list(trainer_of(problem, validation, encoder, signs={0: 1}).run(Schedule(epochs=1, batch=100)))
-    assert len(recorder.slopes) == 4
+def constrained_trainer(problem, validation, encoder):
+    return trainer_of(problem, validation, encoder, signs={0: 1, 1: -1})
+
+
+def test_an_epoch_of_constrained_columns_in_one_call_is_that_of_single_steps(recorder, monkeypatch):
+    trained = []
+    for compiled in (True, False):
+        monkeypatch.setattr(Parameters, "compiled", compiled)
+        trainer = constrained_trainer(*small_problem())
+        before = trainer.parameters.coef.copy()
+        list(trainer.run(Schedule(epochs=2, batch=100)))
+        assert len(recorder.slopes) == (0 if compiled else 8)
+        trained.append(trainer.parameters)
+    moved = np.abs(trained[0].coef - before).max()
+    assert moved > 0.05
+    for one, other in zip([trained[0].coef, *trained[0].theta], [trained[1].coef, *trained[1].theta], strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3 * moved)
 
 
 @pytest.mark.parametrize("extra", [False, True], ids=["plain", "weights and offset"])

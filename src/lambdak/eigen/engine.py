@@ -28,7 +28,6 @@ AdamState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # 
 AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction of the second moment, tiny
 Floats: TypeAlias = NDArray[np.float64]
 RowTargets: TypeAlias = tuple[Floats, Floats | None, Floats | None]  # targets or codes, importance, offsets (n,)
-EpochState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # θ, both moments, coefficients
 DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
 
 
@@ -62,6 +61,26 @@ class Basis(NamedTuple):
     wide: FloatArray  # V D, and as a last column the negative means of B's columns, (kinds, size, r + 1)
     constant: FloatArray  # row 0 of B: one, and the same negative means, (kinds, 1, size)
     which: list[int]  # kind of each model
+
+
+class Cones(NamedTuple):
+    """Constrained columns, whose C = M (± L Lᵀ) is added to that of the free ones: triangles L, and ± M for all models.
+
+    Rows of ± M and of its transpose are stored like those of :class:`Basis`.
+    """
+
+    theta: FloatArray  # the triangles, row by row, (models, size, padded D)
+    first: FloatArray  # both moments of Adam
+    second: FloatArray
+    spread: FloatArray  # ± M, (P, reach)
+    spread_spans: Ids
+    back: FloatArray  # its transpose, (size, reach)
+    back_spans: Ids
+    constant: FloatArray  # the negative means of the columns of ± M, which the constant gives up, (size,)
+    share: float  # of the decay of the free columns
+
+
+EpochState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray, Cones | None]  # θ, moments, coefficients
 
 
 class Head(NamedTuple):

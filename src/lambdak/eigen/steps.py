@@ -20,6 +20,7 @@ from lambdak.eigen.engine import (
     AdamRule,
     AdamState,
     Basis,
+    Cones,
     DescentRule,
     DesignBatch,
     DesignRows,
@@ -31,7 +32,7 @@ from lambdak.eigen.engine import (
     Solution,
     StepEngine,
 )
-from lambdak.eigen.packing import ROOT_HALF, packed_size
+from lambdak.eigen.packing import ROOT_HALF, packed_size, sym, unsym
 from lambdak.eigen.row_loss import slopes, values
 from lambdak.eigen.runtime import native
 
@@ -122,6 +123,8 @@ def epoch(
         grad = np.zeros_like(state[3])
         losses.append(_mean_losses((ids, weights, chosen), target, head, state[3], grad, threads))
         _update(state, grad, basis, pace, (rate, step))
+        if state[4] is not None:
+            _bend((state[4], state[3]), grad, head.dim, pace, (rate, step))
     return [float(loss) for loss in np.mean(losses, axis=0)]
 
 
@@ -147,7 +150,7 @@ def _mean_losses(
 
 def _update(state: EpochState, grad: FloatArray, basis: Basis, pace: Pace, now: tuple[float, int]) -> None:
     """Pull the gradient of the coefficients back, take Adam's step and write the coefficients."""
-    theta, first, second, coef = state
+    theta, first, second, coef, _ = state
     constants, (rate, step) = AdamConstants(pace.beta1, pace.beta2, pace.tiny), now
     thin, wide, constant = (part[basis.which] for part in (basis.thin, basis.wide, basis.constant))
     pulled = np.empty_like(theta)
@@ -160,6 +163,39 @@ def _update(state: EpochState, grad: FloatArray, basis: Basis, pace: Pace, now: 
     mixed = theta + wide[..., :-1] @ (thin @ theta)
     multiply(basis.left, basis.which, mixed, basis.left_spans, coef, 1)
     coef[:, :1] = constant @ theta
+
+
+def _bend(
+    constrained: tuple[Cones, FloatArray], grad: FloatArray, dim: int, pace: Pace, now: tuple[float, int]
+) -> None:
+    """Take the step of the cones on the gradient of the coefficients, and add what they contribute to these."""
+    (cones, coef), (rate, step), width = constrained, now, packed_size(dim)
+    constants, which = AdamConstants(pace.beta1, pace.beta2, pace.tiny), [0] * len(coef)
+    pulled, squares = np.zeros_like(cones.theta), np.zeros_like(cones.theta)
+    multiply(cones.back[None], which, grad, cones.back_spans, pulled, 1)
+    pulled[..., :width] += cones.constant[:, None] * grad[:, :1, :width]
+    pulled[..., :width] = _triangles(2 * sym(pulled[..., :width]) @ _lower(cones.theta[..., :width], dim))
+    parts = [part.reshape(len(coef), -1) for part in (cones.theta, pulled, cones.first, cones.second)]
+    keep = [max(1 - cones.share * rate * decay, 0.0) for decay in pace.decays]
+    rates = [rate / constants.rate_correction(step)] * len(coef)
+    adam((parts[0], parts[1], parts[2], parts[3]), rates, keep, constants.rule(step), 0, 1)
+    factor = _lower(cones.theta[..., :width], dim)
+    squares[..., :width] = unsym(factor @ factor.swapaxes(-1, -2))
+    added = np.empty_like(coef)
+    multiply(cones.spread[None], which, squares, cones.spread_spans, added, 1)
+    coef += added
+    coef[:, 0] += cones.constant @ squares
+
+
+def _lower(entries: FloatArray, dim: int) -> FloatArray:
+    """Lower triangles (..., d, d) from their entries, row by row."""
+    matrix = np.zeros((*entries.shape[:-1], dim, dim), entries.dtype)
+    matrix[..., *np.tril_indices(dim)] = entries
+    return matrix
+
+
+def _triangles(matrix: FloatArray) -> FloatArray:
+    return matrix[..., *np.tril_indices(matrix.shape[-1])]
 
 
 def descend(

@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Cones, Ids
 from lambdak.eigen.packing import diagonal_indices, packed_size
 from lambdak.pencil.constraints import Factor
 from lambdak.pencil.spectrum import Float64Array
@@ -91,7 +92,25 @@ class ConeCoordinates:
             np.matmul(weights.T, knots, out=steps[:, own])
         return Factor().vjp(theta, steps)
 
+    def compiled(self, state: tuple[FloatArray, FloatArray, FloatArray], n_design: int, share: float) -> Cones:
+        """What the kernel needs to take steps: θ and its moments, M of all columns, and the share of the decay."""
+        spread, spans = _banded(n_design, self._spans, self._own, self._weights)
+        back, back_spans = _banded(self.size, self._own, self._spans, [weights.T for weights in self._weights])
+        constant = np.concatenate([-mean @ weights for mean, weights in zip(self._means, self._weights, strict=True)])
+        return Cones(*state, spread, spans, back, back_spans, constant.astype(np.float32), share)
+
     def _columns(self, dtype: np.dtype[np.floating]) -> Iterator[tuple[slice, slice, FloatArray, FloatArray]]:
         """Of each column: its rows of θ, its design columns, ± M, and their means."""
         for own, span, weights, mean in zip(self._own, self._spans, self._weights, self._means, strict=True):
             yield own, span, weights.astype(dtype), mean.astype(dtype)
+
+
+def _banded(
+    rows: int, spans: Sequence[slice], columns: Sequence[slice], blocks: Sequence[Float64Array]
+) -> tuple[FloatArray, Ids]:
+    """A matrix of blocks as the kernel's products take it: the rows of each block, and their first and last columns."""
+    matrix = np.zeros((rows, max(block.shape[1] for block in blocks)), np.float32)
+    between = np.zeros((rows, 2), np.int32)
+    for span, own, block in zip(spans, columns, blocks, strict=True):
+        matrix[span, : block.shape[1]], between[span] = block, (own.start, own.stop)
+    return matrix, between

@@ -3,11 +3,12 @@ r"""θ of a stack of models: from parameters to coefficients C and back, and one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.engine import AdamConstants, DesignRows, Floats, Head, Pace, RowTargets
+from lambdak.eigen.engine import AdamConstants, Cones, DesignRows, Floats, Head, Pace, RowTargets
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
@@ -107,18 +108,26 @@ class Parameters:
         self.write_()
 
     @property
-    def free_only(self) -> bool:
-        """Whether all columns are free, so that the kernel can take the steps of an epoch by itself."""
-        return not self._cones and not self._caps
+    def compiled(self) -> bool:
+        """Whether the kernel can take the steps of an epoch by itself: no column is capped, and all cones are one."""
+        return len(self._cones) <= 1 and not self._caps
 
     def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Floats:
         """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""
         pace = Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
-        state = (self.theta[0], *self._moments[0], self.coef)
+        state = (self.theta[0], *self._moments[0], self.coef, self._compiled_cones)
         losses = step_engine().epoch(design, target, head, state, self._free.basis, pace, self.threads)
         self._steps += len(pace.rates)
         self._travelled += float(np.square(pace.rates).sum())
         return np.array(losses)
+
+    @cached_property
+    def _compiled_cones(self) -> Cones | None:
+        """θ of the constrained columns and how it is spread, as the kernel takes it."""
+        if not self._cones:
+            return None
+        state = (self.theta[1], *self._moments[1])
+        return self._cones[0].compiled(state, self._free.n_design, _CONE_DECAY)
 
     def shrink_(self) -> None:
         """Take the proximal step that belongs to the steps since the last one, if columns may vanish."""

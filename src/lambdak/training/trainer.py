@@ -141,7 +141,7 @@ class Trainer:
     def _compiled(self) -> tuple[Head | None, RowTargets | None]:
         """What the kernel needs to take the steps of an epoch by itself, where it can."""
         problem, named = self.problem, compiled_loss(self.problem)
-        if named is None or not self.parameters.free_only:
+        if named is None or not self.parameters.compiled:
             return None, None
         outputs, start = problem.outputs, np.broadcast_to(problem.start, problem.outputs.pencils)
         head = Head(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host.hpp"
+#include "cones.hpp"
 #include "row_loss.hpp"
 
 namespace lambdak {
@@ -10,21 +10,13 @@ namespace {
 
 using Target = std::tuple<In, std::optional<In>, std::optional<In>>;  // y, importance, offset
 using Head = std::tuple<int, int, int, std::vector<double>, double, std::string, std::vector<double>>;
-using State = std::tuple<Out, Out, Out, Out>;                               // theta, first, second, coef
+using State = std::tuple<Out, Out, Out, Out, std::optional<ConeArrays>>;    // theta, first, second, coef, cones
 using BasisArrays = std::tuple<In, In, In, In, In, In, In, std::vector<int64_t>>;  // as lambdak.eigen.engine.Basis
 using Pace = std::tuple<std::vector<double>, std::vector<double>, int64_t, double, double, double>;
 
 const auto f32 = nb::dtype<float>();
 const auto f64 = nb::dtype<double>();
 const auto i32 = nb::dtype<int32_t>();
-
-// A factor of `multiply`, one for each kind of model.
-struct Factor {
-  const float* data = nullptr;
-  int64_t rows = 0, reach = 0;
-  const int32_t* spans = nullptr;
-  const float* of(int64_t kind) const { return data + kind * rows * reach; }
-};
 
 struct Epoch {
   Design design;
@@ -38,12 +30,13 @@ struct Epoch {
   std::vector<int64_t> which;
   float *theta, *first, *second, *coef;
   Factor left, back, thin, wide, mixing, constant;
+  Cones cones;
   std::vector<int32_t> thin_spans, wide_spans, mixing_spans;
   int32_t constant_span[2];
   std::vector<Guess> guess;
   Indices index;
   std::vector<double> losses;
-  float *values, *vectors, *slopes, *grads, *grad_theta, *mixed, *inner;  // of all models
+  float *values, *vectors, *slopes, *grads, *grad_theta, *mixed, *inner, *bends;  // of all models
   const Kernel* build = active;
 
   Epoch(const DesignRows& sparse, const Target& target, const Head& head, const State& state, const BasisArrays& basis, const Pace& pace);
@@ -61,7 +54,8 @@ struct Epoch {
   void slope(int64_t batch, int64_t member);
   void backward(int64_t batch, int64_t model, int64_t part, void* scratch);
   void update(int64_t batch, int64_t model, int64_t from, int64_t to);
-  void multiply(const Factor& factor, int64_t kind, const float* right, float* out, const float* base, int64_t from, int64_t to);
+  Adam rule(int64_t batch, double keep) const;
+  void bend(int64_t batch, int64_t model);
   void step_alone(int64_t batch, int64_t member, void* scratch);
   void step_together(int64_t batch, int threads);
   void run(int threads);
@@ -75,7 +69,7 @@ Epoch::Epoch(const DesignRows& sparse, const Target& target, const Head& head, c
   index = {position}, check_index(index, dim);
   loss = *named, pencils = per_member, start = starts, scale = unit;
   std::tie(rates, decays, steps_before, beta1, beta2, tiny) = pace;
-  const auto& [theta_, first_, second_, coef_] = state;
+  const auto& [theta_, first_, second_, coef_, cones_] = state;
   models = extent(theta_, 0), size = extent(theta_, 1), n_coef = extent(coef_, 1), batches = int64_t(rates.size());
   width = (int64_t(dim) * (dim + 1) / 2 + pad - 1) / pad * pad;
   theta = dense_data<float>(theta_, "theta", {models, size, width}, f32), first = dense_data<float>(first_, "first", {models, size, width}, f32);
@@ -85,6 +79,7 @@ Epoch::Epoch(const DesignRows& sparse, const Target& target, const Head& head, c
   solve.dim = outer.dim = dim, solve.n_index = outer.n_index = 1;
   read_rows(sparse, target);
   read_basis(basis);
+  if (cones_) cones = Cones(*cones_, models, n_coef, dim, width);
   parts = std::max<int64_t>(1, 4 / models);
   losses.assign(size_t(members), 0.0);
   reserve();
@@ -120,21 +115,11 @@ void Epoch::read_basis(const BasisArrays& basis) {
   thin = {dense_data<float>(thin_, "thin", {kinds, joint, size}, f32), joint, size, nullptr};
   wide = mixing = {dense_data<float>(wide_, "wide", {kinds, size, joint + 1}, f32), size, joint + 1, nullptr};
   constant = {dense_data<float>(constant_, "constant", {kinds, 1, size}, f32), 1, size, constant_span};
-  const auto check = [](const Factor& factor, int64_t inner_rows) {
-    for (int64_t i = 0; i < factor.rows; ++i)
-      if (const int32_t* s = factor.spans + 2 * i; s[0] < 0 || s[0] > s[1] || s[1] > inner_rows || s[1] - s[0] > factor.reach)
-        throw nb::value_error("spans must lie within the factor");
-  };
-  check(left, size), check(back, n_coef);
+  left.check(size), back.check(n_coef);
   bool known = int64_t(which.size()) == models;
   for (int64_t kind : which) known = known && kind >= 0 && kind < kinds;
   if (!known) throw nb::value_error("which must name the basis of each model");
-  const auto whole = [](int64_t rows, int64_t last) {
-    std::vector<int32_t> spans(size_t(2 * rows), 0);
-    for (int64_t i = 0; i < rows; ++i) spans[size_t(2 * i + 1)] = int32_t(last);
-    return spans;
-  };
-  thin_spans = whole(joint, size), wide_spans = whole(size, joint + 1), mixing_spans = whole(size, joint);
+  thin_spans = whole_spans(joint, size), wide_spans = whole_spans(size, joint + 1), mixing_spans = whole_spans(size, joint);
   thin.spans = thin_spans.data(), wide.spans = wide_spans.data(), mixing.spans = mixing_spans.data();
   constant_span[0] = 0, constant_span[1] = int32_t(size);
 }
@@ -143,12 +128,12 @@ void Epoch::read_basis(const BasisArrays& basis) {
 void Epoch::reserve() {
   static thread_local Scratch kept;
   const auto line = [](int64_t count) { return (count + 15) / 16 * 16; };
-  const int64_t dim = solve.dim, sizes[] = {line(most), line(most * dim), line(most), parts * n_coef * width, size * width, size * width, (joint + 1) * width};
+  const int64_t dim = solve.dim, sizes[] = {line(most), line(most * dim), line(most), parts * n_coef * width, size * width, size * width, (joint + 1) * width, line(cones.floats())};
   int64_t total = 0;
   for (int64_t one : sizes) total += models * one;
   float* next = static_cast<float*>(kept.get(size_t(total) * sizeof(float)));
-  float** const places[] = {&values, &vectors, &slopes, &grads, &grad_theta, &mixed, &inner};
-  for (int i = 0; i < 7; ++i) *places[i] = next, next += models * sizes[i];
+  float** const places[] = {&values, &vectors, &slopes, &grads, &grad_theta, &mixed, &inner, &bends};
+  for (int i = 0; i < 8; ++i) *places[i] = next, next += models * sizes[i];
   solve.rows = outer.rows = step_rows;
   solve.index = index.data();
   solve.value = {values, 1, 1, 1}, solve.vector = {vectors, dim, dim, 1};
@@ -216,32 +201,40 @@ void Epoch::backward(int64_t batch, int64_t model, int64_t part, void* scratch) 
   }
 }
 
-void Epoch::multiply(const Factor& factor, int64_t kind, const float* right, float* out, const float* base, int64_t from, int64_t to) {
-  build->multiply[0]({factor.of(kind), right, out, int(factor.reach), int(width), factor.spans, base, int(from), int(to)}, 0, factor.rows);
+Adam Epoch::rule(int64_t batch, double keep) const {
+  const double step = double(steps_before + batch + 1), rate = rates[size_t(batch)];
+  return {beta1, beta2, rate / (1.0 - std::pow(beta1, step)), keep, 1.0 / (1.0 - std::pow(beta2, step)), tiny, width};
 }
 
 // Pulls the gradient back to θ, takes Adam's step and writes the coefficients: some columns of one model.
 void Epoch::update(int64_t batch, int64_t model, int64_t from, int64_t to) {
-  const int64_t kind = which[size_t(model)], step = steps_before + batch + 1, span = to - from;
+  const int64_t kind = which[size_t(model)], span = to - from;
   float *const grad = grads + model * parts * n_coef * width, *const pulled = grad_theta + model * size * width;
   float *const own = theta + model * size * width, *const mix = mixed + model * size * width, *const thin_rows = inner + model * (joint + 1) * width;
   for (int64_t part = 1; part < parts; ++part)
     for (int64_t i = 0; i < n_coef; ++i)
       build->add(grad + i * width + from, grad + (part * n_coef + i) * width + from, span);
-  multiply(back, kind, grad, mix, nullptr, from, to);
-  multiply(thin, kind, mix, thin_rows, nullptr, from, to);
+  back.multiply(build, kind, grad, mix, nullptr, width, from, to);
+  thin.multiply(build, kind, mix, thin_rows, nullptr, width, from, to);
   std::memcpy(thin_rows + joint * width + from, grad + from, size_t(span) * sizeof(float));
-  multiply(wide, kind, thin_rows, pulled, mix, from, to);
-  const double rate = rates[size_t(batch)], correct = 1.0 / (1.0 - std::pow(beta2, double(step)));
-  Adam rule{beta1, beta2, rate / (1.0 - std::pow(beta1, double(step))), std::max(1.0 - rate * decays[size_t(model)], 0.0), correct, tiny, width};
+  wide.multiply(build, kind, thin_rows, pulled, mix, width, from, to);
+  Adam rule = this->rule(batch, std::max(1.0 - rates[size_t(batch)] * decays[size_t(model)], 0.0));
   const int64_t all = model * size * width, whole = span == width ? size : 1;
   for (int64_t i = 0; i < size; i += whole, rule.spared = 0)
     build->adam[0](rule, own + i * width + from, pulled + i * width + from, first + all + i * width + from, second + all + i * width + from, whole * span);
-  multiply(thin, kind, own, thin_rows, nullptr, from, to);
-  multiply(mixing, kind, thin_rows, mix, own, from, to);
+  thin.multiply(build, kind, own, thin_rows, nullptr, width, from, to);
+  mixing.multiply(build, kind, thin_rows, mix, own, width, from, to);
   float* const result = coef + model * n_coef * width;
-  multiply(left, kind, mix, result, nullptr, from, to);
-  multiply(constant, kind, own, result, nullptr, from, to);
+  left.multiply(build, kind, mix, result, nullptr, width, from, to);
+  constant.multiply(build, kind, own, result, nullptr, width, from, to);
+}
+
+// The same of the constrained columns, whose contribution to the coefficients is added; a whole model at a time.
+void Epoch::bend(int64_t batch, int64_t model) {
+  const double lost = rates[size_t(batch)] * decays[size_t(model)];
+  const int64_t own = n_coef * width;
+  float* const scratch = bends + model * ((cones.floats() + 15) / 16 * 16);
+  cones.update(build, model, rule(batch, 1.0), lost, grads + model * parts * own, coef + model * own, scratch);
 }
 
 // One member's step on one thread: members do not need each other.
@@ -253,6 +246,7 @@ void Epoch::step_alone(int64_t batch, int64_t member, void* scratch) {
   for (int64_t model = begin; model < end; ++model) {
     for (int64_t part = 0; part < parts; ++part) backward(batch, model, part, scratch);
     update(batch, model, 0, width);
+    if (cones.size()) bend(batch, model);
   }
 }
 
@@ -267,6 +261,7 @@ void Epoch::step_together(int64_t batch, int threads) {
     const int64_t from = task % columns * pad;
     update(batch, task / columns, from, from + pad);
   });
+  if (cones.size()) in_parallel(models, threads, 0, [&](int64_t model, void*) { bend(batch, model); });
 }
 
 void Epoch::run(int threads) {
