@@ -119,6 +119,8 @@ class Parameters:
         losses = step_engine().epoch(design, target, head, state, self._free.basis, pace, self.threads)
         self._steps += len(pace.rates)
         self._travelled += float(np.square(pace.rates).sum())
+        if self._cones:
+            self.write_()  # the same to the last bit, however the parameters came about
         return np.array(losses)
 
     @cached_property
