@@ -5,7 +5,10 @@ A matrix with nan or infinity gets the values nan, where LAPACK would refuse the
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.packing import packed_dim, sym
@@ -41,13 +44,22 @@ def lower(entries: FloatArray) -> FloatArray:
     """
     dim = packed_dim(entries.shape[-1])
     matrix = np.zeros((*entries.shape[:-1], dim, dim), entries.dtype)
-    matrix[..., *np.tril_indices(dim)] = entries
+    matrix[..., *_lower_indices(dim)] = entries
     return matrix
 
 
 def lower_entries(matrix: FloatArray) -> FloatArray:
     """Entries (..., D) of the lower triangle, row by row; the rest is dropped."""
-    return matrix[..., *np.tril_indices(matrix.shape[-1])]
+    return matrix[..., *_lower_indices(matrix.shape[-1])]
+
+
+@lru_cache(maxsize=64)
+def _lower_indices(dim: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and columns of a lower triangle, kept: training asks for them in every step."""
+    rows, columns = np.tril_indices(dim)
+    for array in (rows, columns):
+        array.flags.writeable = False
+    return rows, columns
 
 
 def lower_factor(matrix: FloatArray) -> FloatArray:
