@@ -1,14 +1,15 @@
 """The least and largest prediction of default models: ours beside boosted trees and a network, each with its proof.
 
 usage: python benchmarks/optimize_default.py [--columns 2 5 8] [--tables concrete california] [--seconds 60]
-                                             [--gap 1e-3] [--threads 2]
+                                             [--gap 1e-3] [--threads 2] [--usual-trees]
 
 A fifth of the rows are test rows. The first columns are free within their range in training, the others have the cells
-of the first test row without gaps. Three models are optimised, each by the exact method that its users have:
-SpectralRegressor() by lambdak.optimize.minimize; LightGBM, as few leaves as are within .005 R² of ours (test rows
-choose, in its favour), as leaves in CP-SAT; a ReLU network with two layers of 32, the best of a few, as big-M in HiGHS.
-A run ends at --gap or after --seconds, fitting not included. differential_evolution and dual_annealing then search OUR
-model for as long as ours took (a second at least), with restarts, and prove nothing.
+of the first test row without gaps. Each model is optimised by the exact method that its users have: SpectralRegressor()
+by lambdak.optimize.minimize; LightGBM as leaves in CP-SAT, with as few leaves as are within .005 R² of ours ("small";
+the test rows choose, in its favour), and if --usual-trees also with its defaults; a ReLU network with two layers of 32,
+the best of four, as big-M in HiGHS. A run ends at --gap or after --seconds, fitting not included.
+differential_evolution and dual_annealing then search OUR model for as long as ours took (a second at least), with
+restarts, and prove nothing.
 
 "gap" is |value − bound| / |value|, "of range" is |value − bound| / (largest − least target). The models differ, so do
 their optima: compare gaps and times, not values, except between ours and the two searches, where "better" is by how
@@ -21,6 +22,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -35,13 +37,17 @@ from lambdak.model.readout import readouts
 from lambdak.optimize import minimize
 from lambdak.optimize.axes import make_axis
 from lambdak.optimize.scores import restrict
-from optimize_peers import Layers, best_of_network, best_of_trees, cut_trees, leaves
+from optimize_peers import Box, Layers, Stop, best_of_network, best_of_trees, cut_trees, leaves
 from optimize_searches import anneal, evolve
 from tables import load
 
 SIMILAR = 0.005  # R² that LightGBM may be behind, so that it is small
+LARGE = 5000  # rows from which a network stops early
 CLOSE = 0.01  # the proven gap to be timed
-MOST_TREES = 1000
+TRIALS = np.unique(np.geomspace(10, 600, 25).astype(int))  # numbers of trees to choose from
+
+
+Fitted = tuple[Any, float, int]  # a model, its R², and how many of its trees are used
 
 
 class Line(NamedTuple):
@@ -84,6 +90,10 @@ class Table:
     def r2(self, predicted: np.ndarray) -> float:
         """On the test rows."""
         return float(r2_score(self.y[self.test], predicted))
+
+
+def stop_of(args: argparse.Namespace) -> Stop:
+    return Stop(args.seconds, args.gap, args.threads)
 
 
 def time_to_close(trace: Any) -> float:
@@ -137,22 +147,28 @@ class Ours:
 class Trees:
     """The LightGBM with the fewest leaves that is nearly as good as ours."""
 
-    def __init__(self, table: Table, wanted: float, threads: int) -> None:
-        self.table = table
-        fitted = [self._fit(n, rate, wanted, threads) for n in (8, 16, 31) for rate in (0.05, 0.1, 0.2)]
+    def __init__(self, table: Table, wanted: float) -> None:
+        self.table, self.kind = table, "LightGBM, small"
+        fitted = [self._fit(n, rate, wanted) for n in (8, 16, 31) for rate in (0.1, 0.2)]
         enough = [each for each in fitted if each[1] >= wanted] or [max(fitted, key=lambda each: each[1])]
         self.model, self.r2, self.most = min(enough, key=lambda each: each[2] * each[0].num_leaves)
 
-    def _fit(self, n: int, rate: float, wanted: float, threads: int) -> tuple[Any, float, int]:
+    def usual(self) -> Trees:
+        """LightGBM as it comes: 100 trees of 31 leaves."""
+        other = copy(self)
+        other.kind, other.most = "LightGBM, default", 100
+        other.model, other.r2, _ = self._fit(31, 0.1, np.inf, np.array([100]))
+        return other
+
+    def _fit(self, size: int, rate: float, wanted: float, trials: np.ndarray = TRIALS) -> Fitted:
         """A model, its R², and the fewest trees that reach the wanted R², or else the best number of them."""
         import lightgbm
 
         table = self.table
-        own = {"num_leaves": n, "learning_rate": rate, "n_estimators": MOST_TREES, "n_jobs": threads, "verbose": -1}
+        own = {"num_leaves": size, "learning_rate": rate, "n_estimators": int(trials.max()), "verbose": -1}
         kinds = [c for c in table.X if c not in table.numbers]
-        model = lightgbm.LGBMRegressor(**own, random_state=0)
+        model = lightgbm.LGBMRegressor(**own, random_state=0, n_jobs=1)
         model.fit(table.codes.iloc[table.train], table.y[table.train], categorical_feature=kinds)
-        trials = np.unique(np.geomspace(10, MOST_TREES, 40).astype(int))
         test = table.codes.iloc[table.test]
         r2 = np.array([table.r2(model.predict(test, num_iteration=most)) for most in trials])
         chosen = int(np.argmax(r2 >= wanted)) if (r2 >= wanted).any() else int(np.argmax(r2))
@@ -163,13 +179,15 @@ class Trees:
         table, row = self.table, self.table.coded_row()
         positions = [list(table.X).index(c) for c in free]
         trees = cut_trees(self.model.booster_, positions, row, self.most)
-        found = best_of_trees(trees, table.high[free].to_numpy(), maximize, args.seconds, args.gap, args.threads)
+        found = best_of_trees(trees, table.high[free].to_numpy(), maximize, stop_of(args))
         value = np.nan
         if found.x is not None:
             row[positions] = found.x
             value = self.model.predict(pd.DataFrame([row], columns=list(table.X)), num_iteration=self.most)[0]
         remark = f"{self.most} trees, {sum(len(leaves(t)) for t in trees)} leaves after fixing"
-        yield Line("LightGBM, CP-SAT", self.r2, value, found.bound, found.seconds, time_to_close(found.trace), remark)
+        yield Line(
+            f"{self.kind}, CP-SAT", self.r2, value, found.bound, found.seconds, time_to_close(found.trace), remark
+        )
 
 
 class Network:
@@ -182,18 +200,14 @@ class Network:
         self.columns, self.middle, self.spread = list(own), train.mean(), train.std()
         self.Z = ((own - self.middle) / self.spread).fillna(0.0)
         self.center, self.unit = table.y[table.train].mean(), table.y[table.train].std()
-        fits = [self._fit(alpha, seed) for alpha in (1e-4, 1e-2, 1.0) for seed in (0, 1)]
+        fits = [self._fit(alpha, seed) for alpha in (1e-4, 1e-1) for seed in (0, 1)]
         self.net, self.r2 = max(fits, key=lambda each: each[1])
 
     def _fit(self, alpha: float, seed: int) -> tuple[Any, float]:
         table = self.table
-        net = MLPRegressor(
-            hidden_layer_sizes=(32, 32),
-            alpha=alpha,
-            random_state=seed,
-            max_iter=400,
-            early_stopping=len(table.y) > 5000,
-        )
+        large = len(table.y) > LARGE
+        own = {"alpha": alpha, "max_iter": 200 if large else 2000, "early_stopping": large}
+        net = MLPRegressor(hidden_layer_sizes=(32, 32), random_state=seed, **own)
         net.fit(self.Z.iloc[table.train].to_numpy(), (table.y[table.train] - self.center) / self.unit)
         predicted = self.center + self.unit * net.predict(self.Z.iloc[table.test].to_numpy())
         return net, table.r2(predicted)
@@ -203,7 +217,7 @@ class Network:
         table = self.table
         net = self._restricted(free)
         low, high = ((end[free] - self.middle[free]) / self.spread[free] for end in (table.low, table.high))
-        found = best_of_network(net, low.to_numpy(), high.to_numpy(), maximize, args.seconds, args.gap, args.threads)
+        found = best_of_network(net, Box(low.to_numpy(), high.to_numpy()), maximize, stop_of(args))
         value = np.nan if found.x is None else float(net.values(found.x[None])[0])
         yield Line("ReLU network, HiGHS", self.r2, value, found.bound, found.seconds, time_to_close(found.trace))
 
@@ -221,19 +235,15 @@ class Network:
 # ---- the tables -----------------------------------------------------------------------------------------------------
 
 
-def contestants(table: Table, threads: int) -> list[Any]:
-    ours = Ours(table, threads)
+def contestants(table: Table, args: argparse.Namespace) -> list[Any]:
+    ours = Ours(table, args.threads)
     found: list[Any] = [ours]
-    makers = {
-        "lightgbm": lambda: Trees(table, ours.r2 - SIMILAR, threads),
-        "network": lambda: Network(table),
-    }
-    for name, make in makers.items():
-        try:
-            found.append(make())
-        except ImportError as error:
-            print(f"{name} is left out: {error}; pip install it")
-    return found
+    try:
+        small = Trees(table, ours.r2 - SIMILAR)
+        found += [small, small.usual()] if args.usual_trees else [small]
+    except ImportError as error:
+        print(f"LightGBM is left out: {error}; pip install lightgbm")
+    return [*found, Network(table)]
 
 
 def show(table: Table, maximize: bool, line: Line) -> None:
@@ -244,7 +254,7 @@ def show(table: Table, maximize: bool, line: Line) -> None:
         f"{line.bound:.6g}" if np.isfinite(line.bound) else "none",
         f"{100 * away / abs(line.value):.2f} %" if proven else "none",
         f"{100 * away / table.range:.2f} %" if proven else "none",
-        f"{line.close:.2f} s" if np.isfinite(line.close) else "never" if proven else "",
+        f"{line.close:.2f} s" if np.isfinite(line.close) else "never" if np.isfinite(line.bound) else "",
         f"{line.seconds:.1f} s", line.remark,
     ]  # fmt: skip
     print("| " + " | ".join(cells) + " |", flush=True)
@@ -271,12 +281,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--gap", type=float, default=1e-3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--usual-trees", action="store_true")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     lambdak.set_num_threads(args.threads)
     lambdak.show_config()
     tables = [Table(name) for name in args.tables]
-    everyone = {table.name: (table, contestants(table, args.threads)) for table in tables}
+    everyone = {table.name: (table, contestants(table, args)) for table in tables}
     for count in args.columns:
         compare(count, everyone, args)
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
 
 UNITS = 1e7  # of the largest sum of leaves: CP-SAT counts in whole numbers
+SOLVED = 2  # the code of HiGHS for a feasible point
 
 
 class Proof(NamedTuple):
@@ -25,6 +28,14 @@ class Proof(NamedTuple):
     bound: float
     seconds: float
     trace: list[tuple[float, float, float]]
+
+
+class Stop(NamedTuple):
+    """When a solver ends, and its threads."""
+
+    seconds: float
+    gap: float
+    threads: int
 
 
 class Split(NamedTuple):
@@ -108,9 +119,7 @@ class _Leaves:
         return left + right
 
 
-def best_of_trees(
-    trees: Sequence[Split | float], high: np.ndarray, maximize: bool, seconds: float, gap: float, threads: int
-) -> Proof:
+def best_of_trees(trees: Sequence[Split | float], high: np.ndarray, maximize: bool, stop: Stop) -> Proof:
     """The least or largest sum of trees, with its proof."""
     from ortools.sat.python import cp_model
 
@@ -121,9 +130,9 @@ def best_of_trees(
     total = cp_model.LinearExpr.WeightedSum(parts.variables, parts.coefficients) + round(parts.constant * units)
     _ = model.Maximize(total) if maximize else model.Minimize(total)
     solver, trace = cp_model.CpSolver(), _Trace(began, lambda own: own / units)
-    solver.parameters.num_workers = threads
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.relative_gap_limit = gap
+    solver.parameters.num_workers = stop.threads
+    solver.parameters.max_time_in_seconds = stop.seconds
+    solver.parameters.relative_gap_limit = stop.gap
 
     class Watch(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
@@ -174,25 +183,32 @@ class Layers(NamedTuple):
         return (x @ self.weights[-1] + self.offsets[-1])[:, 0]
 
 
-def best_of_network(
-    net: Layers, low: np.ndarray, high: np.ndarray, maximize: bool, seconds: float, gap: float, threads: int
-) -> Proof:
-    """The least or largest output over a box, with its proof."""
+class Box(NamedTuple):
+    """Bounds of the free columns."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def best_of_network(net: Layers, box: Box, maximize: bool, stop: Stop) -> Proof:
+    """The least or largest output over a box, with its proof.
+
+    In a process of its own: ortools brings another version of HiGHS, and one process cannot have both.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+        return alone.submit(_best_of_network, net, box, maximize, stop).result()
+
+
+def _best_of_network(net: Layers, box: Box, maximize: bool, stop: Stop) -> Proof:
     import highspy
 
     began = time.perf_counter()
-    solver = highspy.Highs()
-    options = {"output_flag": False, "threads": threads, "time_limit": seconds, "mip_rel_gap": gap}
+    solver, trace = highspy.Highs(), _Trace(began, float)
+    options = {"output_flag": False, "threads": stop.threads, "time_limit": stop.seconds, "mip_rel_gap": stop.gap}
     for name, option in options.items():
         solver.setOptionValue(name, option)
-    inputs = [solver.addVariable(lb=a, ub=b) for a, b in zip(low, high, strict=True)]
-    units, low, high = inputs, np.asarray(low, float), np.asarray(high, float)
-    for W, b in zip(net.weights[:-1], net.offsets[:-1], strict=True):
-        low, high = _interval(W, b, low, high)
-        units = [_relu(solver, _sum(units, W[:, j]) + float(b[j]), low[j], high[j]) for j in range(W.shape[1])]
-        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    total = _sum(units, net.weights[-1][:, 0]) + float(net.offsets[-1][0])
-    trace = _Trace(began, float)
+    inputs = [solver.addVariable(lb=a, ub=b) for a, b in zip(*box, strict=True)]
+    total = _output(solver, net, inputs, box)
 
     def watch(event: Any) -> None:
         own = event.data_out
@@ -201,20 +217,29 @@ def best_of_network(
     solver.cbMipInterrupt += watch
     _ = solver.maximize(total) if maximize else solver.minimize(total)
     info, took = solver.getInfo(), time.perf_counter() - began
-    bound = info.mip_dual_bound
-    if abs(info.objective_function_value) > 1e29 or info.primal_solution_status != 2:
-        return Proof(None, bound, took, trace.moments)
-    trace.note(value=info.objective_function_value, bound=bound)
-    return Proof(np.array([solver.val(one) for one in inputs]), bound, took, trace.moments)
+    if info.primal_solution_status != SOLVED:
+        return Proof(None, info.mip_dual_bound, took, trace.moments)
+    trace.note(value=info.objective_function_value, bound=info.mip_dual_bound)
+    return Proof(np.array([solver.val(one) for one in inputs]), info.mip_dual_bound, took, trace.moments)
+
+
+def _output(solver: Any, net: Layers, units: list[Any], box: Box) -> Any:
+    """The last layer's sum, after rows for all layers before."""
+    for W, b in zip(net.weights[:-1], net.offsets[:-1], strict=True):
+        box = _interval(W, b, box)
+        before = [_sum(units, W[:, j]) + float(b[j]) for j in range(W.shape[1])]
+        units = [_relu(solver, own, *ends) for own, *ends in zip(before, *box, strict=True)]
+        box = Box(np.maximum(box.low, 0.0), np.maximum(box.high, 0.0))
+    return _sum(units, net.weights[-1][:, 0]) + float(net.offsets[-1][0])
 
 
 def _finite(own: float) -> float:
     return own if abs(own) < 1e29 else np.nan
 
 
-def _interval(W: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _interval(W: np.ndarray, b: np.ndarray, box: Box) -> Box:
     positive, negative = np.maximum(W, 0.0), np.minimum(W, 0.0)
-    return low @ positive + high @ negative + b, high @ positive + low @ negative + b
+    return Box(box.low @ positive + box.high @ negative + b, box.high @ positive + box.low @ negative + b)
 
 
 def _sum(units: list[Any], weights: np.ndarray) -> Any:
