@@ -22,7 +22,7 @@ import pandas as pd
 
 from lambdak.model import Model
 from lambdak.optimize import column, minimize, predicted
-from lambdak.optimize.expression import evaluate
+from lambdak.optimize.minimum.expression import evaluate
 from lambdak.table.category_levels import OTHER
 from random_models import random_subject
 

@@ -43,10 +43,10 @@ READERS = ["certify", "explain", "optimize", "store", "report"]
 
 # The files that a third-party library belongs to; NumPy, SciPy and scikit-learn are everyone's.
 OWNERS = {
-    "matplotlib": ["explain/plots.py", "optimize/plots.py", "paper/output/figures/"],
+    "matplotlib": ["explain/plots.py", "optimize/minimum/plots.py", "paper/output/figures/"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
-    "cvxpy": ["optimize/cvxpy.py"],
+    "cvxpy": ["optimize/convex/cvxpy.py"],
     "zuko": ["torch/flow.py"],
     "plotly": ["report/html.py"],
     "safetensors": ["store/_tensors.py"],

@@ -14,7 +14,7 @@ from lambdak import cli
 
 FAST = ["--effort", "fast", "--max-iter", "3", "--dim", "3"]
 BESIDE = ["id", "y", "grade", "steps", "late", "weight", "exposure"]
-COMMANDS = ["demo", "fit", "predict", "explain", "certify", "report"]
+COMMANDS = ["demo", "fit", "predict", "explain", "certify", "optimize", "counterfactual", "report"]
 SIGNING = ["sign", "verify-signature"]
 
 

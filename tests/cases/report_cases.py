@@ -109,6 +109,18 @@ def page_row(model, row):
     return cells
 
 
+def table_row(model, cells):
+    """A row of the page as a row of the table: the inverse of ``page_row``."""
+    row = {}
+    for column, cell in zip(model.model_.encoder.columns, cells, strict=True):
+        if column.is_number:
+            row[column.name] = [np.nan if cell is None else cell]
+        else:
+            level = "never seen" if cell < 0 else column.levels[cell]
+            row[column.name] = ["never seen" if level is OTHER else level]
+    return pd.DataFrame(row)
+
+
 @dataclass
 class Visit:
     """A page that was opened, and what happened in it that should not."""
@@ -142,3 +154,15 @@ class Visit:
 
     def control(self, i, part):
         return self.page.locator(f'[data-column="{i}"].control {part}')
+
+    def searched(self):
+        """Once the search for changes has ended."""
+        self.page.locator("#decision-body[aria-busy=false]").wait_for()
+        return self
+
+    def changes(self):
+        """Of each column that is listed: what its line says, by the heads of the cells."""
+        text = "(cell) => [cell.dataset.head, cell.title || cell.textContent]"
+        rows = self.searched().page.locator("#decision tbody tr")
+        lines = rows.evaluate_all(f"all => all.map((row) => [...row.cells].map({text}))")
+        return {own["column"]: own for own in map(dict, lines)}

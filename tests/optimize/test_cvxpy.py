@@ -13,8 +13,8 @@ from fitted_models import NUMBERS, SMALL, X, Y, fitted
 from lambdak import SpectralRegressor
 from lambdak.model.readout import readouts
 from lambdak.optimize.axes import make_axis
-from lambdak.optimize.convex import minimize_convex
-from lambdak.optimize.cvxpy import to_cvxpy
+from lambdak.optimize.convex.cvxpy import to_cvxpy
+from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import restrict
 

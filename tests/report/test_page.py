@@ -65,8 +65,8 @@ def test_nothing_sticks_out_of_a_phone(visit):
     opened = visit("multiclass", viewport={"width": 390, "height": 800}, color_scheme="dark")
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
     assert opened.page.locator("#controls").evaluate("e => e.scrollWidth <= e.clientWidth")
-    tables = opened.page.locator(".scroll")
-    assert tables.count() == 2
+    tables = opened.searched().page.locator(".scroll")
+    assert tables.count() == 3
     assert tables.evaluate_all("all => all.every((e) => e.scrollWidth <= e.clientWidth)")
     row = opened.page.locator("#certificate tbody tr").first
     heads = row.locator("td, th").evaluate_all("all => all.map((e) => [e.dataset.head, e.getBoundingClientRect()])")

@@ -1,4 +1,4 @@
-"""What a command answers with: 0 done, 1 bad data, model or files, 2 wrong usage, 130 Ctrl-C, 143 terminated."""
+"""Exit codes: 0 done, 1 bad data, model or files, 2 wrong usage, 3 nothing found, 130 Ctrl-C, 143 terminated."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 from lambdak.table.visible import visible
 
+NOTHING_FOUND = 3  # exit code: no row meets the constraints, no change reaches the target, or none was found in time
 MOST_NAMES = 12  # listed in a message
 _LONGEST = 60  # characters of a name in a list
 _MOST_COMPARED = 2_000  # names that may be meant

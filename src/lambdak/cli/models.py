@@ -21,7 +21,7 @@ def read_model(path: Path, public_key: Path | None = None) -> Any:
 
 def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
     """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
-    table = tables.read(path, given, text=_text_columns(model))
+    table = tables.read(path, given, text=text_columns(model))
     known = table.column_names
     missing = [name for name in model.model_.encoder.feature_names if name not in known]
     if missing:
@@ -37,6 +37,6 @@ def columns_of(model: Any, table: Any) -> Any:
     return table.select(list(model.model_.encoder.feature_names))
 
 
-def _text_columns(model: Any) -> list[str]:
+def text_columns(model: Any) -> list[str]:
     """Categories whose levels are text: 007 must not be read as the number 7."""
     return [column.name for column in model.model_.encoder.columns if column.holds_text]

@@ -38,7 +38,7 @@ def check_output(path: str | os.PathLike[str], option: str) -> None:
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object; a number that JSON does not have is null."""
-    say(json_text(_plain(answer)))
+    say(json_text(plain(answer)))
 
 
 def json_text(answer: Any) -> str:
@@ -66,11 +66,12 @@ def say(text: str) -> None:
     typer.echo(visible_lines(text))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value with null for numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

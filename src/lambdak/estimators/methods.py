@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, LocalExplanation, explain_global, explain_local
 from lambdak.model import Model
 from lambdak.model.influence import strengths
+from lambdak.optimize import Inverse, Margins, Recourse, counterfactual, inverse, margin
 from lambdak.report import write_report
 from lambdak.store import SavedModel, model_to_json, save_model
 
@@ -61,6 +62,44 @@ class ModelMethods:
     def explain_local(self, X: Any, baseline: Any = None, *, output: int | None = None) -> LocalExplanation:
         """Why the rows of X are predicted as they are: see :func:`lambdak.explain.explain_local`."""
         return explain_local(self._fitted, X, baseline, output)
+
+    def inverse(
+        self, row: Any, column: str, target: float, *, output: Any = None, offset: float | None = None
+    ) -> Inverse:
+        """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
+        return inverse(self._fitted, row, column, target, output, offset)
+
+    def counterfactual(
+        self,
+        rows: Any,
+        target: Any,
+        actionable: Sequence[str],
+        cost: str | Mapping[str, float] = "l1",
+        directions: Mapping[str, str] | None = None,
+        n: int = 1,
+        **options: Any,
+    ) -> Recourse:
+        """The cheapest change of each row that reaches a target, with a proven bound on its cost.
+
+        ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset``, ``gap``, ``time_limit`` and
+        ``progress``: see :func:`lambdak.optimize.counterfactual`.
+        """
+        return counterfactual(self._fitted, rows, target, actionable, cost, directions, n, **options)
+
+    def margin(
+        self,
+        rows: Any,
+        threshold: float | None = None,
+        columns: Sequence[str] | None = None,
+        scale: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> Margins:
+        """How far columns may move before the decision about a row changes: proven bounds, and rows that change it.
+
+        ``options`` are ``output``, ``levels``, ``offset``, ``gap`` and ``time_limit``: see
+        :func:`lambdak.optimize.margin`.
+        """
+        return margin(self._fitted, rows, threshold, columns, scale, **options)
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one HTML file in which this model runs, with its certificate: see :func:`lambdak.report.write_report`.

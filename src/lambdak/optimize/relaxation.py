@@ -133,11 +133,11 @@ def linear(boxes: Boxes, constant: float, coefficients: Float64Array) -> Separab
     return Separable(np.full(len(boxes), constant), parts, np.zeros(boxes.low.shape))
 
 
-def relax(score: Score, boxes: Boxes) -> Separable:
-    """A lower bound of the score on each box that no rounding breaks."""
+def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
+    """A lower bound of the score on each box that no rounding breaks; ``steps`` of ascent make its minimum higher."""
     vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(own.shape[1] for own in boxes.vertices)
     step = max(1, _AT_ONCE // (len(score.weights) * vertices * score.constant.shape[-1]))
-    found = [_relax(score, boxes.take(slice(i, i + step))) for i in range(0, len(boxes), step)]
+    found = [_relax(score, boxes.take(slice(i, i + step)), steps) for i in range(0, len(boxes), step)]
     parts = zip(*(own.parts for own in found), strict=True)
     return Separable(
         np.concatenate([own.base for own in found]),
@@ -146,7 +146,7 @@ def relax(score: Score, boxes: Boxes) -> Separable:
     )
 
 
-def _relax(score: Score, boxes: Boxes) -> Separable:
+def _relax(score: Score, boxes: Boxes, steps: int) -> Separable:
     """The same for boxes that fit into the cache."""
     middle = score.packed(0.5 * boxes.low + 0.5 * boxes.high)
     found = eigenpair(middle, score.dim, tuple(range(score.index, score.dim)))
@@ -162,7 +162,7 @@ def _relax(score: Score, boxes: Boxes) -> Separable:
     parts = _parts(score, changes, shares)
     loose = np.stack([-part.min(axis=1) for part in parts], axis=1)
     best = -loose.sum(axis=1)
-    for _ in range(_STEPS if len(changes) > 1 else 0):
+    for _ in range(steps if len(changes) > 1 else 0):
         shares = shares + _ascent(score, changes, shares, parts)
         parts, best = _better(parts, best, _parts(score, changes, shares), score.weights @ _missing(shares, inner))
     return Separable(base, parts, loose)

@@ -85,8 +85,9 @@ class Score:
     def packed(self, x: Float64Array) -> Float64Array:
         """A(x), (members, n, D)."""
         total = np.repeat(self.constant[:, None], len(x), axis=1)
-        for i in range(len(self.axes)):
-            total += self.curve_at(i, x[:, i])
+        for i, own in enumerate(x.T):
+            same = len(own) > 1 and bool((own == own[0]).all())  # one matrix for all rows is faster
+            total += self.curve_at(i, own[:1] if same else own)
         return total
 
     def values(self, x: Float64Array) -> Float64Array:
@@ -95,7 +96,11 @@ class Score:
         return np.concatenate([self._values(part) for part in parts])
 
     def _values(self, x: Float64Array) -> Float64Array:
-        return np.asarray(self.start + self.weights @ eigenvalue(self.packed(x), self.dim, self.index))
+        return self.of_packed(self.packed(x))
+
+    def of_packed(self, packed: Float64Array) -> Float64Array:
+        """The score of matrices (members, n, D), (n,)."""
+        return np.asarray(self.start + self.weights @ eigenvalue(packed, self.dim, self.index))
 
     def slopes(self, x: Float64Array) -> tuple[Float64Array, list[Float64Array]]:
         """s(x), (n,), and of each axis v ᵀA_i(point) v summed over members, (n, points): a tangent in the matrices."""

@@ -18,6 +18,7 @@ _SHARES = 4  # of the error of a raw score: those of two scores here, and of two
 _NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
 _ROOM_TOL = 1e-9  # of a step: an end of the training range that rounding has missed by less is reached
 _CURVE_NODES = 24  # at least, of a curve that is drawn
+_SEARCH_NODES = 12  # at least, of a column that is searched for a change of the decision
 _MOST_CONTROLS = 120  # and curves at a time; the page's search field finds the other columns
 
 
@@ -33,6 +34,7 @@ def constants(dim: int, link: Link, error: float) -> dict[str, float | str]:
         "exponent_limit": EXPONENT_LIMIT,
         "what_if_nodes": 2 * TEETH,
         "curve_nodes": _CURVE_NODES,
+        "search_nodes": _SEARCH_NODES,
         "most_bars": MOST_BARS,
         "most_controls": _MOST_CONTROLS,
         "in_range": IN_RANGE,

@@ -17,8 +17,11 @@ from typing import Any
 
 from lambdak.report.payload import to_json
 
-_PARTS = ("constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "section")
-_SECTIONS = ("try", "effects", "certificate", "data", "matrices", "reading")
+_PARTS = (
+    "constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "goals", "changes",
+    "section",
+)  # fmt: skip
+_SECTIONS = ("try", "decision", "effects", "certificate", "data", "matrices", "reading")
 
 
 def page(payload: Mapping[str, Any]) -> str:

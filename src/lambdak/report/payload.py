@@ -18,6 +18,7 @@ from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.metrics import model_metrics
 from lambdak.model.readout import Readout, readouts
+from lambdak.optimize.changes.surroundings import spread
 from lambdak.report.constants import constants
 from lambdak.report.table_summary import describe
 from lambdak.table.category_levels import OTHER, shown
@@ -109,9 +110,11 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
         "start": column.start,
         "knots": knots,
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
+        "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "missing": column.missing,
         "strength": strength,
+        "spread": spread(column),
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
 

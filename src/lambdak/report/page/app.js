@@ -10,7 +10,7 @@ class App {
     this.words = new Words(payload, this.model);
     this.row = this.model.typicalRow();
     this.chosen = { output: payload.about.quantile_levels.length ? this.model.outputs.length >> 1 : 0 };
-    this.lastUpdateMs = this.lastDrawMs = null;
+    this.lastUpdateMs = this.lastDrawMs = this.lastSearchMs = null;
     Dom.byId("about").textContent = this.words.header();
     Dom.byId("footer").textContent = this.words.footer();
     this.scores = this.model.scores(this.row);
@@ -100,4 +100,5 @@ window.lambdak = {
   whatIf: (output, column, from, to) => app.bounds.whatIf(app.model.outputs[output], app.row, column, from, to),
   get lastUpdateMs() { return app.lastUpdateMs; },
   get lastDrawMs() { return app.lastDrawMs; },
+  get lastSearchMs() { return app.lastSearchMs; },
 };

@@ -90,6 +90,23 @@ class Bounds {
     return [low - margin, high + margin];
   }
 
+  // What rounding can do to raw scores of rows that differ in one cell from one with these matrices.
+  rounding(block, bases) {
+    const norm = (packed) => Math.sqrt(packed.reduce((sum, x) => sum + x * x, 0));
+    const sizes = this.model.mean(bases.map((base, m) => norm(base) + 2 * this.largest(block, m)));
+    return CONSTANTS.rounding_tol * (sizes + this.model.outputs.reduce((most, { start }) => Math.max(most, Math.abs(start)), 0));
+  }
+
+  // The largest norm of a column's matrix within its range, remembered.
+  largest(block, m) {
+    const key = `${block} ${m}`, { model } = this;
+    const norm = (packed) => Math.sqrt(packed.reduce((sum, x) => sum + x * x, 0));
+    const of = (slots) => slots.reduce((sum, [id, weight]) => sum + Math.abs(weight) * norm(model.design(block, m, id)), 0);
+    const ends = (column) => (column.kind === "category" ? [...column.levels.keys()] : [...column.knots, column.low, column.high]);
+    if (!this.known.has(key)) this.known.set(key, Math.max(0, ...model.columns.map((column) => ends(column).reduce((most, cell) => Math.max(most, of(model.slots(column, cell))), 0))));
+    return this.known.get(key);
+  }
+
   // Bounds on what people see, outwards by what rounding does to the link.
   seen(outputs, row, i, from, to, chosen) {
     const [low, high] = this.linked(outputs, row, i, from, to, chosen), outwards = CONSTANTS.link_rounding;

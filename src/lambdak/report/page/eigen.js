@@ -1,4 +1,4 @@
-// Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift.
+// Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift, or bisection.
 
 const Eigen = (() => {
   const NEGLIGIBLE = CONSTANTS.negligible; // of a matrix whose largest entry is 1
@@ -154,5 +154,82 @@ const Eigen = (() => {
     return packed;
   }
 
-  return { values, pairs, outer };
+  // ---- a few eigenvalues, several times faster: whole matrices in buffers that stay, then Sturm counts ----------------
+
+  const buffers = new Map();
+
+  function buffersOf(d) {
+    const row = () => new Float64Array(d);
+    if (!buffers.has(d)) buffers.set(d, { a: new Float64Array(d * d), v: row(), w: row(), diag: row(), off: row() });
+    return buffers.get(d);
+  }
+
+  // As unpack, with both triangles; returns the largest entry.
+  function spread(packed, d, a) {
+    let largest = 0;
+    for (const entry of packed) largest = Math.max(largest, Math.abs(entry));
+    const diagonal = largest > 0 ? 1 / largest : 1, beside = diagonal * Math.SQRT1_2;
+    for (let i = 0, k = 0; i < d; i++, k++) {
+      for (let j = 0; j < i; j++, k++) a[i * d + j] = a[j * d + i] = packed[k] * beside;
+      a[i * d + i] = packed[k] * diagonal;
+    }
+    return largest;
+  }
+
+  // The same reflection as in reflect; rows are read and written from left to right.
+  function reflectWhole(a, d, k, v, tau, w) {
+    let inner = 0;
+    for (let i = k + 1; i < d; i++) {
+      let sum = 0;
+      for (let j = k + 1, at = i * d + k + 1; j < d; j++, at++) sum += a[at] * v[j];
+      w[i] = sum;
+      inner += sum * v[i];
+    }
+    for (let i = k + 1; i < d; i++) w[i] = tau * (w[i] - 0.5 * tau * inner * v[i]);
+    for (let i = k + 1; i < d; i++) {
+      const x = v[i], y = w[i];
+      for (let j = k + 1, at = i * d + k + 1; j < d; j++, at++) a[at] -= x * w[j] + y * v[j];
+    }
+  }
+
+  // The eigenvalue at a position: the diagonal minus x has as many negative pivots as there are eigenvalues below x.
+  function bisect(diag, off, position) {
+    let low = Infinity, high = -Infinity;
+    diag.forEach((x, i) => {
+      const around = (i ? Math.abs(off[i - 1]) : 0) + (i + 1 < diag.length ? Math.abs(off[i]) : 0);
+      [low, high] = [Math.min(low, x - around), Math.max(high, x + around)];
+    });
+    const enough = Number.EPSILON * Math.max(Math.abs(low), Math.abs(high));
+    while (high - low > enough) {
+      const x = (low + high) / 2;
+      if (x <= low || x >= high) break;
+      if (below(diag, off, x) > position) high = x;
+      else low = x;
+    }
+    return (low + high) / 2;
+  }
+
+  function below(diag, off, x) {
+    let pivot = diag[0] - x, count = pivot < 0 ? 1 : 0;
+    for (let i = 1; i < diag.length; i++) {
+      pivot = diag[i] - x - (off[i - 1] * off[i - 1]) / (pivot || NEGLIGIBLE);
+      if (pivot < 0) count++;
+    }
+    return count;
+  }
+
+  // The eigenvalues at these positions.
+  function some(packed, d, positions) {
+    const { a, v, w, diag, off } = buffersOf(d);
+    const largest = spread(packed, d, a);
+    for (let k = 0; k < d - 2; k++) {
+      const tau = reflection(a, d, k, v, off);
+      if (tau !== 0) reflectWhole(a, d, k, v, tau, w);
+    }
+    if (d > 1) off[d - 2] = a[(d - 1) * d + d - 2];
+    for (let i = 0; i < d; i++) diag[i] = a[i * d + i];
+    return positions.map((position) => largest * bisect(diag, off, position));
+  }
+
+  return { values, pairs, outer, some };
 })();

@@ -1,0 +1,228 @@
+"""The cheapest change of a row that reaches a target, with a proof of how much cheaper another one can be at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lambdak._checks import check_int, check_non_negative
+from lambdak.eigen.blas import single_threaded_blas
+from lambdak.optimize.changes.decisions import Goal, Region
+from lambdak.optimize.changes.moves import Moves, hitting_sets
+from lambdak.optimize.changes.nearest import Nearest
+from lambdak.optimize.changes.prices import Price
+from lambdak.optimize.changes.recourse import Change, Recourse
+from lambdak.optimize.changes.requests import Request, make_request
+from lambdak.optimize.changes.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.surroundings import Surroundings
+from lambdak.optimize.changes.targets import read_target, shown_prediction
+from lambdak.optimize.solution import Clock, Moment, Solution, Status
+from lambdak.pencil.spectrum import Float64Array
+
+_DIGITS = 5  # of a move, after the first one
+_SAME = 1e-9  # cost below which a gap is zero
+
+
+class Limits(NamedTuple):
+    """When a search may end: a relative gap, and seconds for each row; and who is told how it goes."""
+
+    gap: float
+    seconds: float
+    report: Callable[[Moment], None]
+
+
+def counterfactual(
+    model: Any,
+    rows: Any,
+    target: Any,
+    actionable: Sequence[str],
+    cost: str | Mapping[str, float] = "l1",
+    directions: Mapping[str, str] | None = None,
+    n: int = 1,
+    *,
+    bounds: Mapping[str, Any] | None = None,
+    whole: Sequence[str] = (),
+    scale: Mapping[str, float] | None = None,
+    output: Any = None,
+    offset: ArrayLike | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = 10.0,
+    progress: Callable[[Moment], None] | None = None,
+) -> Recourse:
+    """The cheapest change of each row that reaches a target.
+
+    Parameters
+    ----------
+    model : fitted estimator or Model
+    rows : table
+    target
+        A class; (">=", number) or ("<=", number) of the prediction, or of ordered classes a class; or a number, which
+        is to be reached from the side on which the row is.
+    actionable : sequence of str
+        The columns that may change; all others stay. A missing cell stays missing.
+    cost : "l1" or mapping of str to float
+        Σ weight · |change| / scale over numbers, and weight for another level of a category; "l1" weighs all alike.
+    directions : mapping of str to {"up", "down"}
+        Columns that may only rise, or only fall.
+    n : int
+        How many changes: of the columns that one of them changes, each further one leaves at least one as it is.
+    bounds : mapping of str
+        (low, high) of a number, by default its training range; the levels to choose from of a category. A row outside
+        of them may stay where it is, or move towards them.
+    whole : sequence of str
+        Columns of whole numbers.
+    scale : mapping of str to float
+        The spreads of columns, by default those in training.
+    output : class label or quantile level, optional
+        Which prediction, see :func:`lambdak.optimize.predicted`.
+    offset : array of shape (rows,), optional
+        Added to the raw scores.
+    gap : float
+        How much dearer than the cheapest a change may be, relative to it.
+    time_limit : float, optional
+        Seconds for each change of each row. An interrupt ends the search with what was found so far.
+    progress : callable, optional
+        Told a :class:`Moment` (seconds, cost, bound, work) as the search goes on.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralClassifier
+    >>> X = [[income, debt] for income in range(20) for debt in range(20)]
+    >>> y = ["yes" if income > debt + 3 else "no" for income, debt in X]
+    >>> model = SpectralClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> change = counterfactual(model, [[5, 5]], "yes", actionable=["x0"], whole=["x0"])[0]
+    >>> change.status, change.after, change.point["x0"] > 5
+    ('optimal', 'yes', True)
+    """
+    own_model = model_of(model)
+    request = make_request(own_model, actionable, cost, directions, bounds, whole, scale)
+    seconds = np.inf if time_limit is None else float(time_limit)
+    limits = Limits(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
+    count = check_int(n, "n", 1, 1 << 10)
+    own = read_rows(own_model, rows, offset)
+    goals = [read_target(row, target, output) for row in own]
+    with single_threaded_blas():
+        found = _every_row(own, goals, request, limits, count)
+    return Recourse(tuple(found), own_model.encoder.feature_names, rows)
+
+
+def _every_row(rows: Sequence[Row], goals: Sequence[Goal], request: Request, limits: Limits, n: int) -> list[Change]:
+    """The changes of all rows, or of those up to an interrupt."""
+    found: list[Change] = []
+    for i, (row, goal) in enumerate(zip(rows, goals, strict=True)):
+        found += _changes(row, goal, request, limits, n, i)
+        if found[-1].status == Status.INTERRUPTED.value:
+            break
+    return found
+
+
+def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: int) -> list[Change]:
+    """The changes of one row, the cheapest first."""
+    here = row.raw([{}])
+    around = request.around(row)
+    if bool(goal.reached(here)[0]):
+        solution = Solution(around.start, 0.0, 0.0, Status.OPTIMAL, "as it is", ())
+        return [_change(row, goal, around, solution, i, 0)]
+    if not around.axes:
+        solution = Solution(None, np.inf, np.inf, Status.INFEASIBLE, "nothing may change", ())
+        return [_change(row, goal, around, solution, i, 0)]
+    work = _Work(row, goal, around, around.price(request.units, False), Region.of(goal, row, around.axes))
+    found: list[Change] = []
+    changed: list[frozenset[int]] = []
+    while len(found) < n:
+        solution = work.solve(changed, limits)
+        if solution.x is None and found:
+            break
+        found.append(_change(row, goal, around, solution, i, len(found), work.closest if solution.x is None else None))
+        if solution.x is None:
+            break
+        changed.append(frozenset(np.flatnonzero(solution.x != around.start).tolist()))
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One row, what it is to reach, and what moves cost."""
+
+    row: Row
+    goal: Goal
+    around: Surroundings
+    price: Price
+    region: Region
+
+    def solve(self, changed: Sequence[frozenset[int]], limits: Limits) -> Solution:
+        """The cheapest change that leaves a column of each of the earlier ones as it is."""
+        clock = Clock(
+            lambda value, bound: bool(value - bound <= max(limits.gap * value, _SAME)) if np.isfinite(value) else False,
+            limits.seconds,
+            limits.report,
+        )
+        fixed = hitting_sets(changed)
+        low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))
+        for k, own in enumerate(fixed):
+            low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
+        reached = partial(self.around.reached, self.row, self.goal)
+        search = Nearest(self.region, self.price, clock, reached, self._closer)
+        starts = (x for free in low < high for x in Moves(self.region, self.price, free).first())
+        return self._shortened(search.run(low, high, starts))
+
+    def _shortened(self, solution: Solution) -> Solution:
+        """The same with numbers of few digits, where ``predict`` agrees: what is printed is then what was checked."""
+        if solution.x is None:
+            return solution
+        for outwards in (False, True):
+            x = np.array([self._short(i, own, outwards) for i, own in enumerate(solution.x.tolist())])
+            if self.around.reached(self.row, self.goal, x[None])[0]:
+                value = float(self.price.total(x[None])[0])
+                return replace(solution, x=x, value=value, bound=min(solution.bound, value))
+        return solution
+
+    def _short(self, i: int, x: float, outwards: bool) -> float:
+        """A number with the digits that matter for its move, away from where the row is or not, within its bounds."""
+        axis, start = self.around.axes[i], float(self.price.start[i])
+        if axis.whole or x == start:
+            return x
+        digits = _DIGITS - math.floor(math.log10(abs(x - start)))
+        short = round(x, digits)
+        if outwards and abs(short - start) < abs(x - start):
+            short = round(short + math.copysign(10.0**-digits, x - start), digits)
+        return float(np.clip(short, axis.low, axis.high))
+
+    @property
+    def closest(self) -> Any:
+        """The prediction closest to the goal that was found."""
+        best = Moves(self.region, self.price, self.around.low < self.around.high).climb()
+        return shown_prediction(self.row.model, self.goal, self.row.raw([self.around.cells(best)])[0])
+
+    def _closer(self, x: Float64Array) -> Float64Array:
+        return Moves(self.region, self.price, x != self.price.start).back(x)
+
+
+def _change(
+    row: Row, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int, closest: Any = None
+) -> Change:
+    cells = None if solution.x is None else around.cells(solution.x)
+    raw = row.raw([{}, cells or {}])
+    before, after = (shown_prediction(row.model, goal, own) for own in raw)
+    return Change(
+        row=i,
+        number=k,
+        goal=goal.words,
+        before=before,
+        after=None if cells is None else after,
+        cells=dict(row.cells),
+        changes=cells,
+        cost=solution.value,
+        bound=min(solution.bound, solution.value),
+        status=solution.status.value,
+        seconds=solution.trace[-1].seconds if solution.trace else 0.0,
+        reachable=closest if isinstance(closest, float) else None,
+        categories=frozenset(axis.name for axis in around.axes if axis.levels),
+    )

@@ -1,0 +1,164 @@
+"""Distances to a change of a decision: as data, as a table, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from lambdak.model.outward import downwards
+from lambdak.table.category_levels import shown
+from lambdak.table.frames import make_frame
+
+_SHOWN = 6  # columns that are named in words
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnMargin:
+    """How far one column may move alone.
+
+    Attributes
+    ----------
+    column : str
+    cell : number or level
+        The row's own.
+    safe : tuple
+        Two numbers: strictly between them no number changes the decision, proven; infinite where none does on that
+        side. Of a category, the levels with which it does not change.
+    lower : float
+        No smaller move changes it; infinite if none does at all. Another level is a move of 1.
+    upper : float
+        The smallest move that was found to change it; infinite if none was.
+    flip : number, level or None
+        The cell with which ``predict`` decides otherwise.
+    is_number : bool
+        Whether it is a number, not a category; of a category, levels that were seen in training count.
+    spread : float
+        What distances are relative to where columns are compared.
+    """
+
+    column: str
+    cell: Any
+    safe: tuple[Any, ...]
+    lower: float
+    upper: float
+    flip: Any
+    is_number: bool
+    spread: float = 1.0
+
+    def __str__(self) -> str:
+        if np.isinf(self.lower):
+            what = "value" if self.is_number else "known level"
+            return f"{self.column} (now {shown(self.cell)}): no {what} of it changes the decision"
+        if self.is_number:
+            flip = "" if self.flip is None else f", which changes at {self.flip:.6g}"
+            return (
+                f"{self.column} (now {shown(self.cell)}): may move by {downwards(self.lower)} without changing the "
+                f"decision{flip}"
+            )
+        return f"{self.column} (now {shown(self.cell)}): another level, {shown(self.flip)}, changes the decision"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointMargin:
+    """How far a row may move: each column alone, and all together.
+
+    Attributes
+    ----------
+    row : int
+    prediction : number or class
+        Of the row as it is.
+    goal : str
+        What the changed decision would be, in words.
+    columns : tuple of ColumnMargin
+    lower : float
+        While no column moves by this many spreads, or more, the decision stays, proven. Infinite: it always does.
+    upper : float
+        A row at this distance changes it; infinite if none was found.
+    cells : mapping or None
+        The cells of that row that differ.
+    status : str
+        "optimal" if the bounds are as close as was asked for, "never" if no row changes it, or why the search ended
+        before: "time limit", "interrupted", or "stalled", if rounding allows no more.
+    """
+
+    row: int
+    prediction: Any
+    goal: str
+    columns: tuple[ColumnMargin, ...]
+    lower: float
+    upper: float
+    cells: Mapping[str, Any] | None
+    status: str
+
+    def __str__(self) -> str:
+        if np.isinf(self.lower):
+            first = "no change of these columns changes the decision: proven"
+        else:
+            first = f"if no column moves by {downwards(self.lower)} of its spread, the decision stays: proven"
+        found = "" if np.isinf(self.upper) else f"; a row at a distance of {self.upper:.4g} changes it"
+        ordered = sorted(self.columns, key=lambda own: own.lower / own.spread)
+        more = [f"  and {len(ordered) - _SHOWN} more columns"] if len(ordered) > _SHOWN else []
+        return "\n".join([f"row {self.row}: {first}{found}", *(f"  {own}" for own in ordered[:_SHOWN]), *more])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The margins of some rows."""
+
+    rows: tuple[JointMargin, ...]
+    _like: Any = field(repr=False, default=None)
+
+    @property
+    def lower(self) -> Any:
+        """Proven distance of all columns together, (rows,)."""
+        return np.array([own.lower for own in self.rows])
+
+    @property
+    def upper(self) -> Any:
+        """Distance at which the decision was found to change, (rows,)."""
+        return np.array([own.upper for own in self.rows])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[JointMargin]:
+        return iter(self.rows)
+
+    def __getitem__(self, i: int) -> JointMargin:
+        return self.rows[i]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.rows))
+
+    def to_frame(self) -> Any:
+        """One line for each row and column, and one for all columns together, with the distances."""
+        lines = [
+            line
+            for own in self.rows
+            for line in (
+                (own.row, "all together, in spreads", None, own.lower, own.upper, _cells(own.cells)),
+                *((own.row, c.column, shown(c.cell), c.lower, c.upper, _flip(c.flip)) for c in own.columns),
+            )
+        ]
+        names = ("row", "column", "cell", "lower", "upper", "changes_at")
+        return make_frame({name: _array([line[k] for line in lines]) for k, name in enumerate(names)}, self._like)
+
+
+def _cells(cells: Mapping[str, Any] | None) -> str | None:
+    return None if cells is None else ", ".join(f"{name}={shown(cell)}" for name, cell in cells.items())
+
+
+def _flip(cell: Any) -> str | None:
+    return None if cell is None else shown(cell)
+
+
+def _array(values: list[Any]) -> Any:
+    own = np.empty(len(values), object)
+    own[:] = values
+    return own

@@ -1,0 +1,260 @@
+"""How far a row may move before the decision about it changes: proven lower bounds, and rows that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lambdak._checks import check_non_negative
+from lambdak.eigen.blas import single_threaded_blas
+from lambdak.optimize.axes import Axis
+from lambdak.optimize.changes.crossings import first_crossing, may_reach
+from lambdak.optimize.changes.decisions import Goal, Region
+from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.changes.moves import Moves
+from lambdak.optimize.changes.nearest import Nearest
+from lambdak.optimize.changes.prices import Price
+from lambdak.optimize.changes.rows import Row, model_of, read_rows
+from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable, spreads
+from lambdak.optimize.changes.targets import decision_goal, shown_prediction
+from lambdak.optimize.solution import Clock, Status
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_types import Column
+from lambdak.table.numeric_column import Numeric
+
+_FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
+_CLOSER = 6  # times that a closer row is looked for, before any proof
+_NONE = 1e-9  # a distance that counts as none
+_PARTS, _ROUNDS = 16, 6  # in which a joint move is taken back
+
+
+def margin(
+    model: Any,
+    rows: Any,
+    threshold: float | None = None,
+    columns: Sequence[str] | None = None,
+    scale: Mapping[str, float] | None = None,
+    output: Any = None,
+    *,
+    levels: bool = True,
+    offset: ArrayLike | None = None,
+    gap: float = 0.01,
+    time_limit: float | None = 2.0,
+) -> Margins:
+    """How far each column, and all together, may move before the decision about a row changes.
+
+    Parameters
+    ----------
+    model : fitted estimator or Model
+    rows : table
+    threshold : float, optional
+        The decision is whether the prediction is at least this. Of classes, None takes the predicted class.
+    columns : sequence of str, optional
+        The columns that may move, by default all. A missing cell stays missing.
+    scale : mapping of str to float
+        The spreads of columns, by default those in training: the distance of all together is the largest of the
+        columns' moves, each relative to its spread.
+    output : class label or quantile level, optional
+        Which prediction, see :func:`lambdak.optimize.predicted`.
+    levels : bool
+        Whether categories may move: another level is at a distance of 1.
+    offset : array of shape (rows,), optional
+        Added to the raw scores.
+    gap : float
+        How far apart the two bounds of all together may stay, relative to the upper one.
+    time_limit : float, optional
+        Seconds for each row. An interrupt ends the search with the rows so far.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralRegressor
+    >>> X = [[a, b] for a in range(20) for b in range(20)]
+    >>> model = SpectralRegressor(effort="fast", random_state=0).fit(X, [a - b for a, b in X])
+    >>> found = margin(model, [[10, 5]], threshold=0.0, scale={"x0": 1, "x1": 1})[0]
+    >>> 2.0 < found.lower <= found.upper < 3.0  # a − b is 5, and both may move
+    True
+    """
+    own = model_of(model)
+    names = list(own.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns)
+    spread = spreads(own, scale)
+    close = check_non_negative(gap, "gap")
+    seconds = np.inf if time_limit is None else float(time_limit)
+    found: list[JointMargin] = []
+    with single_threaded_blas():
+        for i, row in enumerate(read_rows(own, rows, offset)):
+            goal, moving = decision_goal(row, threshold, output), _columns(row, names, levels)
+            found.append(_margin(row, goal, moving, spread, (close, seconds), i))
+            if found[-1].status == Status.INTERRUPTED.value:
+                break
+    return Margins(tuple(found), rows)
+
+
+def _columns(row: Row, names: Sequence[str], levels: bool) -> list[Column]:
+    return [column for column in movable(row, names) if levels or column.is_number]
+
+
+def _margin(
+    row: Row, goal: Goal, columns: Sequence[Column], spread: Mapping[str, float], limits: tuple[float, float], i: int
+) -> JointMargin:
+    axes = tuple(_axis(column, row.cells[column.name]) for column in columns)
+    singles = tuple(
+        _single(row, goal, column, axis, spread[axis.name]) for column, axis in zip(columns, axes, strict=True)
+    )
+    lower, upper, cells, status = _joint(row, goal, columns, axes, singles, spread, limits)
+    return JointMargin(
+        row=i,
+        prediction=shown_prediction(row.model, goal, row.raw([{}])[0]),
+        goal=goal.words,
+        columns=singles,
+        lower=lower,
+        upper=upper,
+        cells=cells,
+        status=status,
+    )
+
+
+def _axis(column: Column, cell: Any) -> Axis:
+    """The whole range of a column; one that continues straight is followed for its training range on each side."""
+    if not isinstance(column, Numeric) or column.clamp:
+        return axis_around(column, cell)
+    low, high = min(column.low, cell), max(column.high, cell)
+    return axis_around(column, cell, (low - (high - low), high + (high - low)))
+
+
+# ---- one column alone
+
+
+def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    if axis.levels:
+        return _of_levels(row, goal, axis)
+    own = _of_numbers(row, goal, column, axis, spread)
+    if column.bounded or own.upper == np.inf or own.lower > own.upper * (1 - _FOLLOWED):
+        return own
+    wider = axis_around(column, own.cell, (own.cell - own.upper, own.cell + own.upper))  # as far on the other side
+    return _of_numbers(row, goal, column, wider, spread)
+
+
+def _of_numbers(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+    region, start = Region.of(goal, row, (axis,)), float(row.cells[axis.name])
+    sides = [first_crossing(region, start, way) for way in (-1, 1)]
+    ends = (-np.inf, np.inf) if column.bounded else (axis.low, axis.high)
+    safe = [_clip(side.safe, end) for side, end in zip(sides, ends, strict=True)]
+    flips = [side.found for side in sides if side.found is not None]
+    flips = [x for x in flips if bool(goal.reached(row.raw([{axis.name: x}]))[0])]
+    nearest = min(flips, key=lambda x: abs(x - start), default=None)
+    return ColumnMargin(
+        column=axis.name,
+        cell=start,
+        safe=(safe[0], safe[1]),
+        lower=min(start - safe[0], safe[1] - start),
+        upper=np.inf if nearest is None else abs(nearest - start),
+        flip=nearest,
+        is_number=True,
+        spread=spread,
+    )
+
+
+def _clip(safe: float, end: float) -> float:
+    return end if np.isinf(safe) else safe
+
+
+def _of_levels(row: Row, goal: Goal, axis: Axis) -> ColumnMargin:
+    """A category: every level is tried."""
+    region = Region.of(goal, row, (axis,))
+    others = axis.points[1:, None]
+    may = may_reach(region, others, others) if len(others) else np.zeros(0, bool)
+    flips = [level for level, own in zip(axis.levels[1:], may.tolist(), strict=True) if own]
+    does = [level for level in flips if bool(goal.reached(row.raw([{axis.name: level}]))[0])]
+    unsure = [level for level in flips if level not in does]
+    return ColumnMargin(
+        column=axis.name,
+        cell=axis.levels[0],
+        safe=tuple(level for level in axis.levels if level not in flips),
+        lower=1.0 if does or unsure else np.inf,
+        upper=1.0 if does else np.inf,
+        flip=does[0] if does else None,
+        is_number=False,
+    )
+
+
+# ---- all together
+
+
+def _joint(
+    row: Row,
+    goal: Goal,
+    columns: Sequence[Column],
+    axes: tuple[Axis, ...],
+    singles: Sequence[ColumnMargin],
+    spread: Mapping[str, float],
+    limits: tuple[float, float],
+) -> tuple[float, float, dict[str, Any] | None, str]:
+    """Lower and upper bound of the distance, the cells that change the decision, and why the search ended."""
+    if not axes:
+        return np.inf, np.inf, None, "nothing may move"
+    around = Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
+    price = around.price({axis.name: 1.0 if axis.levels else 1 / spread[axis.name] for axis in axes}, True)
+    region = Region.of(goal, row, axes)
+    clock = Clock(
+        lambda value, bound: bool(value - bound <= max(limits[0] * value, _NONE)) if value < np.inf else False,
+        limits[1],
+    )
+    search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
+    flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
+    starts = _starts(region, price, around, [_moved(around, k, x) for k, x in flips])
+    found = search.run(around.low[None], around.high[None], starts)
+    ends = [
+        own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
+    ]
+    lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
+    return lower, found.value, None if found.x is None else around.cells(found.x), _word(found.status)
+
+
+def _starts(
+    region: Region, price: Price, around: Surroundings, flips: Sequence[Float64Array]
+) -> Iterator[Float64Array]:
+    """Rows that change the decision: by one column alone, then by all together, ever closer."""
+    yield from flips
+    low, high = around.low[None], around.high[None]
+    radius = min((float(price.total(x[None])[0]) for x in flips), default=np.inf)
+    for _ in range(_CLOSER):
+        ball = region.within(*(own[0] for own in price.affordable(low, high, 0.9 * radius)))
+        x = Moves(ball, price, np.ones(len(around.start), bool)).climb()
+        if region.excess(x[None])[0] < 0:
+            return
+        x = _back(region, price, x)
+        yield x
+        radius = float(price.total(x[None])[0])
+
+
+def _word(status: Status) -> str:
+    return "never" if status is Status.INFEASIBLE else status.value
+
+
+def _ends(axis: Axis, around: Surroundings) -> list[tuple[str, float]]:
+    """How far a column that continues straight was followed, on either side."""
+    start = around.start[[own.name for own in around.axes].index(axis.name)]
+    return [(axis.name, float(start - axis.low)), (axis.name, float(axis.high - start))]
+
+
+def _moved(around: Surroundings, k: int, x: float) -> Float64Array:
+    own = around.start.copy()
+    own[k] = x
+    return own
+
+
+def _back(region: Region, price: Price, x: Float64Array) -> Float64Array:
+    """A valid point, with all its numbers closer to the row by the same share, as far as it stays valid."""
+    invalid, valid = 0.0, 1.0
+    away = np.where(price.levels, 0.0, x - price.start)
+    for _ in range(_ROUNDS):
+        shares = np.linspace(invalid, valid, _PARTS + 1)[:-1]
+        there = region.excess(x + (shares - 1)[:, None] * away) >= 0
+        first = int(np.argmax(there)) if there.any() else _PARTS
+        tried = np.append(shares, valid)
+        invalid, valid = tried[max(first - 1, 0)], tried[first]
+    return np.asarray(x + (valid - 1) * away)

@@ -1,0 +1,176 @@
+"""Cheap points that reach a goal, found without proof: one column, two columns, greedily more; then taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.prices import Price
+from lambdak.pencil.spectrum import Float64Array
+
+_PARTS = 16  # of a move that are tried in one call
+_ROUNDS = 6  # in which a move is taken back: to 16⁻⁶ of it
+_PAIRS = 24  # single moves of which all pairs are tried
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """A region, prices, and the axes that may move, (axes,)."""
+
+    region: Region
+    price: Price
+    free: NDArray[np.bool_]
+
+    def first(self) -> list[Float64Array]:
+        """Valid points: by one column, by two, by several; the cheapest of each kind, taken back as far as possible."""
+        if not self.free.any():
+            return []
+        single = _Singles.of(self, self.price.start)
+        found = [self._cheapest(single.points, single.excess >= 0), self._pair(single), self._greedy(single)]
+        return [self.back(own) for own in found if own is not None]
+
+    def climb(self) -> Float64Array:
+        """The point with the largest excess that single moves lead to, or the best ones of all axes at once."""
+        x, here = self.price.start, -np.inf
+        while self.free.any():
+            single = _Singles.of(self, x)
+            if not len(single.points):
+                break
+            tried = np.stack([single.points[np.argmax(single.excess)], single.together()])
+            excess = self.region.excess(tried)
+            if excess.max() <= here:
+                break
+            x, here = tried[np.argmax(excess)], float(excess.max())
+        return x
+
+    def _cheapest(self, points: Float64Array, valid: NDArray[np.bool_]) -> Float64Array | None:
+        if not valid.any():
+            return None
+        own = points[valid]
+        return np.asarray(own[np.argmin(self.price.total(own))])
+
+    def _pair(self, single: _Singles) -> Float64Array | None:
+        """Two of the moves that gain most, or most for their price."""
+        gain = single.excess - single.here
+        worth = np.where(gain > 0, gain / (self.price.total(single.points) + 1e-300), 0.0)
+        few = np.union1d(*(np.argsort(-own, kind="stable")[:_PAIRS] for own in (worth, gain)))
+        few = few[gain[few] > 0]
+        a, b = (few[own] for own in np.triu_indices(len(few), 1))
+        differ = single.axis[a] != single.axis[b]
+        a, b = a[differ], b[differ]
+        if not len(a):
+            return None
+        packed = [base + own[:, a] + own[:, b] for base, own in zip(single.base, single.steps, strict=True)]
+        points = np.where(single.points[a] != self.price.start, single.points[a], single.points[b])
+        return self._cheapest(points, self.region.excess_of(packed) >= 0)
+
+    def _greedy(self, single: _Singles) -> Float64Array | None:
+        """One move after the other, the one that gains most for its price."""
+        for _ in range(4 * len(self.free)):
+            if (single.excess >= 0).any():
+                return self._cheapest(single.points, single.excess >= 0)
+            more = self.price.total(single.points) - self.price.total(single.x[None])[0]
+            size = np.maximum(more, 1e-3 * np.abs(more).max(initial=1e-300))
+            worth = np.where(single.excess > single.here, (single.excess - single.here) / size, -np.inf)
+            if not np.isfinite(worth).any():
+                return None
+            single = _Singles.of(self, single.points[np.argmax(worth)])
+        return None
+
+    def back(self, x: Float64Array) -> Float64Array:
+        """A valid point with every move taken back as far as it stays valid, the dearest first."""
+        for i in np.argsort(-self.price.parts(x[None])[0], kind="stable"):
+            if x[i] != self.price.start[i]:
+                x = self._one_back(x, int(i))
+        return x
+
+    def _one_back(self, x: Float64Array, i: int) -> Float64Array:
+        low, high = 0.0, 1.0  # shares of the move
+        for _ in range(1 if self.price.levels[i] else _ROUNDS):
+            shares = np.linspace(low, high, _PARTS + 1)[:-1] if not self.price.levels[i] else np.zeros(1)
+            points = np.repeat(x[None], len(shares), axis=0)
+            points[:, i] = self._coordinates(x[i], shares, i)
+            valid = self.region.excess(points) >= 0
+            if not valid.any():
+                low = float(shares[-1])
+                continue
+            first = int(np.argmax(valid))
+            x = points[first]
+            if first == 0:
+                break
+            return self._between(x, i, points[first - 1, i])
+        return x
+
+    def _between(self, x: Float64Array, i: int, invalid: float) -> Float64Array:
+        """The valid coordinate next to an invalid one."""
+        for _ in range(_ROUNDS):
+            tried = np.linspace(invalid, x[i], _PARTS + 1)[1:]
+            tried = self._rounded(tried, i)
+            points = np.repeat(x[None], len(tried), axis=0)
+            points[:, i] = tried
+            first = int(np.argmax(self.region.excess(points) >= 0))
+            x, invalid = points[first], tried[first - 1] if first else invalid
+        return x
+
+    def _coordinates(self, end: float, shares: Float64Array, i: int) -> Float64Array:
+        return self._rounded(self.price.start[i] + shares * (end - self.price.start[i]), i)
+
+    def _rounded(self, x: Float64Array, i: int) -> Float64Array:
+        """Whole coordinates, away from the row's own."""
+        if not self.price.whole[i]:
+            return x
+        away = np.where(x >= self.price.start[i], np.ceil(x), np.floor(x))
+        return np.asarray(away)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Singles:
+    """All points that differ from x on one free axis, with that axis, their matrices, and their excess."""
+
+    x: Float64Array
+    here: float
+    points: Float64Array  # (n, axes)
+    axis: NDArray[np.intp]  # (n,)
+    base: list[Float64Array]  # of each score: (members, 1, D)
+    steps: list[Float64Array]  # of each score: what the move adds, (members, n, D)
+    excess: Float64Array
+
+    @classmethod
+    def of(cls, moves: Moves, x: Float64Array) -> _Singles:
+        own = [(i, axis.points[axis.points != x[i]]) for i, axis in enumerate(moves.region.axes) if moves.free[i]]
+        axis = np.repeat([i for i, _ in own], [len(points) for _, points in own])
+        points = np.repeat(x[None], len(axis), axis=0)
+        points[np.arange(len(axis)), axis] = np.concatenate([ends for _, ends in own])
+        base = [score.packed(x[None]) for score in moves.region.scores]
+        steps = [
+            np.concatenate([score.curve_at(i, ends) - score.curve_at(i, x[[i]]) for i, ends in own], axis=1)
+            for score in moves.region.scores
+        ]
+        excess = moves.region.excess_of([first + step for first, step in zip(base, steps, strict=True)])
+        return cls(x, float(moves.region.excess_of(base)[0]), points, axis, base, steps, excess)
+
+    def together(self) -> Float64Array:
+        """The best move of every axis that gains by one, all at once."""
+        x = self.x.copy()
+        for i in np.unique(self.axis):
+            own = np.flatnonzero(self.axis == i)
+            best = own[np.argmax(self.excess[own])]
+            x[i] = self.points[best, i] if self.excess[best] > self.here else x[i]
+        return x
+
+
+def hitting_sets(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """The smallest choices of one element or more of every set."""
+    found: list[frozenset[int]] = [frozenset()]
+    for own in sets:
+        found = [have if have & own else have | {i} for have in found for i in ([0] if have & own else sorted(own))]
+        found = list(dict.fromkeys(found))
+        found = [have for have in found if not any(other < have for other in found)]
+    return found

@@ -1,0 +1,1 @@
+"""Convex problems: an interior-point method whose bounds are proofs, and models inside CVXPY."""

@@ -1,0 +1,192 @@
+"""From what users write to a :class:`~lambdak.optimize.minimum.problem.Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from lambdak.model import Model
+from lambdak.optimize.axes import Axis, make_axis, shown_names
+from lambdak.optimize.linear import LinearRows
+from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
+from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
+from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
+from lambdak.optimize.scores import Score, restrict
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_contract import Column
+from lambdak.table.numeric_column import Numeric
+from lambdak.table.read import read_table
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Builder:
+    """Axes, the fixed row, and the raw scores that were made so far."""
+
+    axes: tuple[Axis, ...]
+    row: Mapping[str, Any]
+    made: dict[tuple[int, str, float], tuple[Score, Score]] = field(default_factory=dict)
+
+    def goal(self, expression: Expression, factor: float = 1.0) -> Goal:
+        """An expression times a number, as a function of coordinates."""
+        linear, constant = self._linear(expression.linear)
+        factors = tuple(self._factor(own.predicted, own.column, own.offset, own.slope) for own in expression.products)
+        scaled = tuple(Factor(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors)
+        return Goal(factor * (expression.constant + constant), factor * linear, scaled)
+
+    def _linear(self, coefficients: Mapping[str, float]) -> tuple[Float64Array, float]:
+        linear, constant = np.zeros(len(self.axes)), 0.0
+        for name, a in coefficients.items():
+            axis = self._axis(name)
+            if axis is None:
+                constant += a * self._number(name)
+            else:
+                linear[axis] += a
+        return linear, constant
+
+    def _factor(self, predicted: Predicted, name: str | None, offset: float, slope: float) -> Factor:
+        axis = None if name is None else self._axis(name)
+        if name is not None and axis is None:
+            offset, slope = offset + slope * self._number(name), 0.0
+        return Factor(self._prediction(predicted), offset, axis, slope)
+
+    def _prediction(self, predicted: Predicted) -> Prediction:
+        pairs = [self._score(predicted, i) for i in range(len(predicted.readouts))]
+        scores, negatives = zip(*pairs, strict=True)
+        return Prediction(scores, negatives, predicted.link)
+
+    def _score(self, predicted: Predicted, i: int) -> tuple[Score, Score]:
+        readout = predicted.readouts[i]
+        key = (id(predicted.model), readout.name, predicted.offset)
+        if key not in self.made:
+            score = restrict(predicted.model, readout, self.axes, self.row).shifted(predicted.offset)
+            self.made[key] = (score, score.negative())
+        return self.made[key]
+
+    def _axis(self, name: str) -> int | None:
+        """The position of a free column of numbers; None if it is fixed."""
+        found = next((i for i, axis in enumerate(self.axes) if axis.name == name), None)
+        if found is not None and self.axes[found].levels:
+            raise ValueError(f"column {name!r} is a category: it cannot be part of a formula")
+        return found
+
+    def _number(self, name: str) -> float:
+        """The fixed number in a column."""
+        if name not in self.row:
+            raise ValueError(f"column {name!r} is neither free nor fixed: name it in free, or give it in fixed")
+        try:
+            return float(self.row[name])
+        except (TypeError, ValueError):
+            raise ValueError(f"column {name!r} must be a number in a formula; got {self.row[name]!r}") from None
+
+
+def build(
+    objective: Expression, limits: Sequence[Limit], free: Sequence[str], bounds: Mapping[str, Any],
+    fixed: Any, whole: Sequence[str], maximize: bool,
+) -> Problem:  # fmt: skip
+    """The problem of :func:`lambdak.optimize.minimize`."""
+    columns = _columns([objective, *(limit.expression for limit in limits)])
+    row = read_row(fixed, list(columns))
+    _check_names(columns, free, bounds, whole, row)
+    named = {name for own in (objective, *(limit.expression for limit in limits)) for name in own.columns}
+    finite = {name: _finite(name, columns[name], bounds.get(name), name in named) for name in free}
+    axes = tuple(_axis(name, columns[name], finite[name], name in whole) for name in free)
+    builder = Builder(axes, row)
+    goal = builder.goal(objective, -1.0 if maximize else 1.0)
+    sign = -1.0 if maximize else 1.0
+    plain, seen = raw_goal(goal, sign) or (goal, _signed(sign))
+    linear, others, requested = _split(builder, limits)
+    return Problem(axes, plain, linear, others, requested, seen, row)
+
+
+def _signed(sign: float) -> Callable[[Any], Any]:
+    return lambda value: sign * value
+
+
+def _columns(expressions: Sequence[Expression]) -> dict[str, list[Column]]:
+    """The columns of all models, by name."""
+    models: dict[int, Model] = {}
+    for expression in expressions:
+        models |= {id(own.predicted.model): own.predicted.model for own in expression.products}
+    found: dict[str, list[Column]] = {}
+    for model in models.values():
+        for own in model.encoder.columns:
+            found.setdefault(own.name, []).append(own)
+    for expression in expressions:
+        for name in expression.columns:
+            found.setdefault(name, [])
+    return found
+
+
+def read_row(fixed: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The cells of one row by name: from a mapping, a table of one row, or an array in the order of the columns."""
+    if fixed is None:
+        return {}
+    if hasattr(fixed, "keys") and not hasattr(fixed, "columns"):  # a mapping, or a row of a pandas table
+        return {str(name): fixed[name] for name in fixed.keys()}  # noqa: SIM118
+    table = read_table(np.asarray([fixed], object) if np.ndim(fixed) == 1 else fixed)
+    if table.shape[0] != 1:
+        raise ValueError(f"fixed must be one row; got {table.shape[0]} rows: take one with X.iloc[[0]]")
+    own = table.names if table.named else names[: table.shape[1]]
+    return {name: table.cells(i).values[0] for i, name in enumerate(own)}
+
+
+def _check_names(
+    columns: Mapping[str, list[Column]], free: Sequence[str], bounds: Mapping[str, Any], whole: Sequence[str],
+    row: Mapping[str, Any],
+) -> None:  # fmt: skip
+    if not free:
+        raise ValueError("free must name at least one column to choose")
+    for what, names in (("free", free), ("bounds", bounds), ("whole", whole)):
+        unknown = [name for name in names if name not in columns]
+        if unknown:
+            raise ValueError(f"{what} must name columns, such as {shown_names(columns)}; got {shown_names(unknown)}")
+    if len(set(free)) < len(free):
+        raise ValueError(f"free must name every column once; got {list(free)}")
+    idle = [name for name in (*bounds, *whole) if name not in free]
+    if idle:
+        raise ValueError(f"column {idle[0]!r} has bounds but is not free: name it in free")
+    absent = [name for name in columns if name not in free and name not in row]
+    if absent:
+        raise ValueError(f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed")
+
+
+def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
+    if columns:
+        return make_axis(columns, bounds, whole)
+    if bounds is None or None in tuple(bounds):
+        raise ValueError(f"column {name!r} is in no model: give bounds={{{name!r}: (low, high)}}")
+    own = np.array([float(end) for end in bounds])
+    return Axis(name, np.unique(np.array([np.ceil(own[0]), np.floor(own[1])]) if whole else own), (), whole)
+
+
+def _split(builder: Builder, limits: Sequence[Limit]) -> tuple[LinearRows, tuple[Goal, ...], tuple[Limit, ...]]:
+    """Linear constraints, and the others, as goals and as they were written."""
+    goals = [(builder.goal(limit.expression), limit) for limit in limits]
+    linear = [(goal, limit) for goal, limit in goals if goal.is_linear]
+    others = [(goal, limit) for goal, limit in goals if not goal.is_linear]
+    for _, limit in others:
+        if limit.relation == "==":
+            raise ValueError(f"constraint {limit.text!r}: a prediction cannot be held to one number; use <= or >=")
+    high = np.array([-goal.constant for goal, _ in linear])
+    low = np.where([limit.relation == "==" for _, limit in linear], high, -np.inf) if linear else high
+    matrix = np.array([goal.linear for goal, _ in linear]).reshape(-1, len(builder.axes))
+    rows = LinearRows(matrix, low, high, tuple(limit.text for _, limit in linear))
+    return rows, tuple(raw_limit(goal) for goal, _ in others), tuple(limit for _, limit in others)
+
+
+def _finite(name: str, columns: Sequence[Column], bounds: Any, in_formula: bool) -> Any:
+    """Bounds without infinite ends: a clamped column is constant beyond its training range."""
+    if bounds is None or not all(isinstance(own, Numeric) for own in columns) or np.shape(bounds) != (2,):
+        return bounds
+    ends = [None if end is None or np.isfinite(float(end)) else float(end) for end in bounds]
+    if any(end is not None for end in ends) and (in_formula or not all(own.bounded for own in columns)):
+        side = "lower" if ends[0] is not None else "upper"
+        raise ValueError(
+            f"column {name!r} has no {side} bound, so that there may be no best point: give "
+            f"bounds={{{name!r}: (low, high)}}"
+        )
+    return tuple(None if own is not None else end for own, end in zip(ends, bounds, strict=True))

@@ -1,0 +1,149 @@
+"""Minimise or maximise what models predict, with a proven bound on the optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lambdak._checks import check_positive
+from lambdak.eigen.blas import single_threaded_blas
+from lambdak.optimize.axes import cells_of
+from lambdak.optimize.convex.solver import minimize_convex
+from lambdak.optimize.linear import conflict
+from lambdak.optimize.minimum.branch import branch_and_bound
+from lambdak.optimize.minimum.build import build
+from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted
+from lambdak.optimize.minimum.formulas import read_constraints
+from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.result import Optimum
+from lambdak.optimize.solution import Clock, Moment, Solution, Status
+
+_SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it
+
+
+def minimize(
+    model: Any,
+    free: Sequence[str] | str,
+    bounds: Mapping[str, Any] | None = None,
+    constraints: Any = None,
+    fixed: Any = None,
+    *,
+    maximize: bool = False,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    whole: Sequence[str] = (),
+    models: Mapping[str, Any] | None = None,
+    output: Any = None,
+    progress: Callable[[Moment], None] | None = None,
+    random_state: int = 0,
+) -> Optimum:
+    """The free columns at which a prediction is lowest, with a proven bound on the lowest one.
+
+    Parameters
+    ----------
+    model : fitted estimator, Model or Expression
+        What is minimised: a prediction, or an expression of :func:`predicted` and :func:`column`, such as
+        ``column("price") * predicted(demand)``.
+    free : names of columns
+        What you choose.
+    bounds : mapping, optional
+        Column → (low, high), where None is the end of the training range, or a list of levels. The training range and
+        all levels seen in it by default.
+    constraints : str, Limit, scipy.optimize.LinearConstraint, or a list of them
+        ``"2*tv + radio <= 100"``, ``"10 <= dose <= 20"``, or with a name of ``models`` ``"risk <= 0.05"``; names that
+        are no words are written in backticks. A LinearConstraint is about the free columns, in their order.
+    fixed : mapping, table of one row, or array
+        The cells of all other columns: the customer you have. Cells of free columns are ignored.
+    maximize : bool
+        Whether to maximise instead.
+    gap : float
+        When to end: |value − bound| ≤ gap · |value|.
+    time_limit : float, optional
+        Seconds, after which the best row so far is returned with its bound. An interrupt (Ctrl-C) does the same.
+    whole : names of columns
+        Free columns that hold whole numbers only.
+    models : mapping, optional
+        Name → fitted estimator, for names in ``constraints``.
+    output : class label or quantile level, optional
+        Which prediction of ``model``, see :func:`predicted`.
+    progress : callable, optional
+        Told a :class:`Moment` (seconds, value, bound, work) as the search goes on.
+    random_state : int
+        Of the points to begin from.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralRegressor
+    >>> X = [[a, b] for a in range(-5, 6) for b in range(-5, 6)]
+    >>> y = [(a - 1) ** 2 + (b + 2) ** 2 for a, b in X]
+    >>> model = SpectralRegressor(shape="convex", random_state=0).fit(X, y)
+    >>> best = minimize(model, ["x0", "x1"])
+    >>> best.status, best.value - best.bound < 0.01 * abs(best.value) + 0.1
+    ('optimal', True)
+    """
+    objective = as_expression(model) if output is None else predicted(model, output)
+    names = [free] if isinstance(free, str) else list(free)
+    limits = read_constraints(constraints, names, models or {})
+    problem = build(
+        objective, limits, names, bounds or {}, fixed, [whole] if isinstance(whole, str) else whole, maximize
+    )
+    clock = _clock(problem, check_positive(gap, "gap"), time_limit, progress)
+    with single_threaded_blas():
+        solution = solve(problem, clock, random_state)
+    return _optimum(objective, problem, solution, maximize, clock)
+
+
+def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
+    """By the method that suits the problem."""
+    low, high = problem.ends
+    excluded = conflict(problem.linear, low, high, problem.whole)
+    if excluded:
+        return Solution(None, np.inf, np.inf, Status.INFEASIBLE, "linear programming", ())
+    score = problem.convex_score()
+    if score is not None:
+        return minimize_convex(score, problem.linear, clock, problem.costs())
+    pinned, charge = problem.pinned()
+    found = branch_and_bound(pinned, clock, np.random.default_rng(random_state))
+    return replace(found, bound=found.bound - charge)
+
+
+def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
+    """Ends when value and bound are close in the user's units."""
+    floor = _SMALL * float(np.ptp(problem.seen(problem.goal.values(problem.anywhere(64, np.random.default_rng(0))))))
+
+    def is_close(value: float, bound: Any) -> Any:
+        own = problem.seen(value)
+        return np.abs(own - problem.seen(bound)) <= gap * max(abs(own), floor)
+
+    def report(moment: Moment) -> None:
+        if progress is not None:
+            progress(_seen_moment(problem, moment))
+
+    limit = math.inf if time_limit is None else check_positive(time_limit, "time_limit")
+    return Clock(is_close, limit, report, floor=floor)
+
+
+def _seen_moment(problem: Problem, moment: Moment) -> Moment:
+    value, bound = (float(problem.seen(each)) if np.isfinite(each) else each for each in (moment.value, moment.bound))
+    return Moment(moment.seconds, value, bound, moment.work)
+
+
+def _optimum(objective: Expression, problem: Problem, solution: Solution, maximize: bool, clock: Clock) -> Optimum:
+    low, high = problem.ends
+    excluded = conflict(problem.linear, low, high, problem.whole)
+    found = solution.status.value
+    trace = tuple(_seen_moment(problem, moment) for moment in solution.trace)
+    bound = float(problem.seen(solution.bound)) if np.isfinite(solution.bound) else solution.bound
+    if solution.x is None:
+        texts = excluded or tuple(own.text for own in problem.requested)
+        return Optimum(None, None, np.nan, bound, np.inf, found, texts, solution.method, maximize, clock.seconds, trace)
+    chosen = dict(cells_of(problem.axes, solution.x))
+    row = {**problem.row, **chosen}
+    value = evaluate(objective, row)
+    bound = max(bound, value) if maximize else min(bound, value)
+    gap = abs(value - bound) / max(abs(value), clock.floor, 1e-300)
+    return Optimum(row, chosen, value, bound, gap, found, (), solution.method, maximize, clock.seconds, trace)
