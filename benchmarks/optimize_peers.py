@@ -2,8 +2,9 @@
 
 ``best_of_trees`` has one Boolean per leaf and one per threshold of each free column, in the order of the thresholds;
 exactly one leaf of a tree, and below each split the leaves of one side only. The trees are cut by the fixed cells
-first, so that only splits on free columns are left. ``best_of_network`` is the big-M formulation with interval bounds:
-neurons that cannot change sign have no Boolean. Needs ortools for the trees and highspy for the network.
+first, so that only splits on free columns are left. CP-SAT counts in whole numbers: its bounds hold up to the rounding
+of the leaves, some 1e-5 of the value. ``best_of_network`` is the big-M formulation with interval bounds: neurons that
+cannot change sign have no Boolean. Needs ortools for the trees and highspy for the network.
 """
 
 from __future__ import annotations
