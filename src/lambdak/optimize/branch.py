@@ -61,6 +61,7 @@ class Search:
     problem: Problem
     clock: Clock
     best: Incumbent
+    rng: np.random.Generator
     work: int = 0
     unsplit: float = np.inf  # the lowest bound of boxes too small to be halved
     rows: LinearRows = field(init=False)
@@ -70,10 +71,10 @@ class Search:
 
     def run(self) -> Solution:
         """Until the gap is closed, the time is over, or the user interrupts."""
-        status = Status.INTERRUPTED
-        boxes = self._root()
-        bound = self._lowest(boxes)
+        status, bound = Status.INTERRUPTED, -np.inf
         try:
+            self.best.begin(self.rng)
+            boxes = self._root()
             while True:
                 bound = self._lowest(boxes)
                 self.clock.note(self.best.value, bound, self.work)
@@ -146,7 +147,11 @@ class Search:
         low, high = boxes.low[rows], boxes.high[rows]
         relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
         goal = self.problem.goal.relaxed(relaxed)
-        limits = [linear(relaxed.boxes, -most, row) for row, most in zip(self.rows.matrix, self.rows.high, strict=True)]
+        rooms = self.rows.rooms(low, high).T
+        limits = [
+            linear(relaxed.boxes, -most, row).shifted(-room)
+            for row, most, room in zip(self.rows.matrix, self.rows.high, rooms, strict=True)
+        ]
         limits += [own.relaxed(relaxed) for own in self.problem.limits]
         for limit in limits[len(self.rows) :]:
             goal.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
@@ -168,7 +173,12 @@ class Search:
         """Whether a box may hold a point that is better by more than the gap allows."""
         if self.best.x is None:
             return np.asarray(boxes.bound < np.inf)
-        return np.asarray((boxes.bound < self.best.value) & ~self.clock.is_close(self.best.value, boxes.bound))
+        is_lower = boxes.bound < self.best.value - self._slack(self.best.x)
+        return np.asarray(is_lower & ~self.clock.is_close(self.best.value, boxes.bound))
+
+    def _slack(self, x: Float64Array) -> float:
+        """About how far rounding keeps every bound from a value: halving boxes does not gain that."""
+        return 2.0 * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
 
     def _dual(
         self, goal: Separable, limits: list[Separable], duals: Float64Array
@@ -236,6 +246,6 @@ def _value_at(function: Separable, at: list[NDArray[np.intp]]) -> Float64Array:
     return np.asarray(function.base + sum(part[rows, own] for part, own in zip(function.parts, at, strict=True)))
 
 
-def branch_and_bound(problem: Problem, clock: Clock, best: Incumbent) -> Solution:
+def branch_and_bound(problem: Problem, clock: Clock, random_state: int) -> Solution:
     """The least value of a problem, with a proven bound."""
-    return Search(problem, clock, best).run()
+    return Search(problem, clock, Incumbent(problem), np.random.default_rng(random_state)).run()

@@ -56,8 +56,12 @@ class LinearRows:
     def excess(self, x: Float64Array) -> Float64Array:
         """By how much points (n, axes) miss each constraint, (n, rows), beyond what rounding allows; at least 0."""
         own = x @ self.matrix.T
-        room = FEASIBLE * (np.abs(x) @ np.abs(self.matrix).T + _size(self.low, self.high))
-        return np.asarray(np.maximum(np.maximum(self.low - own, own - self.high) - room, 0.0))
+        return np.asarray(np.maximum(np.maximum(self.low - own, own - self.high) - self.rooms(x, x), 0.0))
+
+    def rooms(self, low: Float64Array, high: Float64Array) -> Float64Array:
+        """By how much points between these, (n, axes), may miss each constraint, (n, rows)."""
+        most = np.maximum(np.abs(low), np.abs(high))
+        return np.asarray(FEASIBLE * (most @ np.abs(self.matrix).T + _size(self.low, self.high)))
 
     def take(self, rows: list[int]) -> LinearRows:
         """Some of them."""

@@ -17,7 +17,6 @@ from lambdak.optimize.build import build
 from lambdak.optimize.convex import minimize_convex
 from lambdak.optimize.expression import Expression, as_expression, evaluate, predicted
 from lambdak.optimize.formulas import read_constraints
-from lambdak.optimize.incumbent import Incumbent
 from lambdak.optimize.linear import conflict
 from lambdak.optimize.problem import Problem
 from lambdak.optimize.result import Optimum
@@ -93,7 +92,7 @@ def minimize(
         objective, limits, names, bounds or {}, fixed, [whole] if isinstance(whole, str) else whole, maximize
     )
     clock = _clock(problem, check_positive(gap, "gap"), time_limit, progress)
-    with single_threaded_blas():
+    with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         solution = solve(problem, clock, random_state)
     return _optimum(objective, problem, solution, maximize, clock)
 
@@ -108,9 +107,7 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
     if score is not None:
         return minimize_convex(score, problem.linear, clock, problem.costs())
     pinned, charge = problem.pinned()
-    best = Incumbent(pinned)
-    best.begin(np.random.default_rng(random_state))
-    found = branch_and_bound(pinned, clock, best)
+    found = branch_and_bound(pinned, clock, random_state)
     return replace(found, bound=found.bound - charge)
 
 
