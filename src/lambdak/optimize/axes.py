@@ -126,6 +126,8 @@ def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
         low, high = np.ceil(low), np.floor(high)
         if low > high:
             raise ValueError(f"bounds of column {name!r} hold no whole number; got {bounds!r}")
+        if max(abs(low), abs(high)) > MOST_WHOLE:
+            raise ValueError(f"whole numbers of column {name!r} must be at most 2**52; got bounds {(low, high)}")
         points = np.clip(np.concatenate([np.floor(points), np.ceil(points)]), low, high)
     return Axis(name, np.unique(points + 0.0), (), whole)
 

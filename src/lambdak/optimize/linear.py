@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from lambdak.pencil.spectrum import Float64Array
 
 FEASIBLE = 1e-9  # by which a constraint may be missed, relative to the size of its terms
 _ROUNDS = 2  # of tightening the bounds
+_WIDER = 1e-7  # relative to its terms: how far a constraint is missed, at least, if HiGHS is believed that it is
+_LEFT_OUT = 1e-8  # coefficients, relative to the largest one of a constraint
 _NO_POINT = 2  # SciPy's status of a problem that no point solves
 
 
@@ -54,8 +56,12 @@ class LinearRows:
     def excess(self, x: Float64Array) -> Float64Array:
         """By how much points (n, axes) miss each constraint, (n, rows), beyond what rounding allows; at least 0."""
         own = x @ self.matrix.T
-        room = FEASIBLE * (np.abs(x) @ np.abs(self.matrix).T + _size(self.low, self.high))
-        return np.asarray(np.maximum(np.maximum(self.low - own, own - self.high) - room, 0.0))
+        return np.asarray(np.maximum(np.maximum(self.low - own, own - self.high) - self.rooms(x, x), 0.0))
+
+    def rooms(self, low: Float64Array, high: Float64Array) -> Float64Array:
+        """By how much points between these, (n, axes), may miss each constraint, (n, rows)."""
+        most = np.maximum(np.abs(low), np.abs(high))
+        return np.asarray(FEASIBLE * (most @ np.abs(self.matrix).T + _size(self.low, self.high)))
 
     def take(self, rows: list[int]) -> LinearRows:
         """Some of them."""
@@ -106,17 +112,40 @@ def conflict(rows: LinearRows, low: Float64Array, high: Float64Array, whole: NDA
 
 
 def _is_empty(rows: LinearRows, low: Float64Array, high: Float64Array, whole: NDArray[np.bool_]) -> bool:
-    found = milp(np.zeros(len(low)), bounds=Bounds(low, high), integrality=whole, constraints=_scipy(rows))
-    return bool(found.status == _NO_POINT)
-
-
-def _scipy(rows: LinearRows) -> LinearConstraint:
-    return LinearConstraint(rows.matrix, rows.low, rows.high)
+    return bool(_highs(rows, np.zeros(len(low)), (low, high), whole, _WIDER).status == _NO_POINT)
 
 
 def lowest_point(
     rows: LinearRows, cost: Float64Array, low: Float64Array, high: Float64Array, whole: NDArray[np.bool_]
 ) -> Float64Array | None:
     """The point of the least cost that meets the constraints, (axes,); None if none is found."""
-    found = milp(cost, bounds=Bounds(low, high), integrality=whole, constraints=_scipy(rows) if len(rows) else None)
-    return None if found.x is None else np.asarray(np.clip(found.x, low, high))
+    found = _highs(rows, cost, (low, high), whole, 0.0)
+    return None if found.x is None else np.asarray(np.clip(found.x * _units(low, high, whole), low, high))
+
+
+def _highs(
+    rows: LinearRows, cost: Float64Array, ends: tuple[Float64Array, Float64Array], whole: NDArray[np.bool_],
+    wider: float,
+) -> Any:  # fmt: skip
+    """SciPy's answer in units of the columns, for limits that are ``wider`` than they are, relative to their terms.
+
+    HiGHS has absolute tolerances and takes coefficients below 1e-9 for zero, so that everything is scaled to one, and
+    what remains small is left out here, where the limit makes up for it.
+    """
+    units = _units(*ends, whole)
+    low, high = (end / units for end in ends)
+    matrix = rows.matrix * units
+    size = np.abs(matrix).max(axis=1, initial=0.0)
+    scale = 1.0 / np.where(size > 0, size, 1.0)
+    matrix = matrix * scale[:, None]
+    most = np.abs(matrix) * np.maximum(np.abs(low), np.abs(high))  # of each term
+    left_out = np.abs(matrix) < _LEFT_OUT
+    room = wider * (most.sum(axis=1) + scale * _size(rows.low, rows.high)) + np.where(left_out, most, 0.0).sum(axis=1)
+    limits = LinearConstraint(np.where(left_out, 0.0, matrix), rows.low * scale - room, rows.high * scale + room)
+    return milp(cost * units, bounds=Bounds(low, high), integrality=whole, constraints=limits if len(rows) else None)
+
+
+def _units(low: Float64Array, high: Float64Array, whole: NDArray[np.bool_]) -> Float64Array:
+    """What coordinates are measured in: their largest size, but whole numbers in ones."""
+    most = np.maximum(np.abs(low), np.abs(high))
+    return np.where(whole | (most == 0.0), 1.0, most)

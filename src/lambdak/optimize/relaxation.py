@@ -121,6 +121,10 @@ class Separable:
         """The same plus a number for each box."""
         return replace(self, base=self.base + by)
 
+    def size(self) -> Float64Array:
+        """At least the size of what is added up anywhere on each box, (n,)."""
+        return np.asarray(np.abs(self.base) + sum(np.abs(part).max(axis=1) for part in self.parts))
+
     def lowest(self) -> Float64Array:
         """Its least value on each box, (n,)."""
         return np.asarray(self.base + sum(part.min(axis=1) for part in self.parts))
@@ -186,8 +190,9 @@ def _ascent(score: Score, changes: Sequence[Float64Array], shares: Float64Array,
 
 
 def _missing(shares: Float64Array, inner: Float64Array) -> Float64Array:
-    """How far the sum of the shares is from what they must sum up to, by rounding, (members, n)."""
-    return np.asarray(frobenius(shares.sum(axis=0) - inner) + UNIT * len(shares) * frobenius(shares).sum(axis=0))
+    """How far the sum of the shares is from what it must be, and what their size does to eigenvalues, (members, n)."""
+    relative = eigenvalue_error(packed_dim(shares.shape[-1])) + 2 * (len(shares) + 1) * UNIT
+    return np.asarray(frobenius(shares.sum(axis=0) - inner) + relative * frobenius(shares).sum(axis=0))
 
 
 def _better(old: Parts, best: Float64Array, new: Parts, missing: Float64Array) -> tuple[Parts, Float64Array]:
@@ -247,11 +252,23 @@ def _shares(changes: Sequence[Float64Array]) -> Float64Array:
 
 def _rounding(score: Score, vectors: Float64Array) -> Float64Array:
     """What rounding, and vectors that are not quite orthonormal, can do to the bound, (n,)."""
-    rank, terms = vectors.shape[-2], len(score.curves) + 2
+    rank = vectors.shape[-2]
     skew = np.abs(vectors @ vectors.swapaxes(-1, -2) - np.eye(rank)).sum(axis=-1).max(axis=-1)  # (members, n)
-    products = 8 * (score.constant.shape[-1] + 8) * UNIT * rank
-    relative = terms * (eigenvalue_error(rank) + products) + 2 * skew
+    relative = _relative(score, rank) + 2 * skew
     return np.asarray(SAFE * ((np.abs(score.weights) * score.size) @ relative + score.error))
+
+
+def _relative(score: Score, rank: int) -> float:
+    """What rounding does, relative to the size of the matrices."""
+    products = 8 * (score.constant.shape[-1] + 8) * UNIT * rank
+    return float((len(score.curves) + 2) * (eigenvalue_error(rank) + products))
+
+
+def slack(score: Score) -> float:
+    """About how far a bound on the smallest box is from the score, in units of its ``error``: by rounding alone."""
+    rank = score.dim - score.index
+    own = (_relative(score, rank) + 64 * rank * UNIT) * float(np.abs(score.weights) @ score.size)
+    return 1.0 + own / score.error
 
 
 def _compression(vectors: Float64Array) -> Float64Array:

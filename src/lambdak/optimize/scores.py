@@ -43,6 +43,10 @@ class Score:
     curves : tuple of arrays of shape (members, points, D)
         Packed matrices of each free column at the points of its axis.
     axes : tuple of Axis
+    reach : array of shape (members,)
+        At least the sum of the norms of all matrices that a prediction adds up, which may cancel out in ``constant``.
+    begun : float
+        The same of the terms of ``start``.
     """
 
     start: float
@@ -51,19 +55,24 @@ class Score:
     constant: Float64Array
     curves: tuple[Float64Array, ...]
     axes: tuple[Axis, ...]
+    reach: Float64Array | float = 0.0
+    begun: float = 0.0
 
     @property
     def dim(self) -> int:
         """The matrices' number of rows."""
         return packed_dim(self.constant.shape[-1])
 
-    def shifted(self, offset: float) -> Score:
-        """The score plus a number."""
-        return replace(self, start=self.start + offset) if offset else self
+    def shifted(self, offset: float, size: float = 0.0) -> Score:
+        """The score plus a number, whose terms have this ``size``."""
+        begun = max(self.begun, abs(self.start)) + max(abs(offset), size)
+        return replace(self, start=self.start + offset, begun=begun) if offset or size else self
 
     def scaled(self, factor: float) -> Score:
         """The score times a positive number."""
-        return replace(self, start=factor * self.start, weights=factor * self.weights) if factor != 1.0 else self
+        if factor == 1.0:
+            return self
+        return replace(self, start=factor * self.start, weights=factor * self.weights, begun=factor * self.begun)
 
     def negative(self) -> Score:
         """The score −s, again an eigenvalue: −λ_k(A) = λ_{d−1−k}(−A)."""
@@ -121,8 +130,8 @@ class Score:
     def error(self) -> float:
         """How far a computed value can be from the real function, at most, and a prediction's raw score as well."""
         relative = eigenvalue_error(self.dim) + (2 * len(self.curves) + 32) * UNIT
-        mean = float(np.abs(self.weights) @ self.size)
-        last = (len(self.weights) + 8) * UNIT * (abs(self.start) + mean)
+        mean = float(np.abs(self.weights) @ np.maximum(self.size, self.reach))
+        last = (len(self.weights) + 8) * UNIT * (max(self.begun, abs(self.start)) + mean)
         return float(SAFE * 2 * (relative * mean + last + _TINY))
 
 
@@ -140,7 +149,8 @@ def restrict(model: Model, readout: Readout, axes: Sequence[Axis], row: Mapping[
         free[column.name].cell(free[column.name].low) if column.name in free else row[column.name] for column in columns
     ]
     design = model.encoder.transform(one_row(cells, model.encoder.feature_names), np.float64)
-    constant = readout.constant + _fixed(readout, design, [column.name not in free for column in columns])
+    fixed = [column.name not in free for column in columns]
+    constant, reach = _fixed(readout, design, fixed)
     curves = {column.name: _curve(readout, i, free) for i, column in enumerate(columns) if column.name in free}
     absent = np.zeros((len(readout.weights), 1, readout.coef.shape[-1]))
     return Score(
@@ -152,20 +162,32 @@ def restrict(model: Model, readout: Readout, axes: Sequence[Axis], row: Mapping[
             curves[axis.name] if axis.name in curves else np.repeat(absent, len(axis.points), axis=1) for axis in axes
         ),
         axes=tuple(axes),
+        reach=reach + sum(_reach(readout, i, free) for i, is_fixed in enumerate(fixed) if not is_fixed),
     )
 
 
+def _weights(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
+    """Of the design columns of a free column at the points of its axis, (points, p)."""
+    axis = free[readout.columns[i].name]
+    return np.asarray(readout.columns[i].cell_rows(list(axis.levels) if axis.levels else axis.points))
+
+
 def _curve(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
-    column = readout.columns[i]
-    axis = free[column.name]
-    cells = list(axis.levels) if axis.levels else axis.points
-    return np.asarray(column.cell_rows(cells) @ readout.column(i))
+    return np.asarray(_weights(readout, i, free) @ readout.column(i))
 
 
-def _fixed(readout: Readout, design: Design, keep: Sequence[bool]) -> Float64Array:
-    """Σ of the matrices of the fixed columns, (members, D)."""
-    total = np.zeros_like(readout.constant)
+def _reach(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
+    """The sum of norms of what a free column adds up, at most, (members,): beyond its range they may cancel out."""
+    norms = frobenius(readout.column(i)) @ np.abs(_weights(readout, i, free)).T  # (members, points)
+    return np.asarray(norms.max(axis=1))
+
+
+def _fixed(readout: Readout, design: Design, keep: Sequence[bool]) -> tuple[Float64Array, Float64Array]:
+    """A_0 and the matrices of the fixed columns, (members, D), and the sum of their norms, (members,)."""
+    total, reach = readout.constant.copy(), readout.constant_size.copy()
     for kept, slots in zip(keep, slots_of(readout.columns), strict=True):
         for slot in slots if kept else ():
-            total += design.weights[0, slot] * readout.coef[:, design.ids[0, slot]]
-    return total
+            own = design.weights[0, slot] * readout.coef[:, design.ids[0, slot]]
+            total += own
+            reach += frobenius(own)
+    return total, reach

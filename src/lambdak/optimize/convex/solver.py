@@ -61,7 +61,7 @@ def minimize_convex(score: Score, linear: LinearRows, clock: Clock, cost: Cost =
         with single_threaded_blas():
             search.run()
         status = search.status()
+        clock.note(search.value, search.bound, search.work)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    clock.note(search.value, search.bound, search.work)
     return Solution(search.x, search.value, search.bound, status, METHOD, tuple(clock.trace))

@@ -156,7 +156,11 @@ class Search:
         low, high = boxes.low[rows], boxes.high[rows]
         relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
         goal = self.problem.goal.relaxed(relaxed)
-        limits = [linear(relaxed.boxes, -most, row) for row, most in zip(self.rows.matrix, self.rows.high, strict=True)]
+        rooms = self.rows.rooms(low, high).T
+        limits = [
+            linear(relaxed.boxes, -most, row).shifted(-room)
+            for row, most, room in zip(self.rows.matrix, self.rows.high, rooms, strict=True)
+        ]
         limits += [own.relaxed(relaxed) for own in self.problem.limits]
         for limit in limits[len(self.rows) :]:
             goal.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
@@ -178,7 +182,12 @@ class Search:
         """Whether a box may hold a point that is better by more than the gap allows."""
         if self.best.x is None:
             return np.asarray(boxes.bound < np.inf)
-        return np.asarray((boxes.bound < self.best.value) & ~self.clock.is_close(self.best.value, boxes.bound))
+        is_lower = boxes.bound < self.best.value - self._slack(self.best.x)
+        return np.asarray(is_lower & ~self.clock.is_close(self.best.value, boxes.bound))
+
+    def _slack(self, x: Float64Array) -> float:
+        """About how far rounding keeps every bound from a value: halving boxes does not gain that."""
+        return 2.0 * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
 
     def _dual(
         self, goal: Separable, limits: list[Separable], duals: Float64Array

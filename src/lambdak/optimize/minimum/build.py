@@ -32,20 +32,23 @@ class Builder:
 
     def goal(self, expression: Expression, factor: float = 1.0) -> Goal:
         """An expression times a number, as a function of coordinates."""
-        linear, constant = self._linear(expression.linear)
+        linear, constant, begun = self._linear(expression.linear)
         factors = tuple(self._factor(own.predicted, own.column, own.offset, own.slope) for own in expression.products)
         scaled = tuple(Factor(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors)
-        return Goal(factor * (expression.constant + constant), factor * linear, scaled)
+        begun += abs(expression.constant)
+        return Goal(factor * (expression.constant + constant), factor * linear, scaled, abs(factor) * begun)
 
-    def _linear(self, coefficients: Mapping[str, float]) -> tuple[Float64Array, float]:
-        linear, constant = np.zeros(len(self.axes)), 0.0
+    def _linear(self, coefficients: Mapping[str, float]) -> tuple[Float64Array, float, float]:
+        """The coefficients of free columns, the sum of what fixed ones contribute, and the size of its terms."""
+        linear, constant, begun = np.zeros(len(self.axes)), 0.0, 0.0
         for name, a in coefficients.items():
             axis = self._axis(name)
             if axis is None:
                 constant += a * self._number(name)
+                begun += abs(a * self._number(name))
             else:
                 linear[axis] += a
-        return linear, constant
+        return linear, constant, begun
 
     def _factor(self, predicted: Predicted, name: str | None, offset: float, slope: float) -> Factor:
         axis = None if name is None else self._axis(name)

@@ -72,6 +72,8 @@ class Expression:
     constant: float = 0.0
     products: tuple[Product, ...] = ()
 
+    __array_ufunc__ = None  # so that a number of NumPy leaves arithmetic and comparisons to an expression
+
     def __repr__(self) -> str:
         terms = [f"{a:g}*{name}" for name, a in self.linear.items()]
         constant = [f"{self.constant:g}"] if self.constant or not (terms or self.products) else []
@@ -134,6 +136,9 @@ class Limit:
 
     def __repr__(self) -> str:
         return self.text
+
+    def __bool__(self) -> bool:  # Python reads a <= b <= c as (a <= b) and (b <= c), and would drop the first
+        raise TypeError(f"{self.text} is a constraint, neither true nor false: write a <= b <= c as two constraints")
 
 
 def column(name: str) -> Expression:

@@ -140,7 +140,9 @@ class Factor:
         first, second = (self._mccormick(t, q, relaxed) for t, q in pairs)
         better = _chosen(first, second, first.lowest() >= second.lowest())
         better.loose[:, self.axis] += 0.25 * np.abs(ends[1] - ends[0]) * (high - low)
-        return better
+        most = np.maximum(np.abs(boxes.low[:, self.axis]), np.abs(boxes.high[:, self.axis]))
+        terms = (abs(self.offset) + abs(self.slope) * most) * np.maximum(np.abs(low), np.abs(high))
+        return better.shifted(-_ROUNDING * terms)  # offset and slope may cancel out
 
     def _mccormick(self, t: Float64Array, q: Float64Array, relaxed: Relaxed) -> Separable:
         """t₀ q + q₀ t(x) − t₀ q₀."""
@@ -166,6 +168,7 @@ class Goal:
     constant: float
     linear: Float64Array  # (axes,)
     factors: tuple[Factor, ...] = ()
+    begun: float = 0.0  # the size of all terms of the constant: they may cancel out
 
     def values(self, x: Float64Array) -> Float64Array:
         """At coordinates (n, axes), (n,)."""
@@ -173,15 +176,13 @@ class Goal:
 
     def relaxed(self, relaxed: Relaxed) -> Separable:
         """A lower bound on each box."""
-        found = linear(relaxed.boxes, self.constant, self.linear)
-        for own in self.factors:
-            found = found + own.relaxed(relaxed)
-        size = np.abs(found.base) + sum(np.abs(part).max(axis=1) for part in found.parts)
-        return found.shifted(-_ROUNDING * size)
+        terms = [linear(relaxed.boxes, self.constant, self.linear), *(own.relaxed(relaxed) for own in self.factors)]
+        found = sum(terms[1:], terms[0])
+        return found.shifted(-_ROUNDING * (np.sum([own.size() for own in terms], axis=0) + self.begun))
 
     def errors(self, x: Float64Array) -> Float64Array:
         """How far computed values can be from real ones, (n,)."""
-        size = abs(self.constant) + np.abs(x) @ np.abs(self.linear)
+        size = max(abs(self.constant), self.begun) + np.abs(x) @ np.abs(self.linear)
         return np.asarray(_ROUNDING * size + sum(own.errors(x) for own in self.factors))
 
     @property

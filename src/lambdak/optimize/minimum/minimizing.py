@@ -92,7 +92,7 @@ def minimize(
         objective, limits, names, bounds or {}, fixed, [whole] if isinstance(whole, str) else whole, maximize
     )
     clock = _clock(problem, check_positive(gap, "gap"), time_limit, progress)
-    with single_threaded_blas():
+    with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         solution = solve(problem, clock, random_state)
     return _optimum(objective, problem, solution, maximize, clock)
 

@@ -18,11 +18,13 @@ from lambdak.optimize.linear import LinearRows, lowest_point
 from lambdak.optimize.minimum.expression import Limit, evaluate
 from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
 from lambdak.optimize.minimum.pinning import pin
+from lambdak.optimize.relaxation import slack
 from lambdak.optimize.scores import Score
 from lambdak.pencil.spectrum import Float64Array
 
 _FAR = 1e150  # a raw score that no model has
 _UNDERFLOW = -745.0  # exp is 0 not far below
+_LEAST = 1e-300  # predictions below it may be rounded to 0
 
 
 @final
@@ -76,7 +78,7 @@ class Problem:
         if own.axis is not None or own.prediction.link is not IDENTITY or not own.offset:
             return None
         score = (own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0].scaled(abs(own.offset))
-        return score.shifted(self.goal.constant) if is_convex(score) else None
+        return score.shifted(self.goal.constant, self.goal.begun) if is_convex(score) else None
 
     def pinned(self) -> tuple[Problem, float]:
         """The same problem with monotone columns at their best end, and what to take off its bound."""
@@ -113,6 +115,12 @@ class Problem:
         goals = (self.goal, *self.limits)
         scores = [score for goal in goals for own in goal.factors for score in own.prediction.scores]
         return max(1, sum(score.constant.size for score in scores))
+
+    @cached_property
+    def slack(self) -> float:
+        """How far bounds of the goal stay from its values by rounding, in units of the error of a value."""
+        scores = [score for own in self.goal.factors for score in (*own.prediction.scores, *own.prediction.negatives)]
+        return max((slack(score) for score in scores), default=1.0)
 
     @cached_property
     def spread(self) -> float:
@@ -201,6 +209,8 @@ def raw_limit(goal: Goal) -> Goal:
 
 def raw_threshold(link: Link, threshold: float, direction: float) -> float:
     """What a raw score is at most (``direction`` 1) or at least (-1), if its prediction is that, rounding included."""
+    if link is not IDENTITY and direction < 0 and threshold <= _LEAST:
+        return -_FAR  # a prediction that is 0 by underflow, of any raw score however low, may be at least that
     outwards = threshold * (1.0 + direction * float(np.sign(threshold)) * link.rounding)
     if link is LOG:
         least, most = float(np.exp(_UNDERFLOW)), float(np.exp(EXPONENT_LIMIT))
