@@ -30,13 +30,14 @@ def turned(rng, diagonal):
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("index", [0, 1, 2])
-def test_fixed_columns_that_cancel_out_leave_their_rounding(index, maximize):
-    rng = np.random.default_rng(index)
-    _, large = turned(rng, 1e12 * rng.normal(size=3))
-    model = by_hand(symmetric(rng, 3) - large, [symmetric(rng, 3), large], index)
-    found = minimize(model, ["x0"], fixed={"x1": 1.0}, maximize=maximize)
-    values = model.predict(rows_of(np.linspace(-1, 1, 2001), [1.0]))
+def test_fixed_columns_that_cancel_out_leave_their_rounding(maximize):
+    rng = np.random.default_rng(0)
+    _, large = turned(rng, 1e15 * rng.normal(size=3))
+    small = [symmetric(rng, 3) for _ in range(5)]
+    model = by_hand(small[4], [large, -large, *small[2:4]], index=1)
+    found = minimize(model, ["x2", "x3"], fixed={"x0": 1.0, "x1": 1.0}, maximize=maximize, gap=1e-6, time_limit=9)
+    values = model.predict(rows_of([1.0], [1.0], *[np.linspace(-1, 1, 41)] * 2))
+    assert found.status == "stalled"
     assert (values <= found.bound).all() if maximize else (values >= found.bound).all()
 
 
@@ -54,7 +55,8 @@ def test_a_constant_that_cancels_out_leaves_its_rounding(shape):
     model = by_hand(symmetric(rng, 3, 1e-6), [symmetric(rng, 3, 1e-6)], index=2 if shape == "convex" else 1)
     own = changed(model, start=np.full(1, 1e9 + 1 / 3))
     objective = predicted(own) - (1e9 + 1 / 3) + 1e-9 * column("x0")
-    found = minimize(objective, "x0")
+    found = minimize(objective, "x0", time_limit=9)
+    assert found.status == "stalled"
     x = np.linspace(-1, 1, 2001)
     assert (-(1e9 + 1 / 3) + 1e-9 * x + own.predict(x[:, None]) >= found.bound).all()
 
@@ -73,7 +75,7 @@ def test_an_equation_of_whole_numbers_that_floats_miss_in_the_last_digit():
     for _ in range(8):
         model = by_hand(symmetric(rng, 3), [symmetric(rng, 3) for _ in range(3)], 1, low=0.0, high=4.0)
         names = ["x0", "x1", "x2"]
-        found = minimize(model, names, constraints="0.1*x0 + 0.2*x1 + 0.3*x2 == 1.2", whole=names, gap=1e-6)
+        found = minimize(model, names, constraints="0.1*x0 + 0.2*x1 + 0.3*x2 == 1.2", whole=names, time_limit=9)
         rows = rows_of(*[np.arange(5.0)] * 3)
         values = model.predict(rows[rows @ [1, 2, 3] == 12])
         assert found.bound <= values.min() == found.value
@@ -153,6 +155,5 @@ def test_a_chain_of_comparisons_does_not_lose_its_first_half():
 
 def test_numbers_of_numpy_leave_comparisons_to_expressions():
     limit = np.float64(3) <= column("b")
-    assert repr(limit) == "1*b >= 3.0" or repr(limit) == "1*b >= np.float64(3.0)"
     assert limit.expression.linear == {"b": -1.0}
     assert (np.float64(2) * column("b")).linear == {"b": 2.0}

@@ -268,7 +268,7 @@ def slack(score: Score) -> float:
     """About how far a bound on the smallest box is from the score, in units of its ``error``: by rounding alone."""
     rank = score.dim - score.index
     own = (_relative(score, rank) + 64 * rank * UNIT) * float(np.abs(score.weights) @ score.size)
-    return 1.0 + own / score.error
+    return 1.0 + float(own / score.error)
 
 
 def _compression(vectors: Float64Array) -> Float64Array:

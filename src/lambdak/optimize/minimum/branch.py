@@ -27,6 +27,7 @@ _FIRST_SEARCH = 1024  # boxes, after which points are looked for once more
 _MOST_JOINT = 512  # combinations of vertices
 _UNUSED = 1e-3  # how much a limit that has no multiplier counts where a box is halved
 _MOST_OPEN = 4_000_000  # boxes, so that memory stays bounded
+_SLACK = 8.0  # so many times what rounding does to a bound: nothing is halved for less
 _METHOD = "branch and bound"
 
 
@@ -187,7 +188,7 @@ class Search:
 
     def _slack(self, x: Float64Array) -> float:
         """About how far rounding keeps every bound from a value: halving boxes does not gain that."""
-        return 2.0 * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
+        return _SLACK * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
 
     def _dual(
         self, goal: Separable, limits: list[Separable], duals: Float64Array
