@@ -157,3 +157,10 @@ def test_numbers_of_numpy_leave_comparisons_to_expressions():
     limit = np.float64(3) <= column("b")
     assert limit.expression.linear == {"b": -1.0}
     assert (np.float64(2) * column("b")).linear == {"b": 2.0}
+
+
+def test_predictions_that_are_all_zero_by_underflow_are_optimal_at_once():
+    model = changed(fitted("poisson"), start=np.full(1, -1000.0))
+    objective = (column("income") - 1.0) * predicted(model)
+    found = minimize(objective, ["income", "age"], fixed=typical_row(model), time_limit=60)
+    assert (found.status, found.value) == ("optimal", 0.0)

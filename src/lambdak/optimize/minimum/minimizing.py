@@ -23,6 +23,7 @@ from lambdak.optimize.minimum.result import Optimum
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
 
 _SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it
+_TINY = 1e-290  # the same where all values are zero
 
 
 def minimize(
@@ -113,7 +114,9 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
 
 def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
     """Ends when value and bound are close in the user's units."""
-    floor = _SMALL * float(np.ptp(problem.seen(problem.goal.values(problem.anywhere(64, np.random.default_rng(0))))))
+    floor = _TINY + _SMALL * float(
+        np.ptp(problem.seen(problem.goal.values(problem.anywhere(64, np.random.default_rng(0)))))
+    )
 
     def is_close(value: float, bound: Any) -> Any:
         own = problem.seen(value)
@@ -145,5 +148,5 @@ def _optimum(objective: Expression, problem: Problem, solution: Solution, maximi
     row = {**problem.row, **chosen}
     value = evaluate(objective, row)
     bound = max(bound, value) if maximize else min(bound, value)
-    gap = abs(value - bound) / max(abs(value), clock.floor, 1e-300)
+    gap = abs(value - bound) / max(abs(value), clock.floor)
     return Optimum(row, chosen, value, bound, gap, found, (), solution.method, maximize, clock.seconds, trace)
