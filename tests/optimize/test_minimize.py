@@ -9,7 +9,9 @@ import pytest
 from fitted_models import fitted
 from hand_made_models import by_hand, symmetric
 from optimize_cases import grid_of, typical_row
+from sklearn.pipeline import make_pipeline
 
+from lambdak import SpectralRegressor
 from lambdak.optimize import column, minimize, predicted
 from lambdak.optimize.solution import Moment
 
@@ -164,7 +166,13 @@ def test_a_column_without_end_is_named():
     ("options", "message"),
     [
         ({"free": []}, "free must name at least one"),
-        ({"free": ["incme"]}, "free must name columns, such as 'income'"),
+        ({"free": ["incme"]}, "free must name columns, such as 'income'.* is it 'income'"),
+        ({"fixed": {"aeg": 3.0}}, "'age'.* neither free nor fixed.*"),
+        ({"constraints": "incme <= 3"}, "'incme' .*is it 'income'"),
+        ({"bounds": {"income": (np.nan, 2)}}, "'income' must be numbers"),
+        ({"bounds": {"income": ("a", "b")}}, "'income' must be \\(low, high\\)"),
+        ({"free": ["region"], "bounds": {"region": 3}}, "'region' must be some of its levels"),
+        ({"bounds": {"income": (0, 1e17)}, "whole": ["income"]}, "'income' must be at most 2"),
         ({"free": ["income", "income"]}, "every column once"),
         ({"fixed": None}, "neither free nor fixed: give them in fixed"),
         ({"bounds": {"age": (1, 2)}}, "'age' has bounds but is not free"),
@@ -183,6 +191,24 @@ def test_errors_name_the_column_and_the_way_out(options, message):
     given = {"free": ["income"], "fixed": typical_row(model), **options}
     with pytest.raises(ValueError, match=message):
         minimize(model, given.pop("free"), **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"free": None}, "free must name the columns"),
+        ({"bounds": [(1, 2)]}, "bounds must be a mapping"),
+        ({"fixed": "row"}, "fixed must be a mapping"),
+        ({"model": SpectralRegressor()}, "not fitted: call fit first"),
+        ({"model": make_pipeline(SpectralRegressor())}, "Pipeline: give its last step"),
+        ({"model": "m"}, "got str"),
+    ],
+)
+def test_errors_name_what_is_of_another_kind(options, message):
+    model = fitted("free")
+    given = {"model": model, "free": ["income"], "fixed": typical_row(model), **options}
+    with pytest.raises(TypeError, match=message):
+        minimize(given.pop("model"), given.pop("free"), **given)
 
 
 # ---- what is told ------------------------------------------------------------------------------------------------

@@ -110,7 +110,8 @@ def make_axis(columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
 def _level_axis(columns: Sequence[Category], bounds: Any) -> Axis:
     name = columns[0].name
     known = [level for level in columns[0].levels if level is not None and level is not OTHER]
-    levels = list(known if bounds is None else [bounds] if isinstance(bounds, str) else dict.fromkeys(bounds))
+    several = known if bounds is None else [bounds] if isinstance(bounds, str) or np.ndim(bounds) == 0 else bounds
+    levels = list(dict.fromkeys(several))
     unknown = [level for level in levels if level not in known]
     if unknown or not levels:
         raise ValueError(f"bounds of column {name!r} must be some of its levels, {known}; got {unknown or levels}")

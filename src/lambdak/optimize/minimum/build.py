@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, final
 
 import numpy as np
@@ -128,6 +129,8 @@ def read_row(fixed: Any, names: Sequence[str]) -> dict[str, Any]:
     """The cells of one row by name: from a mapping, a table of one row, or an array in the order of the columns."""
     if fixed is None:
         return {}
+    if isinstance(fixed, str) or (np.ndim(fixed) == 0 and not hasattr(fixed, "keys")):
+        raise TypeError(f"fixed must be a mapping from columns to cells, or one row of a table; got {fixed!r}")
     if hasattr(fixed, "keys") and not hasattr(fixed, "columns"):  # a mapping, or a row of a pandas table
         return {str(name): fixed[name] for name in fixed.keys()}  # noqa: SIM118
     table = read_table(np.asarray([fixed], object) if np.ndim(fixed) == 1 else fixed)
@@ -141,12 +144,17 @@ def _check_names(
     columns: Mapping[str, list[Column]], free: Sequence[str], bounds: Mapping[str, Any], whole: Sequence[str],
     row: Mapping[str, Any],
 ) -> None:  # fmt: skip
+    if not isinstance(bounds, Mapping):
+        raise TypeError(f"bounds must be a mapping from a column to (low, high) or levels; got {bounds!r}")
     if not free:
         raise ValueError("free must name at least one column to choose")
     for what, names in (("free", free), ("bounds", bounds), ("whole", whole)):
         unknown = [name for name in names if name not in columns]
         if unknown:
-            raise ValueError(f"{what} must name columns, such as {shown_names(columns)}; got {shown_names(unknown)}")
+            raise ValueError(
+                f"{what} must name columns, such as {shown_names(columns)}; got {shown_names(unknown)}"
+                f"{_meant(unknown[0], columns)}"
+            )
     if len(set(free)) < len(free):
         raise ValueError(f"free must name every column once; got {list(free)}")
     idle = [name for name in (*bounds, *whole) if name not in free]
@@ -154,7 +162,17 @@ def _check_names(
         raise ValueError(f"column {idle[0]!r} has bounds but is not free: name it in free")
     absent = [name for name in columns if name not in free and name not in row]
     if absent:
-        raise ValueError(f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed")
+        given = [name for name in row if name not in columns]  # what fixed names, and no model has
+        known = given if columns[absent[0]] else [name for name in columns if name not in absent]
+        raise ValueError(
+            f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed{_meant(absent[0], known)}"
+        )
+
+
+def _meant(name: Any, known: Iterable[str]) -> str:
+    """A name that is close to one that was not found, as a question; empty if there is none."""
+    close = get_close_matches(str(name), list(known), n=1)
+    return f"; is it {close[0]!r}?" if close else ""
 
 
 def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
@@ -185,7 +203,12 @@ def _finite(name: str, columns: Sequence[Column], bounds: Any, in_formula: bool)
     """Bounds without infinite ends: a clamped column is constant beyond its training range."""
     if bounds is None or not all(isinstance(own, Numeric) for own in columns) or np.shape(bounds) != (2,):
         return bounds
-    ends = [None if end is None or np.isfinite(float(end)) else float(end) for end in bounds]
+    try:
+        ends = [None if end is None or np.isfinite(float(end)) else float(end) for end in bounds]
+    except (TypeError, ValueError):
+        return bounds  # which the axis refuses
+    if np.isnan([end for end in ends if end is not None]).any():
+        raise ValueError(f"bounds of column {name!r} must be numbers; got {bounds!r}")
     if any(end is not None for end in ends) and (in_formula or not all(own.bounded for own in columns)):
         side = "lower" if ends[0] is not None else "upper"
         raise ValueError(

@@ -115,6 +115,8 @@ class Expression:
     def __ge__(self, other: Any) -> Limit:
         return Limit(as_expression(other) - self, "<=", f"{self!r} >= {other!r}")
 
+    __lt__, __gt__ = __le__, __ge__  # the same, as in texts
+
     def _scaled(self, factor: float) -> Expression:
         linear = {name: factor * own for name, own in self.linear.items()}
         return Expression(linear, factor * self.constant, tuple(own.scaled(factor) for own in self.products))
@@ -160,10 +162,19 @@ def predicted(model: Any, output: Any = None, offset: float = 0.0) -> Expression
     """
     own = getattr(model, "model_", model)
     if not isinstance(own, Model):
-        raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
+        raise TypeError(f"model must be a fitted estimator or its model_; got {_unusable(model)}")
     position, complement = output_of(own, output)
     plain = Expression({}, 0.0, (Product(Predicted(own, position, float(offset)), 1.0),))
     return 1.0 - plain if complement else plain
+
+
+def _unusable(model: Any) -> str:
+    """What was given instead of a fitted estimator, and the way out."""
+    name = type(model).__name__
+    if hasattr(model, "steps"):
+        return f"{name}: give its last step, and rows as that step sees them"
+    own = hasattr(model, "fit") and type(model).__module__.startswith("lambdak.")
+    return f"{name}, which is not fitted: call fit first" if own else name
 
 
 def output_of(model: Model, output: Any) -> tuple[int, bool]:

@@ -86,6 +86,8 @@ def minimize(
     >>> best.status, best.value - best.bound < 0.01 * abs(best.value) + 0.1
     ('optimal', True)
     """
+    if free is None:
+        raise TypeError("free must name the columns to choose, such as ['price']; got None")
     objective = as_expression(model) if output is None else predicted(model, output)
     names = [free] if isinstance(free, str) else list(free)
     limits = read_constraints(constraints, names, models or {})
