@@ -15,7 +15,10 @@ from lambdak.eigen import engine, lapack, runtime, steps
 from lambdak.eigen.engine import AdamConstants
 
 STUB = Path(runtime.__file__).with_name("_kernel.pyi")
-EIGEN, STEPS = ("solve", "outer", "vjp"), ("forward", "backward", "band_gradient", "multiply", "adam", "descend")
+EIGEN, STEPS = (
+    ("solve", "outer", "vjp"),
+    ("forward", "backward", "band_gradient", "multiply", "adam", "shared_epoch", "descend"),
+)
 MOST_PARAMETERS = 7
 
 

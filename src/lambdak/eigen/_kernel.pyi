@@ -15,11 +15,14 @@ from lambdak.eigen.engine import (
     Gradient,
     Head,
     Ids,
+    LossSums,
     Matrices,
     Pace,
     Pair,
+    Rows,
     RowTargets,
     Solution,
+    Together,
 )
 
 def solve(matrices: Matrices, index: Sequence[int], out: Solution, threads: int) -> None: ...
@@ -52,6 +55,15 @@ def epoch(
     pace: Pace,
     threads: int,
 ) -> list[float]: ...
+def shared_epoch(
+    shards: Sequence[Rows],
+    head: Head,
+    state: EpochState,
+    basis: Basis,
+    pace: Pace,
+    together: Together,
+    threads: int,
+) -> LossSums: ...
 def descend(
     batch: DesignBatch,
     vector: FloatArray,

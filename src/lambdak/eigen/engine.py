@@ -7,7 +7,7 @@ stub of the compiled kernel and the reference modules with these protocols.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -106,6 +106,11 @@ class Pace(NamedTuple):
     tiny: float
 
 
+Rows: TypeAlias = tuple[DesignRows, RowTargets]  # of one shard; which of them (members, n)
+Together: TypeAlias = tuple[list[int], NDArray[np.int64], Callable[[], object]]  # rows of each step in all shards; sums
+LossSums: TypeAlias = list[tuple[float, float]]  # Σ weight · loss and Σ weight
+
+
 class EigenEngine(Protocol):
     """Eigenvalues, eigenvectors and their derivatives, row by row."""
 
@@ -178,6 +183,23 @@ class StepEngine(Protocol):
         threads: int,
     ) -> list[float]:
         """Take the steps of an epoch, each on the next part of rows (members, n); the mean loss of each member."""
+
+    def shared_epoch(
+        self,
+        shards: Sequence[Rows],
+        head: Head,
+        state: EpochState,
+        basis: Basis,
+        pace: Pace,
+        together: Together,
+        threads: int,
+    ) -> LossSums:
+        """Take steps together with other processes, each on the next part of every shard: the sums of losses by shard.
+
+        The gradient of a shard is rounded to whole multiples of 2⁻⁴⁰, which are summed up in ``together[1]``, (models ·
+        P · width + 1); ``together[2]`` sums these over all processes, in place. The last number counts those whose
+        gradient is too large: the step is then repeated with units 2¹⁶ times as large.
+        """
 
     def descend(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,13 @@ from lambdak.eigen.engine import (
     EpochState,
     Head,
     Ids,
+    LossSums,
     Pace,
+    Rows,
     RowTargets,
     Solution,
     StepEngine,
+    Together,
 )
 from lambdak.eigen.packing import ROOT_HALF, packed_size, sym, unsym
 from lambdak.eigen.row_loss import slopes, values
@@ -121,31 +124,73 @@ def epoch(
     losses = []
     for step, (chosen, rate) in enumerate(zip(parts, pace.rates, strict=True), pace.steps_before + 1):
         grad = np.zeros_like(state[3])
-        losses.append(_mean_losses((ids, weights, chosen), target, head, state[3], grad, threads))
-        _update(state, grad, basis, pace, (rate, step))
-        if state[4] is not None:
-            _bend((state[4], state[3]), grad, head.dim, pace, (rate, step))
+        given = ((ids, weights, chosen), target)
+        total, mass = _loss_sums(given, head, state[3], grad, chosen.shape[1], threads).T
+        losses.append(np.where(mass > 0, total / np.where(mass > 0, mass, 1), 0.0))
+        _take_step(state, grad, head.dim, basis, pace, (rate, step))
     return [float(loss) for loss in np.mean(losses, axis=0)]
 
 
-def _mean_losses(
-    design: DesignRows, target: RowTargets, head: Head, coef: FloatArray, grad: FloatArray, threads: int
+def shared_epoch(
+    shards: Sequence[Rows],
+    head: Head,
+    state: EpochState,
+    basis: Basis,
+    pace: Pace,
+    together: Together,
+    threads: int,
+) -> LossSums:
+    """Take steps together with other processes, each on the next part of every shard: the sums of losses by shard."""
+    totals, sums, reduce = together
+    members = len(state[3]) // head.pencils
+    losses = np.zeros((len(shards), members, 2))
+    parts = [np.array_split(rows, len(pace.rates), axis=1) for (_, _, rows), _ in shards]
+    for i, rate in enumerate(pace.rates):
+        batch = [((ids, weights, part[i]), y) for ((ids, weights, _), y), part in zip(shards, parts, strict=True)]
+        grads = np.zeros((len(shards), *state[3].shape), state[3].dtype)
+        for shard, grad, loss in zip(batch, grads, losses, strict=True):
+            loss += _loss_sums(shard, head, state[3], grad, totals[i], threads)
+        grad = _sum_of_shards(grads.reshape(len(shards), -1), sums, reduce).reshape(state[3].shape)
+        _take_step(state, grad.astype(state[3].dtype), head.dim, basis, pace, (rate, pace.steps_before + i + 1))
+    return [(float(total), float(mass)) for total, mass in losses.reshape(-1, 2)]
+
+
+def _sum_of_shards(grads: FloatArray, sums: NDArray[np.int64], reduce: Callable[[], object]) -> NDArray[np.float64]:
+    """The sum of gradients (shards, n) here and elsewhere, in whole units, with coarser ones while one is too large."""
+    for exponent in range(40, -153, -16):
+        units = np.ldexp(grads.astype(np.float64), exponent)
+        fits = bool((np.abs(units) < 2.0**50).all())
+        sums[:-1] = np.rint(units).astype(np.int64).sum(axis=0) if fits else 0
+        sums[-1] = not fits
+        reduce()
+        if not sums[-1]:
+            return np.ldexp(sums[:-1].astype(np.float64), -exponent)
+    raise ValueError("the gradient is not finite")
+
+
+def _loss_sums(
+    rows: Rows, head: Head, coef: FloatArray, grad: FloatArray, total: int, threads: int
 ) -> NDArray[np.float64]:
-    """Loss of each member over its rows, (members,); fills the gradient of the coefficients."""
-    ids, weights, chosen = design
-    y, importance, offset = target
+    """Σ weight · loss and Σ weight of each member, (members, 2); fills the gradient of the mean over ``total`` rows."""
+    (ids, weights, chosen), (y, importance, offset) = rows
     members, batch = chosen.shape
-    rows, width = (ids, weights, np.repeat(chosen, head.pencils, axis=0)), packed_size(head.dim)
+    rows_of = (ids, weights, np.repeat(chosen, head.pencils, axis=0))
     value = np.empty((members * head.pencils * batch, 1), coef.dtype)
-    vector = np.empty((*value.shape, head.dim), coef.dtype)
-    forward(rows, coef[..., :width], head.dim, [head.eig_idx], (value, vector), threads)
+    vector, width = np.empty((*value.shape, head.dim), coef.dtype), packed_size(head.dim)
+    forward(rows_of, coef[..., :width], head.dim, [head.eig_idx], (value, vector), threads)
     raw = np.array(head.start)[:, None] + head.scale * value.reshape(members, head.pencils, batch).astype(np.float64)
     raw += 0 if offset is None else offset[chosen][:, None]
     own = np.ones(chosen.shape) if importance is None else importance[chosen]
-    slope = head.scale / batch * slopes(head, raw, y[chosen]) * own[:, None]
-    backward(rows, vector, slope.astype(coef.dtype).reshape(-1, 1), head.dim, grad[..., :width], threads)
-    mass = own.sum(axis=1)
-    return np.where(mass > 0, (own * values(head, raw, y[chosen])).sum(axis=1) / np.where(mass > 0, mass, 1), 0.0)
+    slope = head.scale / total * slopes(head, raw, y[chosen]) * own[:, None]
+    backward(rows_of, vector, slope.astype(coef.dtype).reshape(-1, 1), head.dim, grad[..., :width], threads)
+    return np.stack([(own * values(head, raw, y[chosen])).sum(axis=1), own.sum(axis=1)], axis=1)
+
+
+def _take_step(state: EpochState, grad: FloatArray, dim: int, basis: Basis, pace: Pace, now: tuple[float, int]) -> None:
+    """Update the free columns, and then the constrained ones, if there are any."""
+    _update(state, grad, basis, pace, now)
+    if state[4] is not None:
+        _bend((state[4], state[3]), grad, dim, pace, now)
 
 
 def _update(state: EpochState, grad: FloatArray, basis: Basis, pace: Pace, now: tuple[float, int]) -> None:

@@ -1,67 +1,16 @@
 // A whole epoch of lambdak.eigen._kernel in one call: forward, loss, backward, pull-back, Adam and write, batch by batch.
-#include <algorithm>
-#include <cmath>
-
-#include "cones.hpp"
-#include "row_loss.hpp"
+#include "epoch.hpp"
 
 namespace lambdak {
 namespace {
-
-using Target = std::tuple<In, std::optional<In>, std::optional<In>>;  // y, importance, offset
-using Head = std::tuple<int, int, int, std::vector<double>, double, std::string, std::vector<double>>;
-using State = std::tuple<Out, Out, Out, Out, std::optional<ConeArrays>>;    // theta, first, second, coef, cones
-using BasisArrays = std::tuple<In, In, In, In, In, In, In, std::vector<int64_t>>;  // as lambdak.eigen.engine.Basis
-using Pace = std::tuple<std::vector<double>, std::vector<double>, int64_t, double, double, double>;
 
 const auto f32 = nb::dtype<float>();
 const auto f64 = nb::dtype<double>();
 const auto i32 = nb::dtype<int32_t>();
 
-struct Epoch {
-  Design design;
-  Job solve, outer;
-  RowLoss loss{RowLoss::Kind::squared_error};
-  int64_t members, pencils, models, n, length, batches, most, n_coef, size, width, joint, parts, steps_before;
-  const int32_t* order;
-  const double *y, *importance = nullptr, *offset = nullptr;
-  double scale, beta1, beta2, tiny;
-  std::vector<double> start, rates, decays;
-  std::vector<int64_t> which;
-  float *theta, *first, *second, *coef;
-  Factor left, back, thin, wide, mixing, constant;
-  Cones cones;
-  std::vector<int32_t> thin_spans, wide_spans, mixing_spans;
-  int32_t constant_span[2];
-  std::vector<Guess> guess;
-  Indices index;
-  std::vector<double> losses;
-  float *values, *vectors, *slopes, *grads, *grad_theta, *mixed, *inner, *bends;  // of all models
-  const Kernel* build = active;
+}  // namespace
 
-  Epoch(const DesignRows& sparse, const Target& target, const Head& head, const State& state, const BasisArrays& basis, const Pace& pace);
-  void read_rows(const DesignRows& sparse, const Target& target);
-  void read_basis(const BasisArrays& basis);
-  void reserve();
-  size_t scratch_bytes() const;
-
-  int64_t begin(int64_t batch) const { return batch * (length / batches) + std::min(batch, length % batches); }
-  int64_t count(int64_t batch) const { return length / batches + (batch < length % batches); }
-  int64_t chunks(int64_t batch) const { return (count(batch) + step_rows - 1) / step_rows; }
-  const int32_t* rows(int64_t member, int64_t batch) const { return order + member * length + begin(batch); }
-
-  void forward(int64_t batch, int64_t model, int64_t chunk, void* scratch);
-  void slope(int64_t batch, int64_t member);
-  void backward(int64_t batch, int64_t model, int64_t part, void* scratch);
-  void update(int64_t batch, int64_t model, int64_t from, int64_t to);
-  Adam rule(int64_t batch, double keep) const;
-  void bend(int64_t batch, int64_t model);
-  void step_alone(int64_t batch, int64_t member, void* scratch);
-  void step_together(int64_t batch, int threads);
-  void run(int threads);
-};
-
-Epoch::Epoch(const DesignRows& sparse, const Target& target, const Head& head, const State& state, const BasisArrays& basis, const Pace& pace) {
+Epoch::Epoch(const Head& head, const State& state, const BasisArrays& basis, const Pace& pace) {
   const auto& [dim, position, per_member, starts, unit, name, numbers] = head;
   const auto named = RowLoss::named(name, numbers);
   if (!named || dim < 1 || dim > max_dim || per_member < 1 || int64_t(starts.size()) != per_member) throw nb::value_error("bad loss, dim or start");
@@ -77,33 +26,33 @@ Epoch::Epoch(const DesignRows& sparse, const Target& target, const Head& head, c
   members = models / pencils;
   if (models < 1 || models % pencils || int64_t(decays.size()) != models || size < 1) throw nb::value_error("decay must have one number per model");
   solve.dim = outer.dim = dim, solve.n_index = outer.n_index = 1;
-  read_rows(sparse, target);
   read_basis(basis);
   if (cones_) cones = Cones(*cones_, models, n_coef, dim, width);
   parts = std::max<int64_t>(1, 4 / models);
-  losses.assign(size_t(members), 0.0);
-  reserve();
 }
 
-void Epoch::read_rows(const DesignRows& sparse, const Target& target) {
+Shard Epoch::read_rows(const Rows& rows) const {
+  const auto& [sparse, target] = rows;
   const auto& [ids, weights, order_] = sparse;
   const auto& [y_, importance_, offset_] = target;
-  n = extent(ids, 0), length = extent(order_, 1), design.slots = int(extent(ids, 1));
+  Shard shard;
+  Design& design = shard.design;
+  const int64_t n = shard.n = extent(ids, 0), length = shard.length = extent(order_, 1);
+  design.slots = int(extent(ids, 1)), shard.batches = batches;
   design.width = int(width), design.stride = width, design.far = n_coef * width * 4 > (4 << 20);
   design.ids = dense_data<int32_t>(ids, "ids", {n, design.slots}, i32);
   design.weights = dense_data<float>(weights, "weights", {n, design.slots}, f32);
-  order = dense_data<int32_t>(order_, "rows", {members, length}, i32);
-  y = dense_data<double>(y_, "y", {n}, f64);
-  if (importance_) importance = dense_data<double>(*importance_, "importance", {n}, f64);
-  if (offset_) offset = dense_data<double>(*offset_, "offset", {n}, f64);
-  if (batches < 1 || length < batches) throw nb::value_error("a batch must have a row");
-  most = count(0);
+  shard.order = dense_data<int32_t>(order_, "rows", {members, length}, i32);
+  shard.y = dense_data<double>(y_, "y", {n}, f64);
+  if (importance_) shard.importance = dense_data<double>(*importance_, "importance", {n}, f64);
+  if (offset_) shard.offset = dense_data<double>(*offset_, "offset", {n}, f64);
   const auto within = [&](const int32_t* ids, int64_t many, int64_t end) { return int64_t(build->largest(ids, many)) < end; };
-  if (!within(order, members * length, n)) throw nb::value_error("rows holds a row that does not exist");
+  if (!within(shard.order, members * length, n)) throw nb::value_error("rows holds a row that does not exist");
   if (!within(design.ids, n * design.slots, n_coef)) throw nb::value_error("ids holds a coefficient that does not exist");
   if (loss.kind == RowLoss::Kind::softmax)
     for (int64_t i = 0; i < n; ++i)
-      if (!(y[i] >= 0 && y[i] < double(pencils))) throw nb::value_error("y holds a class that does not exist");
+      if (!(shard.y[i] >= 0 && shard.y[i] < double(pencils))) throw nb::value_error("y holds a class that does not exist");
+  return shard;
 }
 
 void Epoch::read_basis(const BasisArrays& basis) {
@@ -125,7 +74,8 @@ void Epoch::read_basis(const BasisArrays& basis) {
 }
 
 // The memory of an epoch is kept for the next one.
-void Epoch::reserve() {
+void Epoch::reserve(int64_t most_rows) {
+  most = most_rows;
   static thread_local Scratch kept;
   const auto line = [](int64_t count) { return (count + 15) / 16 * 16; };
   const int64_t dim = solve.dim, sizes[] = {line(most), line(most * dim), line(most), parts * n_coef * width, size * width, size * width, (joint + 1) * width, line(cones.floats())};
@@ -146,10 +96,10 @@ size_t Epoch::scratch_bytes() const {
 }
 
 // Eigenvalues and eigenvectors of some rows of a model's batch.
-void Epoch::forward(int64_t batch, int64_t model, int64_t chunk, void* scratch) {
-  const int64_t from = chunk * step_rows, to = std::min(count(batch), from + step_rows), place = model * ((most + 15) / 16 * 16);
-  Design own = design;
-  own.rows = rows(model / pencils, batch);
+void Epoch::forward(const Shard& shard, int64_t batch, int64_t model, int64_t chunk, void* scratch) {
+  const int64_t from = chunk * step_rows, to = std::min(shard.count(batch), from + step_rows), place = model * ((most + 15) / 16 * 16);
+  Design own = shard.design;
+  own.rows = shard.rows(model / pencils, batch);
   build->gather[0](own, from, to, coef + model * n_coef * width, scratch);
   Job job = solve;
   job.rows = to - from;
@@ -159,14 +109,15 @@ void Epoch::forward(int64_t batch, int64_t model, int64_t chunk, void* scratch) 
   build->solve(job, 0, job.rows, static_cast<char*>(scratch) + step_rows * width * 4);
 }
 
-// The derivative of the mean loss with respect to the eigenvalues of a member's batch.
-void Epoch::slope(int64_t batch, int64_t member) {
-  const int32_t* const chosen = rows(member, batch);
+// The derivative of the mean loss of `total` rows with respect to the eigenvalues of a member's batch.
+LossSum Epoch::slope(const Shard& shard, int64_t batch, int64_t member, int64_t total) {
+  const int32_t* const chosen = shard.rows(member, batch);
   const int64_t place = (most + 15) / 16 * 16, base = member * pencils * place;
-  double sum = 0, mass = 0;
+  LossSum seen;
   std::vector<double> raw(static_cast<size_t>(pencils));
-  for (int64_t i = 0; i < count(batch); ++i) {
-    const double weight = importance ? importance[chosen[i]] : 1.0, shift = offset ? offset[chosen[i]] : 0.0, target = y[chosen[i]];
+  for (int64_t i = 0; i < shard.count(batch); ++i) {
+    const double weight = shard.importance ? shard.importance[chosen[i]] : 1.0;
+    const double shift = shard.offset ? shard.offset[chosen[i]] : 0.0, target = shard.y[chosen[i]];
     for (int64_t k = 0; k < pencils; ++k) raw[size_t(k)] = start[size_t(k)] + scale * double(values[base + k * place + i]) + shift;
     double value;
     if (pencils > 1) {
@@ -175,21 +126,21 @@ void Epoch::slope(int64_t batch, int64_t member) {
       const LossOfRow here = loss.at(raw[0], target);
       value = here.value, raw[0] = here.slope;
     }
-    sum += weight * value, mass += weight;
-    for (int64_t k = 0; k < pencils; ++k) slopes[base + k * place + i] = float(raw[size_t(k)] * scale * weight / double(count(batch)));
+    seen.sum += weight * value, seen.mass += weight;
+    for (int64_t k = 0; k < pencils; ++k) slopes[base + k * place + i] = float(raw[size_t(k)] * scale * weight / double(total));
   }
-  losses[size_t(member)] += mass > 0 ? sum / mass : 0.0;
+  return seen;
 }
 
 // Some rows' share of the gradient of the coefficients. The parts are cut by the number of models alone.
-void Epoch::backward(int64_t batch, int64_t model, int64_t part, void* scratch) {
-  const int64_t part_rows = (count(batch) + parts - 1) / parts, last = std::min(count(batch), (part + 1) * part_rows);
+void Epoch::backward(const Shard& shard, int64_t batch, int64_t model, int64_t part, void* scratch) {
+  const int64_t part_rows = (shard.count(batch) + parts - 1) / parts, last = std::min(shard.count(batch), (part + 1) * part_rows);
   const int64_t place = (most + 15) / 16 * 16, vector_place = (most * outer.dim + 15) / 16 * 16;
   float* const sum = grads + (model * parts + part) * n_coef * width;
   std::memset(sum, 0, size_t(n_coef * width) * sizeof(float));
   std::memset(scratch, 0, size_t(step_rows * width) * sizeof(float));
-  Design own = design;
-  own.rows = rows(model / pencils, batch);
+  Design own = shard.design;
+  own.rows = shard.rows(model / pencils, batch);
   for (int64_t from = part * part_rows; from < last; from += step_rows) {
     Job job = outer;
     job.rows = std::min(last, from + step_rows) - from;
@@ -237,26 +188,16 @@ void Epoch::bend(int64_t batch, int64_t model) {
   cones.update(build, model, rule(batch, 1.0), lost, grads + model * parts * own, coef + model * own, scratch);
 }
 
-// One member's step on one thread: members do not need each other.
-void Epoch::step_alone(int64_t batch, int64_t member, void* scratch) {
-  const int64_t begin = member * pencils, end = begin + pencils;
-  for (int64_t model = begin; model < end; ++model)
-    for (int64_t chunk = 0; chunk < chunks(batch); ++chunk) forward(batch, model, chunk, scratch);
-  slope(batch, member);
-  for (int64_t model = begin; model < end; ++model) {
-    for (int64_t part = 0; part < parts; ++part) backward(batch, model, part, scratch);
-    update(batch, model, 0, width);
-    if (cones.size()) bend(batch, model);
+// The step of all models on all threads, from gradients that are there.
+void Epoch::update(int64_t batch, int threads) {
+  if (alone(threads)) {
+    in_parallel(models, threads, 0, [&](int64_t model, void*) {
+      update(batch, model, 0, width);
+      if (cones.size()) bend(batch, model);
+    });
+    return;
   }
-}
-
-// The same of all members on all threads, where there are too few members for them.
-void Epoch::step_together(int64_t batch, int threads) {
-  const size_t bytes = scratch_bytes();
-  const int64_t pieces = chunks(batch), columns = width / pad;
-  in_parallel(models * pieces, threads, bytes, [&](int64_t task, void* scratch) { forward(batch, task / pieces, task % pieces, scratch); });
-  in_parallel(members, threads, 0, [&](int64_t member, void*) { slope(batch, member); });
-  in_parallel(models * parts, threads, bytes, [&](int64_t task, void* scratch) { backward(batch, task / parts, task % parts, scratch); });
+  const int64_t columns = width / pad;
   in_parallel(models * columns, threads, 0, [&](int64_t task, void*) {
     const int64_t from = task % columns * pad;
     update(batch, task / columns, from, from + pad);
@@ -264,21 +205,70 @@ void Epoch::step_together(int64_t batch, int threads) {
   if (cones.size()) in_parallel(models, threads, 0, [&](int64_t model, void*) { bend(batch, model); });
 }
 
-void Epoch::run(int threads) {
+// Whether there are enough members for all threads, so that each takes its members alone.
+bool Epoch::alone(int threads) const {
   const int available = threads > 0 ? threads : num_threads.load();
   const int64_t rounds = (members + available - 1) / available;
-  if (4 * members >= 3 * rounds * available) {
-    in_parallel(members, threads, scratch_bytes(), [&](int64_t member, void* scratch) {
-      for (int64_t batch = 0; batch < batches; ++batch) step_alone(batch, member, scratch);
-    });
-  } else {
-    for (int64_t batch = 0; batch < batches; ++batch) step_together(batch, threads);
-  }
-  for (double& loss_sum : losses) loss_sum /= double(batches);
+  return 4 * members >= 3 * rounds * available;
 }
 
+namespace {
+
+// Epochs of one process: all rows are here.
+struct Whole : Epoch {
+  Shard shard;
+  std::vector<double> losses;
+
+  Whole(const Rows& rows, const Head& head, const State& state, const BasisArrays& basis, const Pace& pace)
+      : Epoch(head, state, basis, pace), shard(read_rows(rows)), losses(size_t(members)) {
+    if (batches < 1 || shard.length < batches) throw nb::value_error("a batch must have a row");
+    reserve(shard.count(0));
+  }
+
+  void mean_slope(int64_t batch, int64_t member) {
+    const LossSum seen = slope(shard, batch, member, shard.count(batch));
+    losses[size_t(member)] += seen.mass > 0 ? seen.sum / seen.mass : 0.0;
+  }
+
+  // One member's step on one thread: members do not need each other.
+  void step_alone(int64_t batch, int64_t member, void* scratch) {
+    const int64_t begin = member * pencils, end = begin + pencils;
+    for (int64_t model = begin; model < end; ++model)
+      for (int64_t chunk = 0; chunk < shard.chunks(batch); ++chunk) forward(shard, batch, model, chunk, scratch);
+    mean_slope(batch, member);
+    for (int64_t model = begin; model < end; ++model) {
+      for (int64_t part = 0; part < parts; ++part) backward(shard, batch, model, part, scratch);
+      update(batch, model, 0, width);
+      if (cones.size()) bend(batch, model);
+    }
+  }
+
+  // The same of all members on all threads, where there are too few members for them.
+  void step_together(int64_t batch, int threads) {
+    const size_t bytes = scratch_bytes();
+    const int64_t pieces = shard.chunks(batch);
+    in_parallel(models * pieces, threads, bytes, [&](int64_t task, void* scratch) { forward(shard, batch, task / pieces, task % pieces, scratch); });
+    in_parallel(members, threads, 0, [&](int64_t member, void*) { mean_slope(batch, member); });
+    in_parallel(models * parts, threads, bytes, [&](int64_t task, void* scratch) { backward(shard, batch, task / parts, task % parts, scratch); });
+    update(batch, threads);
+  }
+
+  void run(int threads) {
+    if (alone(threads)) {
+      in_parallel(members, threads, scratch_bytes(), [&](int64_t member, void* scratch) {
+        for (int64_t batch = 0; batch < batches; ++batch) step_alone(batch, member, scratch);
+      });
+    } else {
+      for (int64_t batch = 0; batch < batches; ++batch) step_together(batch, threads);
+    }
+    for (double& loss_sum : losses) loss_sum /= double(batches);
+  }
+
+  using Epoch::update;
+};
+
 std::vector<double> epoch(const DesignRows& design, const Target& target, const Head& head, const State& state, const BasisArrays& basis, const Pace& pace, int threads) {
-  Epoch all(design, target, head, state, basis, pace);
+  Whole all({design, target}, head, state, basis, pace);
   all.run(threads);
   return all.losses;
 }

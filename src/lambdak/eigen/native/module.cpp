@@ -253,6 +253,7 @@ NB_MODULE(_kernel, m) {
   bind_band(m);
   bind_table(m);
   bind_epoch(m);
+  bind_shared_epoch(m);
   m.def("isa", [] { return std::string(active.load()->name); });
   m.def("use_isa", &use_isa, nb::arg("name"));
   m.def("available_isas", [] {
