@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ _MOST_DESIGN_COLUMNS = 300_000
 _FAR_OFFSET = 64.0  # of a log link: float32 keeps 5 digits below it
 _RARE = -7.0  # logarithm of a mean of events below which their gradients would be lost next to Adam's 1e-8
 _MOST_EVENTS = 49  # power of two near the largest target of a log link
+
+
+class Units(NamedTuple):
+    """In which units a problem is trained: its loss, start and scale, and what becomes of offsets and counts."""
+
+    loss: Loss
+    start: Float64Array
+    scale: float
+    middle: float = 0.0  # subtracted from offsets
+    power: int = 0  # of two, that counts are divided by
 
 
 @dataclass(frozen=True)
@@ -71,35 +81,49 @@ class Draft:
         """Encoded rows, written in the trained columns."""
         return replace(rows, design=self.trained.design(rows.design))
 
-    def problem(self, rows: TrainingRows) -> Problem:
-        """What is to be fitted, in units that suit training, with every row once for each level of its outputs."""
+    def problem(self, rows: TrainingRows, units: Units | None = None) -> Problem:
+        """What is to be fitted, in units that suit training, with every row once for each level of its outputs.
+
+        Without ``units`` they are those of these rows.
+        """
+        units = units or self.units(rows)
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
-        problem = Problem(rows.design, rows.y, weight, None, self.loss, self.start, self.scale, self.outputs)
+        problem = Problem(rows.design, rows.y, weight, None, units.loss, units.start, units.scale, self.outputs)
         if self.loss.link is IDENTITY:
-            problem = self._rescaled(problem, rows.offset)
+            problem = replace(problem, y=self._rescaled(rows))
         elif self.loss.link is LOG:
-            problem = self._recounted(problem, rows.offset)
+            problem = replace(problem, y=np.ldexp(problem.y, -units.power) if units.power else problem.y)
+            if rows.offset is not None:
+                offset = np.clip(rows.offset - units.middle, -LARGEST_LOG, LARGEST_LOG)
+                problem = replace(problem, offset=offset.astype(np.float32))
         return self._at_levels(problem) if self.outputs.levels else problem
 
-    def _rescaled(self, problem: Problem, offset: Float64Array | None) -> Problem:
-        """In units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
-        y = np.asarray(problem.y, np.float64)
-        y = within_reach(y if offset is None else y - offset, problem.weight, self.start[0], self.scale, self.loss)
-        loss = self.loss.resolved(y, problem.weight)
-        return replace(problem, y=y, loss=loss, start=np.zeros_like(self.start), scale=1.0)
+    def units(self, rows: TrainingRows) -> Units:
+        """The units that suit these rows."""
+        if self.loss.link is IDENTITY:
+            weight = None if rows.weight is None else rows.weight.astype(np.float32)
+            return Units(self.loss.resolved(self._rescaled(rows), weight), np.zeros_like(self.start), 1.0)
+        if self.loss.link is LOG:
+            return self._counted(rows)
+        return Units(self.loss, self.start, self.scale)
 
-    def _recounted(self, problem: Problem, offset: Float64Array | None) -> Problem:
-        """With an offset near zero, whose middle goes to the start, and rare events in units of their mean."""
-        start = self.start
-        if offset is not None:
-            middle = _FAR_OFFSET * np.round(np.median(offset) / _FAR_OFFSET)
+    def _rescaled(self, rows: TrainingRows) -> Float64Array:
+        """Targets in units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
+        y = np.asarray(rows.y, np.float64)
+        y = y if rows.offset is None else y - rows.offset
+        return within_reach(y, rows.weight, self.start[0], self.scale, self.loss)
+
+    def _counted(self, rows: TrainingRows) -> Units:
+        """Units with offsets near zero, whose middle goes to the start, and rare events in units of their mean."""
+        start, middle = self.start, 0.0
+        if rows.offset is not None:
+            middle = float(_FAR_OFFSET * np.round(np.median(rows.offset) / _FAR_OFFSET))
             start = check_log_mean(start + middle, self.loss)
-            problem = replace(problem, offset=np.clip(offset - middle, -LARGEST_LOG, LARGEST_LOG).astype(np.float32))
         if start[0] >= _RARE:
-            return replace(problem, start=start)
-        smallest = np.frexp(problem.y.max())[1] - _MOST_EVENTS
+            return Units(self.loss, start, self.scale, middle)
+        smallest = np.frexp(rows.y.max())[1] - _MOST_EVENTS
         power = int(min(max(start[0] / np.log(2), smallest), 0.0))
-        return replace(problem, y=np.ldexp(problem.y, -power), start=start - power * np.log(2))
+        return Units(self.loss, start - power * np.log(2), self.scale, middle, power)
 
     def _at_levels(self, problem: Problem) -> Problem:
         """One output, but every row once for each level."""

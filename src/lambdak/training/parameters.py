@@ -8,7 +8,19 @@ from functools import cached_property
 import numpy as np
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.engine import AdamConstants, Cones, DesignRows, Floats, Head, Pace, RowTargets
+from lambdak.eigen.engine import (
+    AdamConstants,
+    Basis,
+    Cones,
+    DesignRows,
+    EpochState,
+    Floats,
+    Head,
+    Pace,
+    Rows,
+    RowTargets,
+    Together,
+)
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
@@ -114,11 +126,23 @@ class Parameters:
 
     def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Floats:
         """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""
-        pace = Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
+        arguments = self._compiled_arguments(head, rates)
+        return self._taken_(rates, step_engine().epoch(design, target, *arguments, self.threads))
+
+    def shared_epoch_(self, shards: Sequence[Rows], head: Head, rates: Sequence[float], together: Together) -> Floats:
+        """Take steps together with other processes; returns Σ weight · loss and Σ weight, (shards, members, 2)."""
+        arguments = self._compiled_arguments(head, rates)
+        losses = self._taken_(rates, step_engine().shared_epoch(shards, *arguments, together, self.threads))
+        return losses.reshape(len(shards), -1, 2)
+
+    def _compiled_arguments(self, head: Head, rates: Sequence[float]) -> tuple[Head, EpochState, Basis, Pace]:
         state = (self.theta[0], *self._moments[0], self.coef, self._compiled_cones)
-        losses = step_engine().epoch(design, target, head, state, self._free.basis, pace, self.threads)
-        self._steps += len(pace.rates)
-        self._travelled += float(np.square(pace.rates).sum())
+        return head, state, self._free.basis, Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
+
+    def _taken_(self, rates: Sequence[float], losses: object) -> Floats:
+        """Count the steps that the kernel took."""
+        self._steps += len(rates)
+        self._travelled += float(np.square(rates).sum())
         if self._cones:
             self.write_()  # the same to the last bit, however the parameters came about
         return np.array(losses)

@@ -145,9 +145,7 @@ class Trainer:
             return None, None
         outputs, start = problem.outputs, np.broadcast_to(problem.start, problem.outputs.pencils)
         head = Head(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)
-        given = (problem.y, self._importance, problem.offset)
-        y, importance, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
-        return head, (np.empty(0) if y is None else y, importance, offset)
+        return head, row_targets(problem, self._importance)
 
     def _epoch(self, shuffled: RowIds, order: RowIds, batches: list[RowIds], rates: list[float]) -> FloatArray:
         """The steps of an epoch, in one call of the kernel if it can; returns the mean loss over them."""
@@ -164,22 +162,25 @@ class Trainer:
 
     def _step(self, chosen: RowIds, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""
-        raw = self._backward_(chosen)
+        raw = self.backward_(self.problem, self._importance, chosen)
         self.parameters.step_(self._grad, rate)
         weight = None if self.problem.weight is None else self.problem.weight[chosen]
         return self.problem.loss.value(raw, self.problem.y[chosen], weight)
 
     def slope_(self, chosen: RowIds) -> NDArray[np.float64]:
         """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns the loss of each."""
-        problem, raw = self.problem, self._backward_(chosen).astype(np.float64)
+        problem, raw = self.problem, self.backward_(self.problem, self._importance, chosen).astype(np.float64)
         self.parameters.pull_back_(self._grad)
         own = None if self._importance is None else self._importance[chosen]
         value = problem.loss.value(raw, problem.y[chosen], own)
         return np.asarray(value if own is None else value * own.mean(axis=1), np.float64)
 
-    def _backward_(self, chosen: RowIds) -> FloatArray:
-        """Fill the gradient of the coefficients from the rows ``chosen`` (members, batch); returns their raw scores."""
-        problem, engine, dim = self.problem, step_engine(), self.parameters.dim
+    def backward_(self, problem: Problem, importance: FloatArray | None, chosen: RowIds) -> FloatArray:
+        """Fill the gradient of the coefficients from the rows ``chosen`` (members, batch); returns their raw scores.
+
+        ``importance`` is relative to the whole table: a batch of light rows stays light.
+        """
+        engine, dim = step_engine(), self.parameters.dim
         width, m = packed_size(dim), len(problem.outputs.indices)
         rows = np.ascontiguousarray(np.repeat(chosen, problem.outputs.pencils, axis=0))
         models, batch = rows.shape
@@ -190,8 +191,8 @@ class Trainer:
         engine.forward(design, coef, dim, list(problem.outputs.indices), (value, vector), threads)
         raw = problem.raw(value.reshape(models, batch, m), chosen)
         slope = problem.loss.gradient(raw, problem.y[chosen]).astype(np.float32)
-        if self._importance is not None:  # relative to the whole table: a batch of light rows stays light
-            own = self._importance[chosen]
+        if importance is not None:
+            own = importance[chosen]
             slope *= own if raw.ndim == 2 else own[..., None]
         engine.backward(design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width], threads)
         return raw
@@ -260,6 +261,13 @@ class Trainer:
         models = np.repeat(which, self.problem.outputs.pencils)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):
             kept[models] = part[models]
+
+
+def row_targets(problem: Problem, importance: FloatArray | None) -> RowTargets:
+    """Targets, importance and offsets as the kernel takes them."""
+    given = (problem.y, importance, problem.offset)
+    y, own, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
+    return np.empty(0) if y is None else y, own, offset
 
 
 def _no_folds(rows: int, members: int) -> Folds:
