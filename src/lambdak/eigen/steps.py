@@ -150,12 +150,12 @@ def shared_epoch(
         grads = np.zeros((len(shards), *state[3].shape), state[3].dtype)
         for shard, grad, loss in zip(batch, grads, losses, strict=True):
             loss += _loss_sums(shard, head, state[3], grad, totals[i], threads)
-        grad = _sum_of_shards(grads.reshape(len(shards), -1), sums, reduce).reshape(state[3].shape)
+        grad = sum_of_shards(grads.reshape(len(shards), -1), sums, reduce).reshape(state[3].shape)
         _take_step(state, grad.astype(state[3].dtype), head.dim, basis, pace, (rate, pace.steps_before + i + 1))
     return [(float(total), float(mass)) for total, mass in losses.reshape(-1, 2)]
 
 
-def _sum_of_shards(grads: FloatArray, sums: NDArray[np.int64], reduce: Callable[[], object]) -> NDArray[np.float64]:
+def sum_of_shards(grads: FloatArray, sums: NDArray[np.int64], reduce: Callable[[], object]) -> NDArray[np.float64]:
     """The sum of gradients (shards, n) here and elsewhere, in whole units, with coarser ones while one is too large."""
     for exponent in range(40, -153, -16):
         units = np.ldexp(grads.astype(np.float64), exponent)

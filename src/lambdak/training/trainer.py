@@ -39,6 +39,11 @@ class Schedule:
     patience: int | None = None
     tol: float = 0.0
 
+    def rate_at(self, step: int, steps: int) -> float:
+        """The rate of a step, counted from one: a warm-up, then half a cosine down to zero."""
+        warm = min(1.0, step / (_WARM_UP * steps + 1))
+        return self.rate * float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / steps)))
+
 
 @dataclass(frozen=True)
 class Event:
@@ -131,7 +136,7 @@ class Trainer:
         order = folds.without(shuffled)
         batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
         steps = np.arange(1, len(batches) + 1) + epoch * len(batches)
-        rates = [schedule.rate * _shape(step, schedule.epochs * len(batches)) for step in steps.tolist()]
+        rates = [schedule.rate_at(step, schedule.epochs * len(batches)) for step in steps.tolist()]
         return self._epoch(shuffled, order, batches, rates)
 
     def training_rows(self) -> RowIds:
@@ -273,9 +278,3 @@ def row_targets(problem: Problem, importance: FloatArray | None) -> RowTargets:
 def _no_folds(rows: int, members: int) -> Folds:
     """Every model trains on all rows."""
     return Folds(np.zeros(rows, np.int32), (-1,) * members)
-
-
-def _shape(step: int, total: int) -> float:
-    """Warm-up, then half a cosine down to zero."""
-    warm = min(1.0, step / (_WARM_UP * total + 1))
-    return float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / total)))

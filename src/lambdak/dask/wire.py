@@ -1,0 +1,232 @@
+"""Sums over a tree of sockets between workers: nothing passes through the scheduler, and nobody waits for ever.
+
+The parent of rank r is r without its lowest bit, so that a sum takes log₂(ranks) hops up and as many down. A connection
+that closes, or is silent for longer than the time-out while bytes are expected, raises :class:`PeerLost`; whoever sees
+that closes its own connections, so that all others see it at once.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from lambdak.training.large.transport import Bytes, PeerLost, Whole
+
+_HEADER = struct.Struct("!4sQQ")  # what is done, for the how-manieth time, with how many bytes
+_HELLO = struct.Struct("!32sI")  # a proof of knowing the token, and the rank
+_SUM, _COPY = b"sum.", b"copy"
+_AT_ONCE = 1 << 16  # bytes: a time-out is one of progress, however long a message is
+_RETRY = 0.05  # seconds between attempts to reach a parent that does not listen yet
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """Seconds: until all processes have found each other, and for which one may be silent."""
+
+    start: float
+    silence: float
+
+
+@dataclass(frozen=True)
+class Security:
+    """How connections are encrypted; by default they are not."""
+
+    server: ssl.SSLContext | None = None
+    client: ssl.SSLContext | None = None
+
+
+def listen(host: str) -> socket.socket:
+    """A socket that listens on a free port of this host."""
+    family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
+    return socket.create_server((host, 0), family=family, backlog=64)
+
+
+def parent_of(rank: int) -> int:
+    """The rank that is one hop nearer to rank 0.
+
+    >>> [parent_of(rank) for rank in (1, 2, 3, 6)]
+    [0, 0, 2, 4]
+    """
+    return rank & (rank - 1)
+
+
+def children_of(rank: int, size: int) -> list[int]:
+    """The ranks whose parent this is.
+
+    >>> children_of(0, 7), children_of(4, 7)
+    ([1, 2, 4], [5, 6])
+    """
+    reach = rank & -rank or size
+    return [rank + (1 << k) for k in range(reach.bit_length()) if (1 << k) < reach and rank + (1 << k) < size]
+
+
+@final
+class SocketTransport:
+    """One of several processes, connected to its parent and its children."""
+
+    def __init__(
+        self,
+        rank: int,
+        addresses: Sequence[tuple[str, int]],
+        listener: socket.socket,
+        token: bytes,
+        deadlines: Deadlines,
+        security: Security | None = None,
+    ) -> None:
+        self.rank, self.size, self._count = rank, len(addresses), 0
+        self._token, self._deadlines, self._security = token, deadlines, security or Security()
+        self._links: dict[int, socket.socket] = {}
+        self._room = bytearray()
+        until = time.monotonic() + deadlines.start
+        try:
+            if rank:
+                self._links[parent_of(rank)] = self._connected(addresses[parent_of(rank)], until)
+            self._accept(listener, set(children_of(rank, self.size)), until)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            listener.close()
+
+    # ---- finding each other ------------------------------------------------------------------------------------
+
+    def _connected(self, address: tuple[str, int], until: float) -> socket.socket:
+        while True:
+            try:
+                link = socket.create_connection(address, timeout=max(until - time.monotonic(), _RETRY))
+                break
+            except OSError as error:
+                if time.monotonic() > until:
+                    raise PeerLost(f"no answer from {address[0]}:{address[1]}: {error}") from None
+                time.sleep(_RETRY)
+        if self._security.client is not None:
+            link = self._security.client.wrap_socket(link, server_hostname=address[0])
+        self._prepare(link)
+        with self._losing(parent_of(self.rank)):
+            link.sendall(_HELLO.pack(self._proof(self.rank), self.rank))
+        return link
+
+    def _accept(self, listener: socket.socket, expected: set[int], until: float) -> None:
+        while expected:
+            listener.settimeout(max(until - time.monotonic(), _RETRY))
+            try:
+                link, _ = listener.accept()
+            except OSError:
+                raise PeerLost(f"processes {sorted(expected)} did not connect in time") from None
+            rank, link = self._greeted(link, until)
+            if rank in expected:
+                expected.remove(rank)
+                self._links[rank] = link
+            else:  # somebody else's connection
+                link.close()
+
+    def _greeted(self, link: socket.socket, until: float) -> tuple[int, socket.socket]:
+        """The rank of who connected, -1 for one that does not know the token, and the connection to use."""
+        link.settimeout(min(max(until - time.monotonic(), _RETRY), self._deadlines.silence))
+        try:
+            if self._security.server is not None:
+                link = self._security.server.wrap_socket(link, server_side=True)
+            hello = bytearray(_HELLO.size)
+            self._receive_into(link, memoryview(hello))
+        except OSError:
+            return -1, link
+        proof, rank = _HELLO.unpack(bytes(hello))
+        self._prepare(link)
+        return (int(rank) if hmac.compare_digest(proof, self._proof(rank)) else -1), link
+
+    def _proof(self, rank: int) -> bytes:
+        return hmac.digest(self._token, b"lambdak rank %d" % rank, "sha256")
+
+    def _prepare(self, link: socket.socket) -> None:
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        link.settimeout(self._deadlines.silence)
+
+    # ---- sums and copies ---------------------------------------------------------------------------------------
+
+    def allreduce(self, array: Whole) -> None:
+        """Replace every number by its sum over all processes: up the tree, and down again."""
+        self._count += 1
+        view = memoryview(array).cast("B")
+        for child in self._children:
+            array += np.frombuffer(self._receive(child, _SUM, len(view)), np.int64).reshape(array.shape)
+        if self.rank:
+            self._send(parent_of(self.rank), _SUM, view)
+            view[:] = self._receive(parent_of(self.rank), _SUM, len(view))
+        for child in self._children:
+            self._send(child, _SUM, view)
+
+    def broadcast(self, array: Bytes, root: int = 0) -> None:
+        """Replace the bytes by those of one process: from it up to rank 0, and down to all."""
+        self._count += 1
+        view, path = memoryview(array).cast("B"), _path(root)
+        if self.rank in path and self.rank != root:
+            view[:] = self._receive(path[path.index(self.rank) + 1], _COPY, len(view))
+        if self.rank and self.rank in path:
+            self._send(parent_of(self.rank), _COPY, view)
+        elif self.rank:
+            view[:] = self._receive(parent_of(self.rank), _COPY, len(view))
+        for child in self._children:
+            if child not in path:
+                self._send(child, _COPY, view)
+
+    def close(self) -> None:
+        """Close all connections, so that nobody waits for this process."""
+        for link in self._links.values():
+            link.close()
+
+    @property
+    def _children(self) -> list[int]:
+        return children_of(self.rank, self.size)
+
+    def _send(self, rank: int, what: bytes, data: memoryview) -> None:
+        with self._losing(rank):
+            self._links[rank].sendall(_HEADER.pack(what, self._count, len(data)))
+            for first in range(0, len(data), _AT_ONCE):
+                self._links[rank].sendall(data[first : first + _AT_ONCE])
+
+    def _receive(self, rank: int, what: bytes, size: int) -> memoryview:
+        with self._losing(rank):
+            link, header = self._links[rank], bytearray(_HEADER.size)
+            self._receive_into(link, memoryview(header))
+            if _HEADER.unpack(bytes(header)) != (what, self._count, size):
+                raise ConnectionError(f"it is out of step: {_HEADER.unpack(bytes(header))}")
+            if len(self._room) < size:
+                self._room = bytearray(size)
+            self._receive_into(link, memoryview(self._room)[:size])
+            return memoryview(self._room)[:size]
+
+    @staticmethod
+    def _receive_into(link: socket.socket, room: memoryview) -> None:
+        while room:
+            count = link.recv_into(room)
+            if not count:
+                raise ConnectionError("it closed the connection")
+            room = room[count:]
+
+    @contextmanager
+    def _losing(self, rank: int) -> Iterator[None]:
+        """Turn whatever happens to a connection into :class:`PeerLost`."""
+        try:
+            yield
+        except OSError as error:
+            self.close()
+            silent = isinstance(error, TimeoutError)
+            why = f"it was silent for {self._deadlines.silence:g} s" if silent else str(error)
+            raise PeerLost(f"process {rank} was lost: {why}") from None
+
+
+def _path(rank: int) -> list[int]:
+    """The ranks from 0 down to this one."""
+    path: list[Any] = [rank]
+    while path[0]:
+        path.insert(0, parent_of(path[0]))
+    return path

@@ -1,0 +1,160 @@
+r"""The trainer of members whose rows are shards here and in other processes: one small sum per step.
+
+Every process holds all parameters and takes the same steps, from the gradient of all shards. What is measured is
+measured on validation rows that every process has, so that all keep the same states.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Rows
+from lambdak.eigen.steps import sum_of_shards
+from lambdak.table.large.packed import RowPacking
+from lambdak.training.large.schedule import LargeSchedule
+from lambdak.training.large.shards import Shard
+from lambdak.training.large.transport import Transport, broadcast_object, gather_numbers
+from lambdak.training.parameters import Parameters
+from lambdak.training.problem import Problem
+from lambdak.training.rows import TrainingRows
+from lambdak.training.trainer import Folds, Schedule, Trainer, row_targets
+
+_DIGEST = (1 << 24) - 1  # so that a sum of squares has room
+_BLOCK = 1 << 17  # rows that are unpacked at once, of all shards of a process
+
+
+@dataclass(frozen=True)
+class Supply:
+    """The rows of a large fit: the shards of this process by number, the lengths of all, and how records are read."""
+
+    shards: Mapping[int, Shard]
+    lengths: Sequence[int]
+    packing: RowPacking
+    problem: Callable[[TrainingRows], Problem]
+    mean_weight: float
+    copies: int  # rows of a problem that a row of the table is
+
+    def block(self, number: int, first: int, last: int, threads: int) -> Problem:
+        """The rows at these positions of a shard's sequence, in units of training; weights are relative to the mean."""
+        parts = [self._rows(*some, threads) for some in self.shards[number].take(first, last)]
+        return self.problem(parts[0] if len(parts) == 1 else TrainingRows.joined(parts))
+
+    def _rows(self, records: FloatArray, order: FloatArray, threads: int) -> TrainingRows:
+        design, y, weight, offset = self.packing.unpack(records, order, threads)  # type: ignore[arg-type]
+        return TrainingRows(design, y, None if weight is None else weight / self.mean_weight, offset)
+
+
+class LargeTrainer(Trainer):
+    """Trains a stack of models on shards; ``problem`` is a sample of their rows."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        parameters: Parameters,
+        rng: np.random.Generator,
+        validation: Problem,
+        supply: Supply,
+        schedule: LargeSchedule,
+        transport: Transport,
+    ) -> None:
+        super().__init__(problem, parameters, rng, None, validation)
+        self._supply, self._schedule, self._transport = supply, schedule, transport
+
+    def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
+        """Train one lap; returns the mean loss of each member."""
+        seen = np.zeros((len(self._supply.lengths), self.members, 2))
+        for first, last in self._blocks(epoch):
+            blocks = {k: self._block(k, first, last) for k in self._supply.shards}
+            rates = [self._rate(schedule, step) for step in range(first, last)]
+            for k, sums in zip(blocks, self._steps(list(blocks.values()), rates, (first, last)), strict=True):
+                seen[k] += sums
+        self._agree()
+        own = {k: seen[k] for k in self._supply.shards}
+        total = gather_numbers(self._transport, own, seen.shape).sum(axis=0)
+        return np.asarray(total[:, 0] / np.maximum(total[:, 1], 1e-300))
+
+    def _blocks(self, lap: int) -> Iterator[tuple[int, int]]:
+        """Steps [first, last) whose rows are unpacked at once."""
+        per_lap, at_once = self._schedule.lap_steps, max(_BLOCK // self._schedule.plain.batch, 1)
+        for first in range(lap * per_lap, (lap + 1) * per_lap, at_once):
+            yield first, min(first + at_once, (lap + 1) * per_lap)
+
+    def _rate(self, schedule: Schedule, step: int) -> float:
+        return schedule.rate_at(step + 1, self._schedule.steps)
+
+    def _block(self, shard: int, first: int, last: int) -> Problem:
+        rows = self._supply.lengths[shard]
+        ends = (self._schedule.reached(rows, step) for step in (first, last))
+        return self._supply.block(shard, *ends, self.parameters.threads)
+
+    def _totals(self, steps: tuple[int, int]) -> list[int]:
+        """Rows of each step in all shards of all processes."""
+        first, last = steps
+        lengths = [self._schedule.reached(n, last) - self._schedule.reached(n, first) for n in self._supply.lengths]
+        rows = np.array(lengths)[:, None] * self._supply.copies
+        step, count = np.arange(last - first), last - first
+        return (rows // count + (step < rows % count)).sum(axis=0).tolist()
+
+    def _steps(self, blocks: list[Problem], rates: list[float], steps: tuple[int, int]) -> FloatArray:
+        """Take steps on the rows of blocks; returns Σ weight · loss and Σ weight, (blocks, members, 2)."""
+        if self._head is None:
+            return self._steps_by_python(blocks, rates, steps)
+        rows = [self._kernel_rows(block) for block in blocks]
+        if len(self._supply.lengths) == 1:  # there is nothing to sum up
+            (design, target), mass = rows[0], self._mass(blocks[0])
+            losses = self.parameters.epoch_(design, target, self._head, rates)
+            return np.stack([losses * mass, np.full_like(losses, mass)], axis=1)[None]
+        together = (self._totals(steps), self._sums, lambda: self._transport.allreduce(self._sums))
+        return self.parameters.shared_epoch_(rows, self._head, rates, together)
+
+    def _kernel_rows(self, block: Problem) -> Rows:
+        order = np.broadcast_to(np.arange(len(block.design), dtype=np.int32), (self.members, len(block.design)))
+        design = (block.design.ids, block.design.weights, np.ascontiguousarray(order))
+        return design, row_targets(block, block.weight)
+
+    @staticmethod
+    def _mass(block: Problem) -> float:
+        return float(len(block.design) if block.weight is None else block.weight.sum(dtype=np.float64))
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        return np.zeros(self.parameters.coef.size + 1, np.int64)
+
+    def _steps_by_python(self, blocks: list[Problem], rates: list[float], steps: tuple[int, int]) -> FloatArray:
+        """The same where a loss or a cap is not compiled."""
+        seen, totals = np.zeros((len(blocks), self.members, 2)), self._totals(steps)
+        cuts = [np.array_split(np.arange(len(block.design), dtype=np.int32), len(rates)) for block in blocks]
+        for i, rate in enumerate(rates):
+            grads = np.zeros((len(blocks), self._grad.size), self._grad.dtype)
+            for k, block in enumerate(blocks):
+                if len(cuts[k][i]):
+                    seen[k] += self._share_(block, cuts[k][i], totals[i])
+                    grads[k] = self._grad.ravel()
+            total = sum_of_shards(grads, self._sums, lambda: self._transport.allreduce(self._sums))
+            self._grad[...] = total.reshape(self._grad.shape)
+            self.parameters.step_(self._grad, rate)
+        return seen
+
+    def _share_(self, block: Problem, rows: FloatArray, total: int) -> FloatArray:
+        """Fill the gradient with that of some rows of a step on ``total`` rows; returns Σ weight · loss, Σ weight."""
+        chosen = np.ascontiguousarray(np.broadcast_to(rows, (self.members, len(rows))))
+        raw = self.backward_(block, block.weight, chosen)
+        self._grad *= len(rows) / total
+        weight = None if block.weight is None else block.weight[chosen]
+        mass = np.full(self.members, len(rows)) if weight is None else weight.sum(axis=1, dtype=np.float64)
+        return np.stack([block.loss.value(raw, block.y[chosen], weight) * mass, mass], axis=1)
+
+    def _agree(self) -> None:
+        """Let all processes have the same parameters: machines of different kinds may round differently."""
+        own = zlib.crc32(b"".join(part.tobytes() for part in self.parameters.theta)) & _DIGEST
+        sums = np.array([own, own**2], np.int64)
+        self._transport.allreduce(sums)
+        first, second = sums.tolist()
+        if self._transport.size * second != first**2:  # the digests vary
+            self.parameters.restore_(broadcast_object(self._transport, self.parameters.state()))

@@ -1,0 +1,133 @@
+"""What training needs of an engine that connects processes: sums of whole numbers, and copies of one process's bytes.
+
+An engine fills in :class:`Transport`. Sums of whole numbers do not depend on their order, so every engine gives the same
+model, bit for bit: a single process, threads (:func:`thread_group`), the workers of Dask (:mod:`lambdak.dask`), and
+``torch.distributed`` (:class:`lambdak.torch.ProcessGroup`).
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+_PATIENCE = 600.0  # seconds that threads of one process wait for each other
+
+
+class PeerLost(ConnectionError):
+    """Another process of the group has gone, or has not answered for too long."""
+
+
+class Transport(Protocol):
+    """One of ``size`` processes; all call the same methods in the same order."""
+
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0."""
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+
+    def allreduce(self, array: Whole) -> None:
+        """Replace every number by its sum over all processes."""
+
+    def broadcast(self, array: Bytes, root: int = 0) -> None:
+        """Replace the bytes by those of one process; all give as many."""
+
+
+@final
+class Alone:
+    """A group of one process."""
+
+    rank, size = 0, 1
+
+    def allreduce(self, array: Whole) -> None:
+        """A single number is its sum."""
+
+    def broadcast(self, array: Bytes, root: int = 0) -> None:
+        """The bytes are already here."""
+
+
+def broadcast_object(transport: Transport, value: Any = None, root: int = 0) -> Any:
+    """What the process ``root`` gives."""
+    data = pickle.dumps(value, protocol=5) if transport.rank == root else b""
+    length = np.array([len(data)], np.int64)
+    transport.allreduce(length)
+    array = np.frombuffer(bytearray(data) if data else bytearray(int(length[0])), np.uint8)
+    transport.broadcast(array, root)
+    return value if transport.rank == root else pickle.loads(array.tobytes())
+
+
+def gather_objects(transport: Transport, value: Any) -> list[Any]:
+    """What every process gives, in the order of ranks."""
+    return [broadcast_object(transport, value, root) for root in range(transport.size)]
+
+
+def gather_numbers(transport: Transport, own: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
+    """Float64 numbers (n, …) of which every process has some rows: each row comes from one process, bit for bit."""
+    rows = np.zeros(shape)
+    for position, row in own.items():
+        rows[position] = row
+    bits = rows.view(np.int64).ravel()
+    transport.allreduce(bits)
+    return bits.view(np.float64).reshape(shape)
+
+
+class _Meeting:
+    """What the threads of a group share."""
+
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size)
+        self.arrays: list[Any] = [None] * size
+        self.sum: Any = None
+
+
+@final
+class ThreadTransport:
+    """One thread of a group; see :func:`thread_group`."""
+
+    def __init__(self, rank: int, meeting: _Meeting) -> None:
+        self.rank, self.size, self._meeting = rank, len(meeting.arrays), meeting
+
+    def allreduce(self, array: Whole) -> None:
+        """Replace every number by its sum over all threads."""
+        meeting = self._meeting
+        meeting.arrays[self.rank] = array
+        self._meet()
+        if self.rank == 0:
+            meeting.sum = np.add.reduce(meeting.arrays)
+        self._meet()
+        array[...] = meeting.sum
+        self._meet()
+
+    def broadcast(self, array: Bytes, root: int = 0) -> None:
+        """Replace the bytes by those of one thread."""
+        meeting = self._meeting
+        meeting.arrays[self.rank] = array
+        self._meet()
+        if self.rank != root:
+            array[...] = meeting.arrays[root]
+        self._meet()
+
+    def leave(self) -> None:
+        """Let no other thread wait for this one any more."""
+        self._meeting.barrier.abort()
+
+    def _meet(self) -> None:
+        try:
+            self._meeting.barrier.wait(_PATIENCE)
+        except threading.BrokenBarrierError:
+            raise PeerLost("another thread of the group has ended: its own error says why") from None
+
+
+def thread_group(size: int) -> list[ThreadTransport]:
+    """Transports for ``size`` threads of this process, one for each."""
+    meeting = _Meeting(size)
+    return [ThreadTransport(rank, meeting) for rank in range(size)]
