@@ -16,6 +16,7 @@ from lambdak.eigen.engine import (
     Head,
     Ids,
     Matrices,
+    Numbers,
     Pace,
     Pair,
     RowTargets,
@@ -59,6 +60,14 @@ def descend(
     dim: int,
     table: FloatArray,
     rule: DescentRule,
+    threads: int,
+) -> None: ...
+def unpack(
+    records: NDArray[np.uint8],
+    order: NDArray[np.integer] | None,
+    fields: NDArray[np.int64],
+    out: DesignBatch,
+    numbers: Numbers,
     threads: int,
 ) -> None: ...
 def curve(
