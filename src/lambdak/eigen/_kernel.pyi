@@ -17,6 +17,7 @@ from lambdak.eigen.engine import (
     Ids,
     LossSums,
     Matrices,
+    Numbers,
     Pace,
     Pair,
     Rows,
@@ -71,6 +72,14 @@ def descend(
     dim: int,
     table: FloatArray,
     rule: DescentRule,
+    threads: int,
+) -> None: ...
+def unpack(
+    records: NDArray[np.uint8],
+    order: NDArray[np.integer] | None,
+    fields: NDArray[np.int64],
+    out: DesignBatch,
+    numbers: Numbers,
     threads: int,
 ) -> None: ...
 def curve(

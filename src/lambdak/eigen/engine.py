@@ -8,6 +8,7 @@ stub of the compiled kernel and the reference modules with these protocols.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -29,6 +30,15 @@ AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction 
 Floats: TypeAlias = NDArray[np.float64]
 RowTargets: TypeAlias = tuple[Floats, Floats | None, Floats | None]  # targets or codes, importance, offsets (n,)
 DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
+Numbers: TypeAlias = list[tuple[int, str, Floats]]  # of records: first byte, type (f8, f4, i4 or u1), where to (n,)
+
+
+class Entry(IntEnum):
+    """How the active entries of a cell are kept in a record, see :class:`RecordEngine`."""
+
+    PIECE = 0  # two neighbours, with weights that add up to one
+    LINE = 1  # one, with any weight
+    LEVEL = 2  # one of several, with weight one
 
 
 class AdamConstants(NamedTuple):
@@ -214,8 +224,34 @@ class StepEngine(Protocol):
         """Take a step of :meth:`adam` on the rows of table (n_ids, 3, padded D), θ and its moments, that ids name."""
 
 
-class CompiledEngine(EigenEngine, StepEngine, Protocol):
-    """The kernel: both, the entries of curves, and which build of it is in use."""
+class RecordEngine(Protocol):
+    """Design rows as compact records of equal length, in bytes.
+
+    A line of ``fields`` (columns, 6) says how one column is kept: its :class:`Entry`, first byte, bytes of its code,
+    first design column, pieces or levels, and the design column of a missing cell (-1: there is none).
+
+    PIECE: a code, then the weight w of smaller size as float32. The other weight is 1 − w in double precision, rounded
+    to float32, plus −1, 0 or 1 units in its last place; code = 6 piece + 3 (w is the first one) + 1 + these units. The
+    code 6 pieces stands for a missing cell, whose weights are 1 and 0.
+    LINE: the weight as float32; NaN stands for a missing cell, whose weight is 1.
+    LEVEL: the level as a code; one more than the last stands for an unseen level, which is the first one with weight 0.
+    Without bytes the code is 0.
+    """
+
+    def unpack(
+        self,
+        records: NDArray[np.uint8],
+        order: NDArray[np.integer] | None,
+        fields: NDArray[np.int64],
+        out: DesignBatch,
+        numbers: Numbers,
+        threads: int,
+    ) -> None:
+        """Fill ids and float32 weights (n, slots), slot 0 the constant, with records[order], and the numbers beside."""
+
+
+class CompiledEngine(EigenEngine, StepEngine, RecordEngine, Protocol):
+    """The kernel: all of these, the entries of curves, and which build of it is in use."""
 
     def solve_plain(
         self, packed: FloatArray, dim: int, index: int, value: FloatArray, vector: FloatArray | None, threads: int

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Entry
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
@@ -62,6 +63,11 @@ class Category(Column):
     def n_slots(self) -> int:
         """One."""
         return 1
+
+    @property
+    def packed_as(self) -> Entry:
+        """A level."""
+        return Entry.LEVEL
 
     @property
     def bounded(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray, freeze_arrays
+from lambdak.eigen.engine import Entry
 from lambdak.table.cells import Cells
 from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries
@@ -80,6 +81,11 @@ class Column(ABC):
     @abstractmethod
     def n_slots(self) -> int:
         """Active entries of a cell: one or two."""
+
+    @property
+    @abstractmethod
+    def packed_as(self) -> Entry:
+        """How its active entries are kept in a record, see :mod:`lambdak.table.large.packed`."""
 
     @abstractmethod
     def feature_names(self) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray, freeze_arrays
+from lambdak.eigen.engine import Entry
 from lambdak.eigen.runtime import native
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
@@ -79,6 +80,11 @@ class Curve(Numeric):
     def n_slots(self) -> int:
         """Two, or one if there are no pieces."""
         return 2 if self.n_ramps else 1
+
+    @property
+    def packed_as(self) -> Entry:
+        """A piece, or one of two levels if there are no pieces: a number, and "missing"."""
+        return Entry.PIECE if self.n_ramps else Entry.LEVEL
 
     def feature_names(self) -> list[str]:
         """Each knot, then "missing"."""

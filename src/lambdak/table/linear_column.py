@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
+from lambdak.eigen.engine import Entry
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, center_and_scale, median
@@ -59,6 +60,11 @@ class Linear(Numeric):
     def n_slots(self) -> int:
         """One."""
         return 1
+
+    @property
+    def packed_as(self) -> Entry:
+        """A weight of any size."""
+        return Entry.LINE
 
     def feature_names(self) -> list[str]:
         """The name of the column, then "missing"."""

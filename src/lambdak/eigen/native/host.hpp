@@ -44,6 +44,7 @@ extern std::atomic<int> num_threads;       // of a call that does not say how ma
 void bind_steps(nb::module_& m);
 void bind_band(nb::module_& m);
 void bind_table(nb::module_& m);
+void bind_packed(nb::module_& m);
 void bind_epoch(nb::module_& m);
 void bind_shared_epoch(nb::module_& m);
 

@@ -252,6 +252,7 @@ NB_MODULE(_kernel, m) {
   bind_steps(m);
   bind_band(m);
   bind_table(m);
+  bind_packed(m);
   bind_epoch(m);
   bind_shared_epoch(m);
   m.def("isa", [] { return std::string(active.load()->name); });

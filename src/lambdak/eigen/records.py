@@ -1,0 +1,99 @@
+"""The reference of the kernel's records, in plain NumPy, with the kernel's signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.engine import DesignBatch, Entry, Numbers, RecordEngine
+from lambdak.eigen.runtime import native
+
+CODES_OF_PIECE = 6  # which weight is kept, and how far the other one is off
+
+
+def unpack(
+    records: NDArray[np.uint8],
+    order: NDArray[np.integer] | None,
+    fields: NDArray[np.int64],
+    out: DesignBatch,
+    numbers: Numbers,
+    threads: int,
+) -> None:
+    """Fill ids and float32 weights (n, slots), slot 0 the constant, with records[order]; numbers beside them, too."""
+    if order is not None and len(order) and not 0 <= order.min() <= order.max() < len(records):
+        raise ValueError("order holds a record that does not exist")
+    chosen = records if order is None else records[order]
+    ids, weights = out
+    ids[:, 0], weights[:, 0] = 0, 1
+    slot = 1
+    for entry, first, code_bytes, start, count, missing in fields.tolist():
+        own = slice(slot, slot + (2 if entry == Entry.PIECE else 1))
+        code = _code(chosen, first, code_bytes)
+        weight = None if entry == Entry.LEVEL else _read(chosen, first + code_bytes, "f4")
+        _DECODERS[Entry(entry)](code, weight, (start, count, missing), (ids[:, own], weights[:, own]))
+        slot = own.stop
+    for first, kind, to in numbers:
+        to[:] = _read(chosen, first, kind)
+
+
+def other_weight(weight: FloatArray) -> NDArray[np.float32]:
+    """1 − w in double precision, rounded to float32: the second weight of a piece, up to one unit in its last place."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (1.0 - weight.astype(np.float64)).astype(np.float32)
+
+
+def _read(records: NDArray[np.uint8], first: int, kind: str) -> NDArray[Any]:
+    dtype = np.dtype(kind)
+    return np.ascontiguousarray(records[:, first : first + dtype.itemsize]).view(dtype)[:, 0]
+
+
+def _code(records: NDArray[np.uint8], first: int, code_bytes: int) -> NDArray[np.int64]:
+    if not code_bytes:
+        return np.zeros(len(records), np.int64)
+    return _read(records, first, f"u{code_bytes}").astype(np.int64)
+
+
+def _decode_pieces(code: NDArray[np.int64], small: Any, bounds: tuple[int, int, int], out: DesignBatch) -> None:
+    (start, count, missing), (ids, weights) = bounds, out
+    end = CODES_OF_PIECE * count
+    _check((code < end + (missing >= 0)).all())
+    piece, within = np.divmod(code, CODES_OF_PIECE)
+    large = (other_weight(small).view(np.int32) + (within % 3 - 1).astype(np.int32)).view(np.float32)
+    first = within >= 3
+    ids[:] = start + piece[:, None] + np.arange(2)
+    weights[:, 0], weights[:, 1] = np.where(first, small, large), np.where(first, large, small)
+    ids[code == end], weights[code == end] = missing, [1.0, 0.0]
+
+
+def _decode_line(code: NDArray[np.int64], weight: Any, bounds: tuple[int, int, int], out: DesignBatch) -> None:
+    (start, _, missing), (ids, weights) = bounds, out
+    gone = np.isnan(weight)
+    _check(missing >= 0 or not gone.any())
+    ids[:, 0], weights[:, 0] = np.where(gone, missing, start), np.where(gone, 1.0, weight)
+
+
+def _decode_levels(code: NDArray[np.int64], weight: Any, bounds: tuple[int, int, int], out: DesignBatch) -> None:
+    (start, count, _), (ids, weights) = bounds, out
+    _check((code <= count).all())
+    ids[:, 0], weights[:, 0] = start + np.where(code < count, code, 0), code < count
+
+
+def _check(valid: Any) -> None:
+    if not valid:
+        raise ValueError("records hold a code that does not exist")
+
+
+_DECODERS = {Entry.PIECE: _decode_pieces, Entry.LINE: _decode_line, Entry.LEVEL: _decode_levels}
+
+
+def record_engine() -> RecordEngine:
+    """Return the module that decodes records: the kernel, or this one."""
+    return native() or _REFERENCE
+
+
+from lambdak.eigen import records as _this  # noqa: E402  # mypy compares this module, as its own import, with the protocol
+
+_REFERENCE: RecordEngine = _this
