@@ -176,6 +176,26 @@ inline void add(float* to, const float* from, int64_t count) {
   for (int64_t i = 0; i < count; i += W<float>) store<float>(to + i, load<float>(to + i) + load<float>(from + i));
 }
 
+// to += from in whole units, 1 / per_unit each, a power of two; returns the bits of the largest |from|: those of a NaN are
+// larger than all others. Sums are right where |from| per_unit < 2^50, since adding 1.5 · 2^52 rounds to whole numbers.
+inline uint32_t add_whole(int64_t* to, const float* from, double per_unit, int64_t count) {
+  constexpr double rounding = 6755399441055744.0;
+  int64_t bias;
+  __builtin_memcpy(&bias, &rounding, sizeof bias);
+  int32_t most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double moved = double(from[i]) * per_unit + rounding;
+    int64_t whole;
+    int32_t bits;
+    __builtin_memcpy(&whole, &moved, sizeof whole);
+    __builtin_memcpy(&bits, from + i, sizeof bits);
+    to[i] += whole - bias;
+    bits &= 0x7fffffff;
+    most = bits > most ? bits : most;
+  }
+  return uint32_t(most);
+}
+
 // ---- Adam on the rows of a table ---------------------------------------------------------------------------------
 
 // Sizes of what one bucket needs, in whole cache lines: places of the ids it can have, and ids it has at most.

@@ -69,6 +69,7 @@ const Kernel LAMBDAK_JOIN(kernel_, LAMBDAK_ISA) = {
     {build::multiply<float>, build::multiply<double>},
     build::largest,
     build::add,
+    build::add_whole,
     {build::adam<float>, build::adam<double>},
     {build::descend_bytes<float>, build::descend_bytes<double>},
     {build::descend<float>, build::descend<double>},

@@ -97,6 +97,7 @@ struct Kernel {
   void (*multiply[2])(const Product&, int64_t begin, int64_t end);  // some rows of out = left right
   uint32_t (*largest)(const int32_t* ids, int64_t count);           // a negative one is huge
   void (*add)(float* to, const float* from, int64_t count);         // to += from, count a multiple of `pad`
+  uint32_t (*add_whole)(int64_t* to, const float* from, double per_unit, int64_t count);  // in units; bits of the largest
   void (*adam[2])(const Adam&, void* theta, const void* grad, void* first, void* second, int64_t count);
   int64_t (*descend_bytes[2])(const Table&, int64_t most);  // scratch for buckets of at most so many slots
   void (*descend[2])(const Adam&, const Table&, const void* slots, int64_t count, void* scratch);  // one bucket

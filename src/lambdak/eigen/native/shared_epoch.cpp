@@ -7,12 +7,10 @@
 namespace lambdak {
 namespace {
 
-constexpr int first_exponent = 40;                         // the unit is 2^-40 unless a gradient is too large for it
-constexpr int coarser = 16;                                // by which the exponent falls then
-constexpr int last_exponent = -152;                        // beyond, a float32 would be infinite
-constexpr double rounding = 6755399441055744.0;            // 1.5 · 2^52: adding it rounds a number to a whole one
-constexpr double largest = 1125899906842624.0;             // 2^50: up to here that is right, and 2^12 shards have room
-const int64_t rounding_bits = std::bit_cast<int64_t>(rounding);
+constexpr int first_exponent = 40;              // the unit is 2^-40 unless a gradient is too large for it
+constexpr int coarser = 16;                     // by which the exponent falls then
+constexpr int last_exponent = -152;             // beyond, a float32 would be infinite
+constexpr double largest = 1125899906842624.0;  // 2^50, in units: 2^12 shards have room
 
 using Together = std::tuple<std::vector<int64_t>, Out, nb::callable>;  // totals, sums, what sums them over all processes
 
@@ -38,13 +36,8 @@ struct SharedEpoch : Epoch {
   bool add(int64_t model, double per_unit) {
     float* const grad = grads + model * parts * per_model();
     for (int64_t part = 1; part < parts; ++part) build->add(grad, grad + part * per_model(), per_model());
-    float far = 0;
-    bool finite = true;
-    for (int64_t i = 0; i < per_model(); ++i) far = std::max(far, std::fabs(grad[i])), finite &= grad[i] == grad[i];
-    if (!finite || !(double(far) * per_unit < largest)) return false;
-    int64_t* const sum = sums + model * per_model();
-    for (int64_t i = 0; i < per_model(); ++i) sum[i] += std::bit_cast<int64_t>(double(grad[i]) * per_unit + rounding) - rounding_bits;
-    return true;
+    const uint32_t bits = build->add_whole(sums + model * per_model(), grad, per_unit, per_model());
+    return double(std::bit_cast<float>(bits)) * per_unit < largest;  // false for what is not a number
   }
 
   // One member's gradient on one thread, shard by shard.

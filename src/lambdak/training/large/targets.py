@@ -1,0 +1,114 @@
+"""Targets of a large table, which are checked batch by batch: numbers, or labels whose classes are known at the end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.losses import Loss
+from lambdak.table.rows import Floats
+
+Labels = Mapping[Any, int]  # rows of each label
+
+
+class Targets(ABC):
+    """What a target is, and what becomes of it."""
+
+    counts_labels: bool  # whether labels are counted in the first pass
+
+    @abstractmethod
+    def checked(self, y: NDArray[Any]) -> NDArray[Any]:
+        """The targets of a batch, if they are what they should be."""
+
+    @abstractmethod
+    def resolved(self, labels: Labels) -> KnownTargets:
+        """The same when the rows of each label in the whole table are known."""
+
+
+@dataclass(frozen=True)
+class KnownTargets(ABC):
+    """A loss, the classes behind codes, and how targets are kept in records."""
+
+    loss: Loss
+    classes: NDArray[Any] | None
+    kept_as: str
+
+    @abstractmethod
+    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+        """Targets as numbers or codes, and their weights."""
+
+
+@final
+@dataclass(frozen=True)
+class Numbers(Targets):
+    """Targets of a regression."""
+
+    loss: Loss
+    counts_labels = False
+
+    def checked(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Numbers that the loss takes."""
+        return self.loss.check_target(y)
+
+    def resolved(self, labels: Labels) -> KnownTargets:
+        """Numbers stay what they are."""
+        return _KnownNumbers(self.loss, None, "float64")
+
+
+@final
+@dataclass(frozen=True)
+class _KnownNumbers(KnownTargets):
+    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+        return self.loss.check_target(y), weight
+
+
+@final
+@dataclass(frozen=True)
+class Classes(Targets):
+    """Labels of classes: ``check`` says which are labels at all, ``loss`` takes the number of classes."""
+
+    check: Callable[[NDArray[Any]], NDArray[Any]]
+    loss: Callable[[int], Loss]
+    codes: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]  # of labels among classes
+    class_weight: Mapping[Any, float] | str | None = None
+    counts_labels = True
+
+    def checked(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Labels."""
+        return self.check(y)
+
+    def resolved(self, labels: Labels) -> KnownTargets:
+        """All labels, in order, are the classes."""
+        classes = np.array(sorted(labels))
+        if len(classes) < 2:
+            raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
+        kept = "uint8" if len(classes) <= 256 else "int32"
+        return _KnownClasses(self.loss(len(classes)), classes, kept, self.codes, self._weights(labels, classes))
+
+    def _weights(self, labels: Labels, classes: NDArray[Any]) -> Floats | None:
+        """The weight of each class, by their rows if they are to be balanced."""
+        if self.class_weight is None:
+            return None
+        counts = np.array([labels[label] for label in classes.tolist()], np.float64)
+        if isinstance(self.class_weight, str):
+            return np.asarray(counts.sum() / (len(counts) * counts))
+        return np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
+
+
+@final
+@dataclass(frozen=True)
+class _KnownClasses(KnownTargets):
+    codes: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+    weights: Floats | None
+
+    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+        codes = self.codes(np.asarray(self.classes), y)
+        if self.weights is None:
+            return codes, weight
+        own = self.weights[codes]
+        return codes, own if weight is None else own * weight
