@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lambdak.training.effort import Recipe
+from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Schedule
 
-BATCH = 8192  # rows of a step: sums over processes are rarer, and the order of the last digits of a gradient is noise
+_BATCHES = (2048, 8192)  # rows of a step: the larger they are, the rarer are sums over processes …
+_ENOUGH_STEPS = 5_000  # … but below so many steps smaller batches gain more
 _ENOUGH_ROWS = 20_000_000  # that a member sees, if not all rows once are more
 _LAP = 4_000_000  # rows between two measurements on validation rows
 _LAPS = (12, 400)
@@ -34,13 +35,15 @@ class LargeSchedule:
         return step * self.epochs * rows // self.steps
 
 
-def large_schedule(recipe: Recipe, rows: int, max_iter: int | None) -> LargeSchedule:
+def large_schedule(settings: FitSettings, rows: int) -> LargeSchedule:
     """The schedule for this many rows; ``max_iter`` is the number of epochs over all rows."""
-    full = recipe.schedule(rows, max_iter)
-    epochs = full.epochs if max_iter is not None else int(np.clip(round(_ENOUGH_ROWS / rows), 1, full.epochs))
-    batch = int(min(max(full.batch, BATCH), max(rows // 40, full.batch)))
-    steps = max(epochs * rows // batch, 1)
-    laps = int(np.clip(round(epochs * rows / _LAP), *_LAPS))
-    laps = min(laps, steps)
-    rate = full.rate * max(batch / full.batch, 1.0) ** 0.5
+    full = settings.schedule(rows)
+    epochs = full.epochs
+    if settings.max_iter is None:
+        epochs = int(np.clip(round(_ENOUGH_ROWS / rows), 1, epochs))
+    seen = epochs * rows
+    batch = max(full.batch, min(1 << max(seen // _ENOUGH_STEPS, 1).bit_length() - 1, _BATCHES[1]))
+    steps = max(seen // batch, 1)
+    laps = min(int(np.clip(round(seen / _LAP), *_LAPS)), steps)
+    rate = full.rate * max(batch / _BATCHES[0], 1.0) ** 0.25
     return LargeSchedule(epochs, laps, -(-steps // laps), replace(full, epochs=laps, batch=batch, rate=rate))
