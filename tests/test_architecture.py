@@ -49,7 +49,7 @@ OWNERS = {
     "cvxpy": ["optimize/convex/cvxpy.py"],
     "zuko": ["torch/flow.py"],
     "plotly": ["report/html.py"],
-    "safetensors": ["store/_tensors.py"],
+    "safetensors": ["store/_tensors.py", "training/checkpoint_file.py"],
     "narwhals": ["table/read.py", "table/frames.py", "cli/"],
     "rich": ["certify/certificate.py", "training/fit.py", "paper/data/files.py", "cli/"],
     "typer": ["cli/"],

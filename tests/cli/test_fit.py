@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from cli_cases import FAST, done, only, process, refused, table
+from cli_cases import FAST, done, only, process, refused, run, table
 
 import lambdak
 from lambdak.cli import fit as fit_module
@@ -124,3 +125,25 @@ def test_an_interrupted_fit_keeps_the_best_so_far_and_says_so(shelf, tmp_path):
 def test_the_losses_to_choose_from_are_those_of_the_registry():
     names = {loss.name for loss in losses_of(Predicts.NUMBERS)}
     assert set(fit_module._LOSSES) == names - {"quantile"}  # which --quantiles does better
+
+
+def test_a_command_that_was_killed_continues_from_its_checkpoint_and_writes_the_same_model(
+    shelf, tmp_path, monkeypatch
+):
+    path, checkpoint = tmp_path / "model.safetensors", tmp_path / "fit"
+    args = ["fit", shelf / "rows.csv", "-t", "y", "--model", path, "--checkpoint", checkpoint, *only("y"), *FAST]
+    done(args)
+    wanted = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("lambdak.training.fit._run", lambda *_: sys.exit(9))
+        assert run(args).exit_code == 9
+    assert checkpoint.exists()
+    monkeypatch.setattr("lambdak.training.fit.explore", lambda *_: pytest.fail("pilot models are trained again"))
+    done(args)
+    assert path.read_bytes() == wanted
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_in_a_folder_that_does_not_exist_is_refused(shelf, tmp_path):
+    args = ["fit", shelf / "rows.csv", "-t", "y", "--checkpoint", tmp_path / "no" / "fit", *only("y"), *FAST]
+    assert "--checkpoint must be in a folder that exists" in refused(args)

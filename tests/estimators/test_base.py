@@ -62,14 +62,14 @@ def test_interrupting_a_fit_keeps_the_best_models_so_far_and_trains_them_no_furt
 
     whole, refits = Trainer.run, []
 
-    def interrupted(self, schedule):
-        for event in whole(self, schedule):
+    def interrupted(self, *given):
+        for event in whole(self, *given):
             yield event
             if event.epoch == 2 and self.parameters.dim == 9:
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(Trainer, "run", interrupted)
-    monkeypatch.setattr(Trainer, "refit", lambda self, schedule: refits.append(schedule))
+    monkeypatch.setattr(Trainer, "refit", lambda *given: refits.append(given) or iter(()))
     model = SpectralRegressor(effort="fast", dim=9, verbose=1, random_state=0).fit(X, y)
     assert model.n_iter_ == 2
     assert np.isfinite(model.predict(X)).all()
@@ -89,20 +89,20 @@ def test_interrupting_the_training_on_all_rows_keeps_the_models_from_before(tabl
         "random_state": 0,
     }
 
-    def interrupted(self, schedule):
+    def interrupted(self, *given):
         def first_only(self, schedule, epoch, folds):
             if epoch == 1:
                 raise KeyboardInterrupt
             return one_epoch(self, schedule, epoch, folds)
 
         monkeypatch.setattr(Trainer, "_pass", first_only)
-        whole(self, schedule)
+        yield from whole(self, *given)
 
     monkeypatch.setattr(Trainer, "refit", interrupted)
     kept = SpectralRegressor(**settings).fit(X, y)
     assert "keeping the models as they were before" in capsys.readouterr().out
     monkeypatch.setattr(Trainer, "_pass", one_epoch)
-    monkeypatch.setattr(Trainer, "refit", lambda self, schedule: None)
+    monkeypatch.setattr(Trainer, "refit", lambda *_: iter(()))
     np.testing.assert_array_equal(kept.predict(X), SpectralRegressor(**settings).fit(X, y).predict(X))
     assert kept.certify().holds
 

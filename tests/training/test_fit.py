@@ -67,7 +67,7 @@ def test_a_number_of_jobs_that_makes_no_sense_is_refused(n_jobs):
 def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
     unrefitted, noisy = new(max_iter=None), Y + np.random.default_rng(0).standard_normal(len(Y))
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "refit", lambda *_: None)
+        patch.setattr(Trainer, "refit", lambda *_: iter(()))
         expected = unrefitted.fit(X, noisy).predict(X)
     steps = []
 
@@ -77,10 +77,10 @@ def test_interrupting_the_refit_keeps_the_models_before_it(monkeypatch, capsys):
 
     whole = Trainer.refit
 
-    def refit(trainer, schedule):
+    def refit(trainer, *given):
         with monkeypatch.context() as patch:
             patch.setattr(Trainer, "keep_", interrupted)  # after the last epoch: all parameters have moved
-            whole(trainer, schedule)
+            yield from whole(trainer, *given)
 
     monkeypatch.setattr(Trainer, "refit", refit)
     np.testing.assert_array_equal(new(max_iter=None).fit(X, noisy).predict(X), expected)

@@ -11,9 +11,9 @@ def test_pilot_models_are_of_their_own_size_and_read_the_middle_eigenvalue(monke
     seen = []
     original = Trainer.run
 
-    def watched(trainer, schedule):
+    def watched(trainer, *given):
         seen.append((trainer.parameters.dim, trainer.problem.outputs.indices))
-        return original(trainer, schedule)
+        return original(trainer, *given)
 
     monkeypatch.setattr(Trainer, "run", watched)
     new(dim=9, eig_idx=1).fit(X, Y)

@@ -60,7 +60,7 @@ def test_a_user_who_sets_dim_gets_it_and_many_classes_have_no_choice(options):
 def test_what_members_lose_together_is_what_their_mean_loses(options, monkeypatch):
     trainers = []
     original = Trainer.run
-    monkeypatch.setattr(Trainer, "run", lambda self, schedule: trainers.append(self) or original(self, schedule))
+    monkeypatch.setattr(Trainer, "run", lambda self, *given: trainers.append(self) or original(self, *given))
     X, y = friedman(300, 1.0)
     SpectralRegressor(effort="fast", n_estimators=2, random_state=0).fit(X, y)
     pilots = trainers[0]
@@ -113,9 +113,9 @@ def test_a_refit_lowers_the_loss_on_the_rows_that_were_left_out(monkeypatch):
     seen = []
     original = Trainer.refit
 
-    def watched(trainer, schedule):
+    def watched(trainer, *given):
         before = trainer.validation_losses()
-        original(trainer, schedule)
+        yield from original(trainer, *given)
         seen.append((before, trainer.validation_losses()))
 
     monkeypatch.setattr(Trainer, "refit", watched)
@@ -127,7 +127,7 @@ def test_a_refit_lowers_the_loss_on_the_rows_that_were_left_out(monkeypatch):
 
 def test_members_that_overfit_early_are_not_trained_further(monkeypatch):
     calls = []
-    monkeypatch.setattr(Trainer, "refit", lambda trainer, schedule: calls.append(trainer.improved_until))
+    monkeypatch.setattr(Trainer, "refit", lambda trainer, *_: calls.append(trainer.improved_until) or iter(()))
     rng = np.random.default_rng(0)
     SpectralRegressor(effort="fast", random_state=0).fit(rng.standard_normal((400, 6)), rng.standard_normal(400))
     assert not calls

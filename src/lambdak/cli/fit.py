@@ -165,6 +165,13 @@ def fit(
     test: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Test on this table instead.", rich_help_panel=_FILES)
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Save the state of the training here every minute: if it is killed, the same command continues.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
@@ -175,6 +182,8 @@ def fit(
     levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
     check_output(model, "--model")
+    if checkpoint is not None:
+        check_output(checkpoint, "--checkpoint")
     roles = ColumnRoles(
         target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing
     )
@@ -192,7 +201,7 @@ def fit(
         max_iter=max_iter, random_state=seed, verbose=1,
     )  # fmt: skip
     with naming(table):
-        timing = _fit_(estimator, train)
+        timing = _fit_(estimator, train, checkpoint)
     estimator.save(model)
     with naming(test or table):
         quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
@@ -223,12 +232,12 @@ def _estimator(task: Task, levels: tuple[float, ...] | None, loss: str | None, p
     return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
 
 
-def _fit_(estimator: Any, data: Dataset) -> dict[str, Any]:
+def _fit_(estimator: Any, data: Dataset, checkpoint: Path | None) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
     beside = {} if data.offset is None else {"offset": data.offset}
     began = time.perf_counter()
     with _noticing_interrupts() as interrupts:
-        estimator.fit(data.X, data.y, data.weight, **beside)
+        estimator.fit(data.X, data.y, data.weight, **beside, checkpoint=checkpoint)
     if interrupts:
         note("the training was interrupted: the model is the best one so far")
     return {"seconds": round(time.perf_counter() - began, 3), "interrupted": bool(interrupts)}

@@ -21,6 +21,7 @@ from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.store import SavedModel
 from lambdak.table.read import read_table
+from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
 from lambdak.training.rows import GivenRows
 
@@ -134,29 +135,35 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     # ---- fitting ----------------------------------------------------------------------------------------------
 
-    def _fit(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None) -> Self:
+    def _fit(
+        self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None, checkpoint: Checkpoint | None = None
+    ) -> Self:
         """Fit a new model, or continue with ``warm_start``; a fit that fails leaves everything as it was."""
         if hasattr(self, "model_") and self.warm_start:
-            return self._continue(rows, partial=False)
-        parameters = parameters_of(self)
-        return self._keep(fit_model(self._request(rows, loss, classes)), parameters)
+            return self._continue(rows, checkpoint, partial=False)
+        request = self._request(rows, loss, classes, checkpoint)
+        return self._keep(fit_model(request), request.parameters)
 
-    def _continue(self, rows: GivenRows, partial: bool = True) -> Self:
+    def _continue(self, rows: GivenRows, checkpoint: Checkpoint | None = None, *, partial: bool = True) -> Self:
         """Train the fitted members further on these rows."""
         if self._state is None:
             raise ValueError(
                 "training cannot continue: a model that was loaded or unpickled holds only what predicts. Fit it "
                 "again with warm_start=False, or continue with the estimator that was fitted"
             )
-        model, state, parameters = self.model_, self._state, parameters_of(self)
-        request = self._request(rows, model.loss, model.classes)
+        model, state = self.model_, self._state
+        request = self._request(rows, model.loss, model.classes, checkpoint)
         settings = request.settings.fitted_to(model.loss)
-        check_unchanged(model, self._parameters, parameters, settings)
-        return self._keep(continue_fit(model, state, request, partial), parameters)
+        check_unchanged(model, self._parameters, request.parameters, settings)
+        return self._keep(continue_fit(model, state, request, partial), request.parameters)
 
-    def _request(self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None) -> Request:
-        settings, rng = fit_settings(self), new_generator(self.random_state)
-        return Request(type(self).__name__, rows, loss, settings, rng, classes)
+    def _request(
+        self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None, checkpoint: Checkpoint | None
+    ) -> Request:
+        settings, rng, parameters = fit_settings(self), new_generator(self.random_state), parameters_of(self)
+        return Request(
+            type(self).__name__, rows, loss, settings, rng, classes, parameters, checkpoint or NoCheckpoint()
+        )
 
     def _keep(self, fit: Fit, parameters: dict[str, Any]) -> Self:
         train = np.array([event.train for event in fit.history])

@@ -15,6 +15,7 @@ from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.table.rows import given_together, target_rows, weights_in_units
+from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
@@ -63,15 +64,23 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         *,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: float = 60.0,
     ) -> Self:
-        """Fit to a table and its classes; classes of weight zero do not count."""
+        """Fit to a table and its classes; classes of weight zero do not count.
+
+        ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
+        the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
+        ended.
+        """
         target = target_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
         unseen = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
         codes = _codes(known, target, "y", weight)
-        return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known)
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known, file)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -13,6 +13,7 @@ from lambdak._checks import FloatArray
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import Pinball, make_loss
 from lambdak.table.rows import given_together, target_rows
+from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 
 
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
@@ -141,12 +142,20 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         offset: ArrayLike | None = None,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: float = 60.0,
     ) -> Self:
-        """Fit to a table and its targets."""
+        """Fit to a table and its targets.
+
+        ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
+        the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
+        ended.
+        """
         loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
         unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
-        return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss)
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
@@ -219,12 +228,20 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         *,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: float = 60.0,
     ) -> Self:
-        """Fit to a table and its targets."""
+        """Fit to a table and its targets.
+
+        ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
+        the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
+        ended.
+        """
         loss = Pinball(_levels(self.quantiles))
         unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
-        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss)
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,14 @@ from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
 from lambdak.training.draft import Draft, draft
 from lambdak.training.effort import Regularisation
+from lambdak.training.fingerprint import digest, rows_digests, settings_text
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor, start_shift
+from lambdak.training.history import events_of, history_state
 from lambdak.training.limits import check_fit
-from lambdak.training.pilots import explore, vanishing_columns
+from lambdak.training.pilots import Findings, explore, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
@@ -36,6 +39,7 @@ _POLISHED = 0.25  # of the loss on unseen rows: where a polish gains more, the s
 
 
 _EARLY = 0.3  # of the epochs: members whose best states came before lose by further epochs
+_MEMBERS, _TRAINED = "members", "trained members"  # in progress: epochs with folds, and on all rows
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be fitted: rows, a loss, settings; ``classes`` are the labels behind the codes of a classifier."""
+    """What is to be fitted: rows, a loss, settings; ``classes`` are the labels behind the codes of a classifier.
+
+    ``parameters`` are the settings as the user gave them, by which a ``checkpoint`` knows the call that it belongs to.
+    """
 
     estimator: str
     rows: GivenRows
@@ -69,40 +76,81 @@ class Request:
     settings: FitSettings
     rng: np.random.Generator
     classes: NDArray[Any] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    checkpoint: Checkpoint = field(default_factory=NoCheckpoint)
+
+    def begin(self, *continued: Any) -> None:
+        """Begin, or take up what a killed process left; ``continued`` is what the training continues from."""
+
+        def call() -> dict[str, str]:
+            own = {"estimator": self.estimator, "classes": digest(self.classes), "model": digest(*continued)}
+            return own | settings_text(self.parameters) | rows_digests(self.rows)
+
+        self.checkpoint.begin(call, self.rng)
 
 
 def fit_model(request: Request) -> Fit:
     """A new model."""
     with single_threaded_blas():
+        request.begin()
         option, regularisations = _chosen(request)
         session, plan, settings = option.session, option.plan, option.session.settings
+        checkpoint, rows = request.checkpoint, len(session.problem.design)
         if settings.alpha:
-            plan = replace(plan, dropped=vanishing_columns(session, plan, regularisations))
-            regularisations = settings.recipe.regularisations(explore(session, plan).strengths)
+            plan, regularisations = _without_vanishing(checkpoint, session, plan, regularisations)
         parameters = session.new_parameters(plan, regularisations)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
-        run = _run(trainer, settings.schedule(len(session.problem.design)), settings, settings.max_iter is None)
+        run = _run(trainer, settings.schedule(rows), settings, settings.max_iter is None, checkpoint)
         sketch = session.draft
         shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
         if settings.max_iter is None and not run.complete and _gains_from_refit(trainer, sketch):
-            _refit(trainer, settings.recipe.refit_schedule(len(session.problem.design)))
+            _refit(trainer, settings.recipe.refit_schedule(rows), run, checkpoint)
         state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
-        return _finished(trainer, sketch, option.rows, state, run.events)
+        fit = _finished(trainer, sketch, option.rows, state, run.events)
+        checkpoint.finish()
+        return fit
 
 
 def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
     """What pilot and trial models choose: columns, capacity, and the regularisation of each member."""
     settings = request.settings.fitted_to(request.loss)
     option = _option(request, settings)
-    findings = explore(option.session, option.plan)
+    findings = _explored(request.checkpoint, "pilot models", option.session, option.plan)
     options = [replace(option, plan=findings.plan)]
     problem, columns = option.session.problem, len(findings.plan.columns) - len(findings.plan.dropped)
     larger = settings.enlarged(problem.outputs.pencils, len(problem.design) / max(columns, 1))
     if larger is not None:
         other = _option(request, larger)
         options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))
-    chosen, strengths = choose_capacity(options, findings.strengths)
-    return chosen, settings.recipe.regularisations(strengths)
+
+    def choose() -> tuple[int, list[int]]:
+        chosen, strengths = choose_capacity(options, findings.strengths)
+        return [option is chosen for option in options].index(True), strengths
+
+    place, strengths = request.checkpoint.stage("capacity", choose)
+    return options[place], settings.recipe.regularisations(strengths)
+
+
+def _explored(checkpoint: Checkpoint, name: str, session: Session, plan: Plan) -> Findings:
+    """What pilot models find."""
+
+    def find() -> tuple[list[int], list[int]]:
+        findings = explore(session, plan)
+        return sorted(findings.plan.dropped), findings.strengths
+
+    dropped, strengths = checkpoint.stage(name, find)
+    return Findings(replace(plan, dropped=frozenset(dropped)), strengths)
+
+
+def _without_vanishing(
+    checkpoint: Checkpoint, session: Session, plan: Plan, regularisations: list[Regularisation]
+) -> tuple[Plan, list[Regularisation]]:
+    """The plan without the columns that vanish, and regularisations that suit the others."""
+    chosen = regularisations
+    dropped = checkpoint.stage("vanishing columns", lambda: sorted(vanishing_columns(session, plan, chosen)))
+    lean = replace(plan, dropped=frozenset(dropped))
+    strengths = _explored(checkpoint, "pilot models of the other columns", session, lean).strengths
+    return lean, session.settings.recipe.regularisations(strengths)
 
 
 def _option(request: Request, settings: FitSettings) -> Option:
@@ -115,15 +163,19 @@ def _option(request: Request, settings: FitSettings) -> Option:
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
+        request.begin(model.coef, model.start, *state.theta)
         settings, sketch = request.settings, Draft.of(model, state.plan.trained)
         rows = request.rows.encoded(model.encoder, settings.threads)
         session = _session(sketch, sketch.written(rows), request)
         parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
-        run = _run(trainer, settings.continued_schedule(len(session.problem.design), partial), settings, False)
+        schedule = settings.continued_schedule(len(session.problem.design), partial)
+        run = _run(trainer, schedule, settings, False, request.checkpoint)
         state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
-        return _finished(trainer, sketch, rows, state, run.events)
+        fit = _finished(trainer, sketch, rows, state, run.events)
+        request.checkpoint.finish()
+        return fit
 
 
 def _session(sketch: Draft, rows: TrainingRows, request: Request) -> Session:
@@ -159,18 +211,27 @@ class _Run(NamedTuple):
 
     events: tuple[Event, ...]
     complete: bool  # whether the members are to stay as they are: interrupted, or polished with success
+    refitted: int = 0  # epochs on all rows
+
+    def state(self) -> State:
+        return history_state(self.events) | State({}, {"complete": self.complete, "refitted": self.refitted})
 
 
-def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool) -> _Run:
+def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool, checkpoint: Checkpoint) -> _Run:
     """Train with a progress bar; an interrupted training keeps the best models so far."""
-    events: list[Event] = []
+    if (done := checkpoint.restored(_TRAINED)) is not None:
+        trainer.restore_(done)
+        return _Run(tuple(events_of(done)), done.number("complete"), done.number("refitted"))
+    events = _restored_events(trainer, checkpoint)
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
-        bar = progress.add_task("fit", total=schedule.epochs, loss="")
+        bar = progress.add_task("fit", total=schedule.epochs, completed=len(events), loss="")
         try:
-            for event in trainer.run(schedule):
+            for event in trainer.run(schedule, events[-1] if events else None):
                 events.append(event)
                 progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
+                if checkpoint.due():
+                    checkpoint.save(_MEMBERS, trainer.state() | history_state(events))
             before = float(trainer.best.mean())
             if polished:
                 for seen in polish(trainer):
@@ -179,8 +240,18 @@ def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: 
             if not events:
                 raise
             progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
+            checkpoint.keep()
             return _Run(tuple(events), complete=True)
     return _Run(tuple(events), complete=before - float(trainer.best.mean()) > _POLISHED * abs(before))
+
+
+def _restored_events(trainer: Trainer, checkpoint: Checkpoint) -> list[Event]:
+    """The epochs that members were trained for before the process was killed."""
+    begun = checkpoint.restored(_MEMBERS)
+    if begun is None:
+        return []
+    trainer.restore_(begun)
+    return events_of(begun)
 
 
 def _gains_from_refit(trainer: Trainer, sketch: Draft) -> bool:
@@ -188,9 +259,12 @@ def _gains_from_refit(trainer: Trainer, sketch: Draft) -> bool:
     return trainer.leaves_rows_out and not sketch.outputs.levels and trainer.improved_until.mean() > _EARLY
 
 
-def _refit(trainer: Trainer, schedule: Schedule) -> None:
+def _refit(trainer: Trainer, schedule: Schedule, run: _Run, checkpoint: Checkpoint) -> None:
     """Train the members further on all rows; if that is interrupted, they stay as they were."""
     try:
-        trainer.refit(schedule)
+        for done in trainer.refit(schedule, run.refitted):
+            if checkpoint.due():
+                checkpoint.save(_TRAINED, trainer.state() | run._replace(refitted=done).state())
     except KeyboardInterrupt:
         get_console().print("interrupted: keeping the models as they were before the refit on all rows")
+        checkpoint.keep()

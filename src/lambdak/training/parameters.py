@@ -24,6 +24,7 @@ from lambdak.eigen.engine import (
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap
+from lambdak.training.checkpoint import State
 from lambdak.training.cones import ConeCoordinates
 from lambdak.training.shrink import Shrinkage
 from lambdak.training.whitening import FreeCoordinates
@@ -81,6 +82,23 @@ class Parameters:
         for part, value in zip(self.theta, theta, strict=True):
             part[...] = value
         self.write_()
+
+    def state(self) -> State:
+        """All that later steps depend on."""
+        return State({"coef": self.coef, **self._parts()}, {"steps": self._steps, "travelled": self._travelled})
+
+    def restore_(self, state: State) -> None:
+        """Continue exactly where a training of the same models was."""
+        for name, part in self._parts().items():
+            state.copy_to_(name, part)
+        self.write_()  # the caps remember their last call
+        state.copy_to_("coef", self.coef)  # as the kernel wrote it, which may differ in the last bit
+        self._steps, self._travelled = state.number("steps"), state.number("travelled")
+
+    def _parts(self) -> dict[str, FloatArray]:
+        """θ and its moments, by name."""
+        moments = [part for pair in self._moments for part in pair]
+        return {f"parameters {i}": part for i, part in enumerate([*self.theta, *moments])}
 
     def write_(self) -> None:
         """Fill ``coef`` from the parameters."""

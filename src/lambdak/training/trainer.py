@@ -18,6 +18,7 @@ from lambdak.eigen.engine import Head, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.model.eigenvalues import evaluate
+from lambdak.training.checkpoint import State
 from lambdak.training.compiled_loss import compiled_loss
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem, RowIds
@@ -54,6 +55,7 @@ class Event:
     train: FloatArray
     validation: FloatArray
     seconds: float
+    waited: int = 0  # epochs since the last improvement
 
 
 @dataclass(frozen=True)
@@ -108,27 +110,45 @@ class Trainer:
         self.improved_until = np.zeros(self.members)  # share of the epochs after which the best state came
         self._head, self._target = self._compiled()
 
-    def run(self, schedule: Schedule) -> Iterator[Event]:
-        """Train, yielding after every epoch."""
-        began, waited = time.perf_counter(), 0
-        for epoch in range(schedule.epochs):
+    def run(self, schedule: Schedule, after: Event | None = None) -> Iterator[Event]:
+        """Train, yielding after every epoch; ``after`` is the last one of a training whose state was restored."""
+        done, waited, spent = (0, 0, 0.0) if after is None else (after.epoch, after.waited, after.seconds)
+        began = time.perf_counter() - spent
+        for epoch in range(done, schedule.epochs):
+            if schedule.patience is not None and waited >= schedule.patience:
+                return
             train = self._pass(schedule, epoch, self._folds)
             self.parameters.shrink_()
             before = self.best
             seen = self._keep_best()
             self.improved_until[seen < before] = (epoch + 1) / schedule.epochs
-            yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began)
             waited = 0 if (seen < before - schedule.tol).any() else waited + 1
-            if schedule.patience is not None and waited >= schedule.patience:
-                return
+            yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began, waited)
 
-    def refit(self, schedule: Schedule) -> None:
-        """Train the kept states further, on all rows, and keep what comes out."""
-        self.parameters.continue_(self.theta)
-        for epoch in range(schedule.epochs):
+    def refit(self, schedule: Schedule, done: int = 0) -> Iterator[int]:
+        """Train the kept states further, on all rows, and keep what comes out; yields the epochs that are ``done``."""
+        if not done:
+            self.parameters.continue_(self.theta)
+        for epoch in range(done, schedule.epochs):
             self._pass(schedule, epoch, _no_folds(len(self.problem.design), self.members))
             self.parameters.shrink_()
+            yield epoch + 1
         self.keep_(np.ones(self.members, bool), self.best)
+
+    def state(self) -> State:
+        """All that later epochs depend on, but the source of randomness."""
+        return self.parameters.state() | State(self._kept(), {})
+
+    def restore_(self, state: State) -> None:
+        """Continue exactly where a training of the same models was."""
+        self.parameters.restore_(state)
+        for name, part in self._kept().items():
+            state.copy_to_(name, part)
+
+    def _kept(self) -> dict[str, FloatArray]:
+        """The best states and what is known of them, by name."""
+        kept = {f"kept {i}": part for i, part in enumerate([self.coef, *self.theta])}
+        return {**kept, "best": self.best, "improved until": self.improved_until}
 
     def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
         """Train one epoch on the rows that ``folds`` do not leave out; returns the mean loss of each member."""

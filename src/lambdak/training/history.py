@@ -1,0 +1,25 @@
+"""The epochs of a training as arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lambdak.training.checkpoint import State
+from lambdak.training.trainer import Event
+
+_ARRAYS, _SCALARS = ("train", "validation"), ("seconds", "waited")
+
+
+def history_state(events: Sequence[Event]) -> State:
+    """What happened in each epoch so far, of at least one."""
+    arrays = {name: np.stack([getattr(event, name) for event in events]) for name in _ARRAYS}
+    scalars = {name: [getattr(event, name) for event in events] for name in _SCALARS}
+    return State(arrays, {**scalars, "epochs": events[0].epochs})
+
+
+def events_of(state: State) -> list[Event]:
+    """The same, of a state that holds it."""
+    each = zip(*(state.arrays[name] for name in _ARRAYS), *map(state.number, _SCALARS), strict=True)
+    return [Event(epoch + 1, state.number("epochs"), *own) for epoch, own in enumerate(each)]
