@@ -54,7 +54,7 @@ OWNERS = {
     "rich": ["certify/certificate.py", "training/fit.py", "paper/data/files.py", "cli/"],
     "typer": ["cli/"],
     "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
-    "pyarrow": ["paper/", "cli/tables.py"],
+    "pyarrow": ["paper/", "cli/tables.py", "table/large/"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["paper/workers.py"],
     "distributed": ["paper/workers.py"],

@@ -240,6 +240,9 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
 
 def _distinct_strings(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes (rows,) and the distinct strings they point at."""
+    if series.implementation.is_pyarrow():
+        encoded = series.to_native().combine_chunks().dictionary_encode("encode")
+        return encoded.indices.to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
     if not series.implementation.is_pandas_like():
         return factorise_list(series.to_list())
     codes, keys = series.to_native().factorize(use_na_sentinel=False)  # much faster than hashing its cells

@@ -1,0 +1,196 @@
+"""Parquet files of any size, in batches: one file, a folder of them, or a dataset of pyarrow."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lambdak.table.large.batches import ROWS_AT_ONCE, Batches, ahead
+
+_BUFFER = 1 << 16  # bytes of a column read at once: without it a whole row group, however long, is read
+_SUFFIXES = (".parquet", ".pq", ".parq")
+_UNNAMED_INDEX = re.compile(
+    r"__index_level_\d+__"
+)  # what pandas calls its index in a file, and reads as none of its columns
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file, and what the folders above it say about all of its rows."""
+
+    path: str
+    filesystem: Any
+    partition: dict[str, Any]
+
+
+class ParquetBatches(Batches):
+    """The rows of Parquet files, one file after the other."""
+
+    def __init__(self, files: list[_File], schema: Any) -> None:
+        super().__init__()
+        self._files, self._schema = files, schema
+        self.column_names = tuple(name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name))
+        self.n_rows = sum(_opened(file).metadata.num_rows for file in files)
+        self.fingerprint = _fingerprint(files, schema)
+
+    def read(self) -> Iterator[tuple[str, Any]]:
+        """Batches of at most ROWS_AT_ONCE rows; the next one is read while one is used."""
+        return ahead(self._read())
+
+    def _read(self) -> Iterator[tuple[str, Any]]:
+        import pyarrow as pa
+
+        for file in self._files:
+            source = _opened(file)
+            _check_schema(file, source.schema_arrow, self._schema, self.column_names)
+            wanted = [name for name in self.column_names if name not in file.partition]
+            with _readable(file.path):
+                for batch in source.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
+                    yield file.path, self._completed(pa.Table.from_batches([batch]), file)
+
+    def _completed(self, table: Any, file: _File) -> Any:
+        """The columns in their order, with those that the folders stand for."""
+        import pyarrow as pa
+
+        for name, value in file.partition.items():
+            kind = self._schema.field(name).type
+            table = table.append_column(name, pa.repeat(pa.scalar(value, kind), table.num_rows))
+        return table.select(list(self.column_names))
+
+
+class DatasetBatches(Batches):
+    """Any other dataset of pyarrow, such as one with a filter: its row groups are read as a whole."""
+
+    def __init__(self, dataset: Any) -> None:
+        super().__init__()
+        self._dataset, self.column_names = dataset, tuple(dataset.schema.names)
+
+    def read(self) -> Iterator[tuple[str, Any]]:
+        """Batches of at most ROWS_AT_ONCE rows; the next one is read while one is used."""
+        return ahead(self._read())
+
+    def _read(self) -> Iterator[tuple[str, Any]]:
+        import pyarrow as pa
+
+        scan = self._dataset.to_batches(
+            batch_size=ROWS_AT_ONCE, batch_readahead=1, fragment_readahead=1, use_threads=False
+        )
+        with _readable("the dataset"):
+            for number, batch in enumerate(scan):
+                yield f"batch {number} of the dataset", pa.Table.from_batches([batch])
+
+
+def path_batches(path: str | os.PathLike[str]) -> ParquetBatches:
+    """The batches of a Parquet file, or of all such files in a folder and the folders in it, sorted by name."""
+    dataset, where = _arrow_dataset(), os.fspath(path)
+    if "://" in where:
+        with _readable(where):
+            return _parquet_batches(dataset.dataset(where, format="parquet", partitioning="hive"))
+    if not Path(where).exists():
+        raise FileNotFoundError(f"X must be the path of a Parquet file or of a folder of them; {where} does not exist")
+    if not Path(where).is_dir():
+        with _readable(where):
+            return _parquet_batches(dataset.dataset([where], format="parquet"))
+    files = sorted(str(each) for each in Path(where).rglob("*") if _is_data(each, Path(where)))
+    if not files:
+        raise ValueError(f"{where} must hold Parquet files (*.parquet); got none")
+    with _readable(where):
+        found = dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=where)
+    return _parquet_batches(found)
+
+
+def dataset_batches(dataset: Any) -> Batches:
+    """The batches of a dataset of pyarrow."""
+    plain = hasattr(dataset, "files") and getattr(dataset.format, "default_extname", "") == "parquet"
+    if plain and not getattr(dataset, "_scan_options", None):
+        return _parquet_batches(dataset)
+    if type(dataset).__name__ not in ("FileSystemDataset", "UnionDataset"):
+        raise TypeError(f"X is a dataset in memory ({type(dataset).__name__}): give X.to_table(), an ordinary table")
+    return DatasetBatches(dataset)
+
+
+def _is_data(path: Path, folder: Path) -> bool:
+    """Whether a file holds rows: names that begin with _ or . are those of metadata and of unfinished files."""
+    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+    return path.suffix.lower() in _SUFFIXES and not hidden and path.is_file()
+
+
+def _parquet_batches(dataset: Any) -> ParquetBatches:
+    keys = _arrow_dataset().get_partition_keys
+    files = [
+        _File(each.path, each.filesystem, dict(keys(each.partition_expression))) for each in dataset.get_fragments()
+    ]
+    return ParquetBatches(files, dataset.schema)
+
+
+def _arrow_dataset() -> Any:
+    try:
+        from pyarrow import dataset
+    except ImportError as error:
+        raise ImportError('reading Parquet needs pyarrow: pip install "lambdak[tables]"') from error
+    return dataset
+
+
+def _opened(file: _File) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    with _readable(file.path):
+        return ParquetFile(file.filesystem.open_input_file(file.path), pre_buffer=False, buffer_size=_BUFFER)
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Name the file that cannot be read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{path} cannot be read as Parquet: write it again, or take it out ({reason})") from error
+
+
+def _check_schema(file: _File, found: Any, wanted: Any, names: tuple[str, ...]) -> None:
+    """Refuse a file without the columns of the first, or with columns that hold something else."""
+    for name in names:
+        if name in file.partition:
+            continue
+        if name not in found.names:
+            raise ValueError(
+                f"{file.path} must have the columns of the first file; {name!r} is not among {found.names}"
+            )
+        own, first = found.field(name).type, wanted.field(name).type
+        if None not in (_family(own), _family(first)) and _family(own) != _family(first):
+            raise ValueError(
+                f"column {name!r} of {file.path} must be {first}, as in the first file; got {own}: write it again"
+            )
+
+
+def _family(kind: Any) -> str | None:
+    """What a type holds: types that can be mixed are one family, and one without any cells is None."""
+    from pyarrow import types
+
+    if types.is_null(kind):
+        return None
+    if types.is_dictionary(kind):
+        return _family(kind.value_type)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    return "number" if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) else str(kind)
+
+
+def _fingerprint(files: list[_File], schema: Any) -> str:
+    """A digest of paths, sizes, times of change and columns."""
+    digest = hashlib.sha256(schema.remove_metadata().to_string().encode())
+    for file in files:
+        found = file.filesystem.get_file_info(file.path)
+        digest.update(repr((file.path, found.size, found.mtime_ns, sorted(file.partition.items()))).encode())
+    return digest.hexdigest()
