@@ -205,4 +205,5 @@ def given_rows(
 ) -> GivenRows:
     """Rows to train on, with a table that is read once."""
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
-    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, validation)
+    unseen = None if validation is None else GivenRows(*validation)
+    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, unseen)

@@ -17,7 +17,7 @@ from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.problem import Problem
-from lambdak.training.rows import GivenRows, TrainingRows, row_counts
+from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
 from lambdak.training.trained_columns import TrainedColumns
 
@@ -162,17 +162,18 @@ def draft(
     return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, trained, anchors), rows
 
 
+def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
+    """An encoder that is not fitted, for a table of this shape."""
+    knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
+    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
+    return TableEncoder(knots, **categories, clamp=settings.shape is None)
+
+
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
-    counts = row_counts(given.weight)
     labels = () if issparse(given.X) else given.X.labels
     for name in ("monotonic_cst", "max_influence"):
         check_positions(getattr(settings, name), labels, name)
-    rows, width = given.X.shape
-    rows = rows if counts is None else int(counts.sum())
-    knots = settings.recipe.n_knots(rows, width) if settings.n_knots == "auto" else settings.n_knots
-    clamp = settings.shape is None
-    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    encoder = TableEncoder(knots, **categories, clamp=clamp).fit(given.X, counts)
+    encoder = given.fitted(encoder_template(settings, given.n_rows, given.X.shape[1]))
     if encoder.n_design > _MOST_DESIGN_COLUMNS:
         raise ValueError(
             f"X must encode to at most {_MOST_DESIGN_COLUMNS} design columns (knots and levels of all columns "

@@ -93,22 +93,27 @@ def fit_model(request: Request) -> Fit:
     """A new model."""
     with single_threaded_blas():
         request.begin()
-        option, regularisations = _chosen(request)
-        session, plan, settings = option.session, option.plan, option.session.settings
-        checkpoint, rows = request.checkpoint, len(session.problem.design)
-        if settings.alpha:
-            plan, regularisations = _without_vanishing(checkpoint, session, plan, regularisations)
-        parameters = session.new_parameters(plan, regularisations)
+        option, plan, regularisations = choose_members(request)
+        session, settings, checkpoint = option.session, option.session.settings, request.checkpoint
+        parameters, rows = session.new_parameters(plan, regularisations), len(session.problem.design)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
-        run = _run(trainer, settings.schedule(rows), settings, settings.max_iter is None, checkpoint)
+        run = run_members(trainer, settings.schedule(rows), settings, settings.max_iter is None, checkpoint)
         sketch = session.draft
-        shift, factor = _quantile_shift(trainer, sketch), _factor(trainer, sketch)
+        shift, factor = corrections(trainer, sketch)
         if settings.max_iter is None and not run.complete and _gains_from_refit(trainer, sketch):
             _refit(trainer, settings.recipe.refit_schedule(rows), run, checkpoint)
         state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
-        fit = _finished(trainer, sketch, option.rows, state, run.events)
+        fit = finished(trainer, sketch, option.rows, state, run.events)
         checkpoint.finish()
         return fit
+
+
+def choose_members(request: Request) -> tuple[Option, Plan, list[Regularisation]]:
+    """Columns, capacity and regularisations of the members, without the columns that vanish where they may."""
+    option, regularisations = _chosen(request)
+    if not option.session.settings.alpha:
+        return option, option.plan, regularisations
+    return option, *_without_vanishing(request.checkpoint, option.session, option.plan, regularisations)
 
 
 def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
@@ -171,9 +176,9 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
         schedule = settings.continued_schedule(len(session.problem.design), partial)
-        run = _run(trainer, schedule, settings, False, request.checkpoint)
+        run = run_members(trainer, schedule, settings, False, request.checkpoint)
         state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
-        fit = _finished(trainer, sketch, rows, state, run.events)
+        fit = finished(trainer, sketch, rows, state, run.events)
         request.checkpoint.finish()
         return fit
 
@@ -188,13 +193,16 @@ def _factor(trainer: Trainer, sketch: Draft) -> float:
     return 1.0 if sketch.outputs.levels else shrink_factor(trainer)
 
 
-def _quantile_shift(trainer: Trainer, sketch: Draft) -> NDArray[np.float64] | None:
-    return quantile_shift(trainer, sketch.outputs.quantile_levels) if sketch.outputs.quantile_levels else None
+def corrections(trainer: Trainer, sketch: Draft) -> tuple[NDArray[np.float64] | None, float]:
+    """What unseen rows say of the members: how far quantiles must move, and the factor of all matrices."""
+    levels = sketch.outputs.quantile_levels
+    return quantile_shift(trainer, levels) if levels else None, _factor(trainer, sketch)
 
 
-def _finished(
+def finished(
     trainer: Trainer, sketch: Draft, rows: TrainingRows, state: TrainingState, history: tuple[Event, ...]
 ) -> Fit:
+    """The model of trained members."""
     shift = 0.0 if sketch.outputs.levels else start_shift(trainer, state.factor)
     coef = np.asarray(state.factor * matrices_of(trainer, sketch, state.plan), np.float64)
     if state.quantile_shift is not None:
@@ -206,7 +214,7 @@ def _finished(
     return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
 
 
-class _Run(NamedTuple):
+class MembersRun(NamedTuple):
     """What happened in the training of members."""
 
     events: tuple[Event, ...]
@@ -217,11 +225,11 @@ class _Run(NamedTuple):
         return history_state(self.events) | State({}, {"complete": self.complete, "refitted": self.refitted})
 
 
-def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool, checkpoint: Checkpoint) -> _Run:
+def run_members(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool, checkpoint: Checkpoint) -> MembersRun:
     """Train with a progress bar; an interrupted training keeps the best models so far."""
     if (done := checkpoint.restored(_TRAINED)) is not None:
         trainer.restore_(done)
-        return _Run(tuple(events_of(done)), done.number("complete"), done.number("refitted"))
+        return MembersRun(tuple(events_of(done)), done.number("complete"), done.number("refitted"))
     events = _restored_events(trainer, checkpoint)
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
@@ -241,8 +249,8 @@ def _run(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: 
                 raise
             progress.console.print(f"interrupted: keeping the best models after {len(events)} epochs")
             checkpoint.keep()
-            return _Run(tuple(events), complete=True)
-    return _Run(tuple(events), complete=before - float(trainer.best.mean()) > _POLISHED * abs(before))
+            return MembersRun(tuple(events), complete=True)
+    return MembersRun(tuple(events), complete=before - float(trainer.best.mean()) > _POLISHED * abs(before))
 
 
 def _restored_events(trainer: Trainer, checkpoint: Checkpoint) -> list[Event]:
@@ -259,7 +267,7 @@ def _gains_from_refit(trainer: Trainer, sketch: Draft) -> bool:
     return trainer.leaves_rows_out and not sketch.outputs.levels and trainer.improved_until.mean() > _EARLY
 
 
-def _refit(trainer: Trainer, schedule: Schedule, run: _Run, checkpoint: Checkpoint) -> None:
+def _refit(trainer: Trainer, schedule: Schedule, run: MembersRun, checkpoint: Checkpoint) -> None:
     """Train the members further on all rows; if that is interrupted, they stay as they were."""
     try:
         for done in trainer.refit(schedule, run.refitted):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.large.summary import TableSummary
 from lambdak.table.rows import Floats, optional_rows, weights_in_units
 
 _MOSTLY_DIFFERENT = 0.9  # of the rows, where equal ones become one
@@ -18,13 +19,17 @@ _COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
 
 @dataclass(frozen=True)
 class GivenRows:
-    """A table that was read, its targets (codes of classes) and offsets, as a user gave them, and weights in units."""
+    """A table that was read, its targets (codes of classes) and offsets, as a user gave them, and weights in units.
+
+    Where the rows are a sample of a larger table, its ``summary`` knows what columns it has.
+    """
 
     X: Any
     y: NDArray[Any]
     weight: Floats | None = None
     offset: ArrayLike | None = None
-    validation: tuple[Any, NDArray[Any]] | None = None  # a table and its targets
+    validation: GivenRows | None = None
+    summary: TableSummary | None = None
 
     def __post_init__(self) -> None:
         if self.weight is not None:
@@ -42,13 +47,27 @@ class GivenRows:
         """The validation rows, if some were given."""
         if self.validation is None:
             return None
-        if self.offset is not None:
+        own = self.validation
+        if self.offset is not None and own.offset is None:
             raise ValueError("X_val cannot be given with an offset: omit it, and rows of X are used for validation")
-        X, y = self.validation
-        design = encoder.transform(X, threads=threads)
-        if len(y) != len(design):
-            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(y)}")
-        return TrainingRows(design, y, None, None)
+        design = encoder.transform(own.X, threads=threads)
+        if len(own.y) != len(design):
+            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(own.y)}")
+        return TrainingRows(design, own.y, own.weight, optional_rows(own.offset, len(design), "offset"))
+
+    def fitted(self, template: TableEncoder) -> TableEncoder:
+        """The encoder with the settings of the ``template`` that suits these rows, or all rows of a larger table."""
+        if self.summary is not None:
+            return self.summary.encoder(template)
+        return template.fit(self.X, row_counts(self.weight))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that count, of the larger table if these are a sample."""
+        if self.summary is not None:
+            return self.summary.rows
+        counts = row_counts(self.weight)
+        return int(self.X.shape[0] if counts is None else counts.sum())
 
 
 @dataclass(frozen=True)
@@ -92,6 +111,13 @@ class TrainingRows:
         if whole and mass.sum() <= _COUNTED_ROWS:
             return self._take(np.repeat(order, mass[order].astype(np.intp)), None)
         return self._take(order, mass[order])
+
+    def sampled(self, most: int) -> TrainingRows:
+        """Some of the rows, evenly spread, if there are more than ``most``."""
+        if len(self.design) <= most:
+            return self
+        chosen = np.linspace(0, len(self.design), most, endpoint=False).astype(np.intp)
+        return self._take(chosen, None if self.weight is None else self.weight[chosen])
 
     def _take(self, rows: NDArray[np.intp], weight: Floats | None) -> TrainingRows:
         offset = None if self.offset is None else self.offset[rows]

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from lambdak.table.large.batches import Drawn
 from lambdak.table.large.packed import Records, RowPacking
-from lambdak.table.large.summary import TableSummary, row_keys
+from lambdak.table.large.sample import row_keys
+from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import Checkpoint
-from lambdak.training.draft import Units
+from lambdak.training.draft import Units, encoder_template
 from lambdak.training.effort import Regularisation
 from lambdak.training.fit import Request, choose_members
 from lambdak.training.large.schedule import LargeSchedule, large_schedule
@@ -41,7 +42,8 @@ class LargeRequest:
 
     def summary(self) -> TableSummary:
         """A summary of no rows yet."""
-        return TableSummary(SAMPLE, self.seed, labels=self.targets.counts_labels)
+        template = encoder_template(self.settings, SAMPLE, 1)  # which columns are categories is all that counts yet
+        return TableSummary(template, sample_rows=SAMPLE, seed=self.seed, labels=self.targets.counts_labels)
 
     def request(self, rows: GivenRows, known: KnownTargets) -> Request:
         """The request of an ordinary fit."""
@@ -82,6 +84,10 @@ class Choice:
         records = self.packing.pack(design, y[kept], weight, offset)
         return PackedPart(records, float(len(records) if weight is None else weight.sum()))
 
+    def packed_nothing(self) -> PackedPart:
+        """No records."""
+        return PackedPart(np.empty((0, self.packing.record_bytes), np.uint8), 0.0)
+
     def schedule(self, rows: int) -> LargeSchedule:
         """For this many training rows."""
         return large_schedule(self.session.settings, rows)
@@ -113,7 +119,7 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
 
     def given(rows: slice, validation: GivenRows | None = None) -> GivenRows:
         own = (None if some is None else some[rows] for some in (weight, sample.offset))
-        return GivenRows(sample.rows(rows), y[rows], *own, validation, summary)
+        return GivenRows(sample.part(rows), y[rows], *own, validation, summary)
 
     option, plan, regularisations = choose_members(request.request(given(rest, given(first)), known))
     written = option.session.draft.written(option.rows)
@@ -124,5 +130,5 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     units = session.draft.units(written)
     threshold = float(sample.keys[held_out - 1])
     return Choice(
-        session, plan, regularisations, rows, units, packing, known, threshold, request.seed, summary.n_rows
+        session, plan, regularisations, rows, units, packing, known, threshold, request.seed, summary.rows
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.training.checkpoint import Checkpoint
-from lambdak.training.fit import Fit, finished, run_members
+from lambdak.training.fit import Fit, TrainingState, corrections, finished, run_members
 from lambdak.training.large.choice import Choice
 from lambdak.training.large.shards import Shard
 from lambdak.training.large.trainer import LargeTrainer, Supply
@@ -36,4 +36,6 @@ def train_members(
         )  # fmt: skip
         quiet = replace(settings, verbose=settings.verbose and transport.rank == 0)
         run = run_members(trainer, schedule.plain, quiet, False, checkpoint)
-        return finished(trainer, session.draft, choice.rows, (choice.plan, choice.regularisations), run)
+        shift, factor = corrections(trainer, session.draft)
+        state = TrainingState(trainer.theta, choice.plan, choice.regularisations, shift, factor)
+        return finished(trainer, session.draft, choice.rows, state, run.events)

@@ -70,7 +70,7 @@ class LargeTrainer(Trainer):
         """Train one lap; returns the mean loss of each member."""
         seen = np.zeros((len(self._supply.lengths), self.members, 2))
         for first, last in self._blocks(epoch):
-            blocks = {k: self._block(k, first, last) for k in self._supply.shards}
+            blocks = {k: self._block(k, first, last) for k in self._supply.shards if self._rows(k, first, last)}
             rates = [self._rate(schedule, step) for step in range(first, last)]
             for k, sums in zip(blocks, self._steps(list(blocks.values()), rates, (first, last)), strict=True):
                 seen[k] += sums
@@ -88,15 +88,19 @@ class LargeTrainer(Trainer):
     def _rate(self, schedule: Schedule, step: int) -> float:
         return schedule.rate_at(step + 1, self._schedule.steps)
 
-    def _block(self, shard: int, first: int, last: int) -> Problem:
+    def _rows(self, shard: int, first: int, last: int) -> int:
+        """Rows of a shard between two steps."""
         rows = self._supply.lengths[shard]
-        ends = (self._schedule.reached(rows, step) for step in (first, last))
-        return self._supply.block(shard, *ends, self.parameters.threads)
+        return self._schedule.reached(rows, last) - self._schedule.reached(rows, first)
+
+    def _block(self, shard: int, first: int, last: int) -> Problem:
+        begin = self._schedule.reached(self._supply.lengths[shard], first)
+        return self._supply.block(shard, begin, begin + self._rows(shard, first, last), self.parameters.threads)
 
     def _totals(self, steps: tuple[int, int]) -> list[int]:
         """Rows of each step in all shards of all processes."""
         first, last = steps
-        lengths = [self._schedule.reached(n, last) - self._schedule.reached(n, first) for n in self._supply.lengths]
+        lengths = [self._rows(k, first, last) for k in range(len(self._supply.lengths))]
         rows = np.array(lengths)[:, None] * self._supply.copies
         step, count = np.arange(last - first), last - first
         return (rows // count + (step < rows % count)).sum(axis=0).tolist()

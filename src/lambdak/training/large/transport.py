@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import pickle
 import threading
-from typing import Any, Protocol, final
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+
+T = TypeVar("T")
 
 _PATIENCE = 600.0  # seconds that threads of one process wait for each other
 
@@ -68,6 +71,31 @@ def broadcast_object(transport: Transport, value: Any = None, root: int = 0) -> 
 def gather_objects(transport: Transport, value: Any) -> list[Any]:
     """What every process gives, in the order of ranks."""
     return [broadcast_object(transport, value, root) for root in range(transport.size)]
+
+
+def everywhere(transport: Transport, compute: Callable[[], T]) -> list[T]:
+    """What every process computes, in the order of ranks; an error of one of them is raised by all."""
+    results = gather_objects(transport, _attempted(compute))
+    return [_succeeded(result) for result in results]
+
+
+def on_first(transport: Transport, compute: Callable[[], T]) -> T:
+    """What the first process computes, for all; its error is raised by all."""
+    return cast("T", _succeeded(broadcast_object(transport, _attempted(compute) if transport.rank == 0 else None)))
+
+
+def _attempted(compute: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    try:
+        return compute(), None
+    except Exception as error:
+        return None, error
+
+
+def _succeeded(result: tuple[Any, Exception | None]) -> Any:
+    value, error = result
+    if error is not None:
+        raise error
+    return value
 
 
 def gather_numbers(transport: Transport, own: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> Any:

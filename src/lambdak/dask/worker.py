@@ -1,0 +1,139 @@
+"""What runs on a worker: summaries, records, and one of the processes that train members together."""
+
+from __future__ import annotations
+
+import socket
+import warnings
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from distributed import get_worker
+
+from lambdak.dask.parts import drawn
+from lambdak.dask.wire import Deadlines, Security, SocketTransport, listen
+from lambdak.table.large.summary import TableSummary
+from lambdak.training.checkpoint import State
+from lambdak.training.fit import Fit
+from lambdak.training.large.choice import Choice, LargeRequest, PackedPart, choose
+from lambdak.training.large.fit import fit_sample, is_small
+from lambdak.training.large.members import train_members
+from lambdak.training.large.progress import Laps
+from lambdak.training.large.shards import MemoryShard
+from lambdak.training.large.transport import PeerLost
+
+_listeners: dict[str, socket.socket] = {}  # of this process, by attempt
+
+
+def summarise(request: LargeRequest, index: int, *pieces: Any) -> TableSummary:
+    """The summary of a partition."""
+    summary, part = request.summary(), drawn(index, *pieces)
+    if part is not None:
+        summary.add_(request.read(part))
+    return summary
+
+
+def merge(*summaries: TableSummary) -> TableSummary:
+    """The summary of several partitions; those of Dask stay as they are."""
+    whole = deepcopy(summaries[0])
+    for other in summaries[1:]:
+        whole.merge_(other)
+    return whole
+
+
+def decide(request: LargeRequest, summary: TableSummary) -> Choice | Fit:
+    """What the sample decides; the whole fit, if the sample is the whole table."""
+    return fit_sample(request, summary) if is_small(summary) else choose(request, summary)
+
+
+def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> PackedPart:
+    """The records of a partition."""
+    part = drawn(index, *pieces)
+    return choice.packed_nothing() if part is None else choice.packed(request.read(part), _threads())
+
+
+def size(part: PackedPart) -> tuple[int, float]:
+    """Rows and the sum of weights of a partition."""
+    return len(part), part.weight
+
+
+def open_listener(attempt: str) -> tuple[str, int]:
+    """Where this worker waits for others in an attempt."""
+    host = get_worker().address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
+    _listeners[attempt] = listen(host or "127.0.0.1")
+    address = _listeners[attempt].getsockname()
+    return str(address[0]), int(address[1])
+
+
+@dataclass(frozen=True)
+class Place:
+    """One process of an attempt: which, where the others are, and how long to wait for them."""
+
+    attempt: str
+    rank: int
+    addresses: Sequence[tuple[str, int]]
+    token: bytes
+    deadlines: Deadlines
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended: a model, or laps that all processes agree on, and why there are no more."""
+
+    fit: Fit | None
+    laps: int = 0
+    state: State | None = None
+    why: str = ""
+
+
+def laps_of(outcome: Outcome) -> tuple[bool, int, str]:
+    """Whether an attempt has ended well, after how many laps, and why not."""
+    return outcome.fit is not None, outcome.laps, outcome.why
+
+
+def train(
+    choice: Choice,
+    place: Place,
+    shards: Mapping[int, Sequence[PackedPart]],
+    lengths: Sequence[int],
+    mean_weight: float,
+    before: Outcome | None,
+) -> Outcome:
+    """Train together with other workers, from what an attempt ``before`` agreed on."""
+    listener = _listeners.pop(place.attempt, None)
+    if listener is None:  # Dask runs a task again whose result was lost; that attempt is over
+        return Outcome(None, why="this attempt is over")
+    laps = Laps(None if before is None else before.state, 0 if before is None else before.laps)
+    transport = None
+    try:
+        own = {k: MemoryShard([part.records for part in parts], (choice.seed, k)) for k, parts in shards.items()}
+        transport = SocketTransport(
+            place.rank, place.addresses, listener, place.token, place.deadlines, _security()
+        )  # fmt: skip
+        fit = train_members(choice, own, lengths, mean_weight, transport, laps, _threads())
+        return Outcome(fit, laps.count)
+    except PeerLost as error:
+        return Outcome(None, laps.count, laps.state, str(error))
+    finally:
+        listener.close()
+        if transport is not None:
+            transport.close()
+
+
+def predict(model: Any, method: str, X: Any) -> Any:
+    """What a method of an estimator says of a partition."""
+    return np.asarray(getattr(model, method)(X))
+
+
+def _threads() -> int:
+    return int(get_worker().state.nthreads)
+
+
+def _security() -> Security:
+    security = get_worker().security
+    with warnings.catch_warnings():
+        return Security(
+            security.get_listen_args("worker").get("ssl_context"), security.get_connection_args("worker").get("ssl_context")
+        )  # fmt: skip
