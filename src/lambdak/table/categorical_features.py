@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak.table.cells import Cells
 from lambdak.table.read import Table
 
 
-def is_category(cells: Cells, by_dtype: bool) -> bool:
-    """Whether a column that is not listed is a category: strings always, the others ``by_dtype``."""
-    return cells.kind == "text" or (by_dtype and cells.kind in ("bool", "level"))
+def is_category(kind: str, by_dtype: bool) -> bool:
+    """Whether a column of this kind, if it is not listed, is a category: strings always, the others ``by_dtype``."""
+    return kind == "text" or (by_dtype and kind in ("bool", "level"))
 
 
 def listed_columns(categorical_features: ArrayLike | None, table: Table) -> NDArray[np.bool_]:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Entry
-from lambdak.table.category_levels import OTHER, shown
+from lambdak.table.category_levels import OTHER, natural, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries, plain_level
+from lambdak.table.seen import Seen
 
 MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
 _ALL_DRAWN = 1_000  # levels, up to which a picture has them all
@@ -43,11 +44,10 @@ class Category(Column):
     levels: tuple[object, ...]
 
     @classmethod
-    def fit(cls, cells: Cells, start: int, min_level_count: int, max_categories: int, mass: Floats | None) -> Category:
+    def fit(cls, seen: Seen, start: int, min_level_count: int, max_categories: int) -> Category:
         """Levels of a column; those with less than ``min_level_count`` rows, or too many of them, become OTHER."""
-        codes, levels = cells.levels()
-        counts = dict(zip(levels, np.bincount(codes, mass, len(levels)).tolist(), strict=True))
-        return cls(cells.name, start, levels=_kept_levels(cells.name, counts, min_level_count, max_categories))
+        levels = _kept_levels(seen.name, seen.level_counts(), min_level_count, max_categories)
+        return cls(seen.name, start, levels=levels)
 
     @property
     def stop(self) -> int:
@@ -230,12 +230,12 @@ def _kept_levels(
     name: str, counts: dict[object, float], min_level_count: int, max_categories: int
 ) -> tuple[object, ...]:
     """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
-    seen = sorted((level for level in counts if level is not None), key=_natural)
+    seen = sorted((level for level in counts if level is not None), key=natural)
     frequent = [level for level in seen if counts[level] >= min_level_count]
     room = max_categories if len(seen) == len(frequent) <= max_categories else max_categories - 1  # OTHER counts too
     if len(frequent) > room:
         _warn_of_pooling(name, len(seen), max_categories)
-    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=_natural)
+    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=natural)
     missing = [None] if None in counts else []
     pooled = [OTHER] if len(kept) < len(seen) else []
     return (*kept, *missing, *pooled)
@@ -249,7 +249,3 @@ def _warn_of_pooling(name: str, levels: int, most: int) -> None:
         UserWarning,
         stacklevel=2,
     )
-
-
-def _natural(level: object) -> tuple[bool, object]:
-    return isinstance(level, str), level

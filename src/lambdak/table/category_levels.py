@@ -36,3 +36,12 @@ def shown(cell: object) -> str:
     if isinstance(cell, float | np.floating):
         return f"{cell:.6g}"
     return str(cell)
+
+
+def natural(level: object) -> tuple[bool, object]:
+    """What levels are sorted by: numbers first, then strings.
+
+    >>> sorted(["b", 2, "a", 1], key=natural)
+    [1, 2, 'a', 'b']
+    """
+    return isinstance(level, str), level

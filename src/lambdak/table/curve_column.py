@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.runtime import native
-from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced
-from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
+from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
+from lambdak.table.seen import Seen
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 
@@ -57,14 +57,12 @@ class Curve(Numeric):
         freeze_arrays(self)
 
     @classmethod
-    def fit(cls, cells: Cells, start: int, n_knots: int | None, clamp: bool, mass: Floats | None) -> Curve:
-        """A curve with ``n_knots`` knots (None: chosen by the number of rows); ``mass`` weighs the rows."""
-        values, weight, gaps = seen_numbers(cells, mass)
-        if n_knots is None:
-            n_knots = auto_knots(len(cells.numbers()) if mass is None else mass.sum())
-        knots, middle = choose_knots(values, weight, n_knots), median(values, weight)
-        knots = knots if clamp else spaced(knots)
-        return cls(cells.name, start, knots=knots, median=middle, has_missing=gaps, clamp=clamp)
+    def fit(cls, seen: Seen, start: int, n_knots: int | None, clamp: bool) -> Curve:
+        """A curve with ``n_knots`` knots (None: chosen by the number of rows)."""
+        own = seen.numbers()
+        knots = choose_knots(own.values, own.mass, auto_knots(own.rows) if n_knots is None else n_knots)
+        knots, middle = knots if clamp else spaced(knots), median(own.values, own.mass)
+        return cls(seen.name, start, knots=knots, median=middle, has_missing=own.missing, clamp=clamp)
 
     @property
     def n_entries(self) -> int:

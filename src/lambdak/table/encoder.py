@@ -6,7 +6,7 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, cast, final
@@ -18,12 +18,12 @@ from scipy import sparse
 from lambdak._checks import check_dtype, check_int
 from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.category_column import MAX_LEVELS
-from lambdak.table.cells import Cells, Rows
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
-from lambdak.table.knots import Floats, check_n_knots
+from lambdak.table.knots import check_n_knots
 from lambdak.table.read import Table, read_table
 from lambdak.table.rows import weighted_rows
+from lambdak.table.seen import Seen, SeenCells
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
@@ -160,25 +160,32 @@ class TableEncoder:
         table = read_table(X, keep=False)
         _check_not_empty(table.shape)
         rows, mass = weighted_rows(sample_weight, table.shape[0])
-        columns = tuple(self._fit_columns(table, rows, mass))
+        return self.fit_seen(table, (SeenCells(table.cells(i, rows), mass) for i in range(len(table.names))))
+
+    def fit_seen(self, table: Table, seen: Iterable[Seen]) -> TableEncoder:
+        """The same from what was seen of each column, where ``table`` only has to have their names."""
+        columns = tuple(self._fit_columns(seen, listed_columns(self.categorical_features, table), table))
         return replace(self, columns=columns, from_names=table.named, from_sparse=False)
 
-    def _fit_columns(self, table: Table, rows: Rows, mass: Floats | None) -> Iterator[Column]:
-        listed = listed_columns(self.categorical_features, table)
+    def _fit_columns(self, seen: Iterable[Seen], listed: NDArray[np.bool_], table: Table) -> Iterator[Column]:
         self._check_linear(table, listed)
         start = 1
-        for i in range(len(table.names)):
-            column = self._fit_column(table.cells(i, rows), start, bool(listed[i]), mass)
+        for own, in_list in zip(seen, listed, strict=True):
+            column = self._fit_column(own, start, bool(in_list))
             start = column.stop
             yield column
 
-    def _fit_column(self, cells: Cells, start: int, listed: bool, mass: Floats | None) -> Column:
-        straight, by_dtype = cells.name in self.linear, isinstance(self.categorical_features, str)
-        if not straight and (listed or is_category(cells, by_dtype)):
-            return Category.fit(cells, start, self.min_level_count, self.max_categories or MAX_LEVELS, mass)
-        if straight or self.n_knots == 0:
-            return Linear.fit(cells, start, self.clamp, mass)
-        return Curve.fit(cells, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp, mass)
+    def _fit_column(self, seen: Seen, start: int, listed: bool) -> Column:
+        if self.makes_category(seen.name, seen.kind, listed):
+            return Category.fit(seen, start, self.min_level_count, self.max_categories or MAX_LEVELS)
+        if seen.name in self.linear or self.n_knots == 0:
+            return Linear.fit(seen, start, self.clamp)
+        return Curve.fit(seen, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp)
+
+    def makes_category(self, name: str, kind: str, listed: bool) -> bool:
+        """Whether a column of this kind becomes a category; ``listed`` in categorical_features it does."""
+        by_dtype = isinstance(self.categorical_features, str)
+        return name not in self.linear and (listed or is_category(kind, by_dtype))
 
     def _check_linear(self, table: Table, listed: NDArray[np.bool_]) -> None:
         categories = {name for name, category in zip(table.names, listed, strict=True) if category}

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Entry
-from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import Floats, center_and_scale, median
-from lambdak.table.numeric_column import Numeric, check_median, seen_numbers
+from lambdak.table.knots import Floats, median
+from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
+from lambdak.table.seen import Seen
 
 _MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviations from the mean
 
@@ -42,13 +42,13 @@ class Linear(Numeric):
     scale: float = 1.0
 
     @classmethod
-    def fit(cls, cells: Cells, start: int, clamp: bool, mass: Floats | None) -> Linear:
-        """A line over the numbers of a column; ``mass`` weighs the rows."""
-        values, weight, gaps = seen_numbers(cells, mass)
-        center, scale = center_and_scale(values, weight)
+    def fit(cls, seen: Seen, start: int, clamp: bool) -> Linear:
+        """A line over the numbers of a column."""
+        own = seen.numbers()
+        center, scale = own.center_and_scale()
         return cls(
-            cells.name, start, center=center, scale=scale, low=float(values[0]), high=float(values[-1]),
-            median=median(values, weight), has_missing=gaps, clamp=clamp,
+            seen.name, start, center=center, scale=scale, low=float(own.values[0]), high=float(own.values[-1]),
+            median=median(own.values, own.mass), has_missing=own.missing, clamp=clamp,
         )  # fmt: skip
 
     @property

@@ -14,10 +14,8 @@ from lambdak._checks import FloatArray
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
-from lambdak.table.knots import Floats, distinct
+from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries, plain_number
-
-_SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,14 +179,3 @@ def check_median(median: float, low: float, high: float, what: str) -> None:
     """Refuse a median outside of the range of a column."""
     if not low <= median <= high:
         raise ValueError(f"median of {what} must be in its range [{low}, {high}]; got {median}")
-
-
-def seen_numbers(cells: Cells, mass: Floats | None) -> tuple[Floats, Floats, bool]:
-    """Distinct numbers and their mass (0 if there are none), and whether any is missing; ``mass`` weighs the rows."""
-    numbers = cells.numbers()
-    x = np.where(np.abs(numbers) < _SMALLEST, 0.0, numbers)
-    seen = ~np.isnan(x)
-    values, weight = distinct(x[seen], None if mass is None else mass[seen])
-    if not len(values):
-        values, weight = np.zeros(1), np.ones(1)
-    return values, weight, not seen.all()

@@ -1,0 +1,142 @@
+"""A uniform sample of the rows of a large table: those with the smallest random keys.
+
+A key depends on the seed, the batch and the row alone, so the same rows are drawn whoever reads which batches, and a
+second pass can tell which they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.table.cells import Cells, Rows, is_missing
+from lambdak.table.knots import Floats
+from lambdak.table.read import Table
+
+
+def row_keys(seed: int, batch_index: int, rows: int) -> Floats:
+    """The random keys in [0, 1) of all rows of a batch, those of weight zero included.
+
+    >>> row_keys(0, 3, 2)
+    array([0.89497274, 0.86041444])
+    """
+    return np.random.default_rng([seed, batch_index]).random(rows)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows of a large table in memory, sorted by their keys.
+
+    Attributes
+    ----------
+    table : Table
+        The features.
+    y : array of shape (rows,)
+        The target as it is in the batches.
+    weight, offset : array of shape (rows,), or None
+        In float64, if there are such columns.
+    keys : array of shape (rows,)
+        The keys, increasing, see :func:`row_keys`. A row of the table is in the sample if its key is among them.
+    """
+
+    table: Table
+    y: NDArray[Any]
+    weight: Floats | None
+    offset: Floats | None
+    keys: Floats
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledPart:
+    """Rows that may be in the sample: keys, number of their batch, cells column by column, and what comes with them."""
+
+    keys: Floats
+    batch: NDArray[np.int64]
+    columns: tuple[NDArray[Any], ...]  # float64, or objects: plain levels, None for missing
+    beside: tuple[NDArray[Any] | None, ...]  # target, weight, offset
+
+    def take(self, rows: Any) -> SampledPart:
+        """Some of the rows."""
+        return SampledPart(
+            self.keys[rows],
+            self.batch[rows],
+            tuple(column[rows] for column in self.columns),
+            tuple(None if each is None else each[rows] for each in self.beside),
+        )
+
+
+class RowSample:
+    """The ``size`` rows with the smallest keys of all rows that were added."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.limit = np.inf  # rows with larger keys are not among them
+        self._parts: list[SampledPart] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.smallest()  # nothing else need travel
+        return vars(self)
+
+    def add_(self, part: SampledPart) -> None:
+        """Take in rows whose keys are not above the limit."""
+        self._parts.append(part)
+        if sum(len(each.keys) for each in self._parts) >= 2 * self.size:
+            self.smallest()
+
+    def merge_(self, other: RowSample) -> None:
+        """Take in the rows of another sample."""
+        for part in other._parts:
+            self.add_(part)
+
+    def smallest(self) -> SampledPart | None:
+        """The rows of the sample, sorted by their keys; None if there are none."""
+        if not self._parts:
+            return None
+        whole = _together(self._parts)
+        # Of equal keys, which hardly occur, the earlier batch comes first: so the order of merging does not matter.
+        kept = whole.take(np.lexsort((whole.batch, whole.keys))[: self.size])
+        self._parts = [kept]
+        if len(kept.keys) == self.size:
+            self.limit = float(kept.keys[-1])
+        return kept
+
+
+def _together(parts: Sequence[SampledPart]) -> SampledPart:
+    return SampledPart(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.batch for part in parts]),
+        tuple(_one_below_another(own) for own in zip(*(part.columns for part in parts), strict=True)),
+        tuple(None if own[0] is None else np.concatenate(own) for own in zip(*(p.beside for p in parts), strict=True)),
+    )
+
+
+def _one_below_another(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One array of all cells: numbers, unless there are levels that are no numbers."""
+    if len({column.dtype for column in columns}) == 1:
+        return np.concatenate(columns)
+    return np.concatenate([column.astype(object) for column in columns])
+
+
+def cells_table(names: Sequence[str], kinds: Sequence[str], columns: Sequence[NDArray[Any]]) -> Table:
+    """A table of cells in memory, each column of a known kind."""
+
+    def read(position: int, rows: Rows) -> Cells:
+        return Cells(names[position], columns[position][rows], kinds[position])
+
+    return Table(tuple(names), True, (len(columns[0]), len(columns)), read, tuple(names))
+
+
+def as_numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """Cells of a column of numbers: a batch in which all were missing, or booleans, came as objects."""
+    if column.dtype != object:
+        return column
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in column])

@@ -1,0 +1,98 @@
+"""What training saw of a column, numbers or levels and how often each: from cells, or from a sketch of many batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+
+from lambdak.table.cells import Cells
+from lambdak.table.knots import Floats, center_and_scale, distinct
+
+_SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeenNumbers:
+    """Numbers of a column.
+
+    Attributes
+    ----------
+    values, mass : array of shape (n,)
+        Distinct numbers, increasing, and the rows of each; 0 if all were missing.
+    missing : bool
+        Whether any was missing.
+    rows : float
+        All rows, those with missing cells included; they count by their weight.
+    spread : tuple of float, optional
+        Mean and standard deviation, where ``values`` only stand for all numbers.
+    """
+
+    values: Floats
+    mass: Floats
+    missing: bool
+    rows: float
+    spread: tuple[float, float] | None = None
+
+    def center_and_scale(self) -> tuple[float, float]:
+        """Mean and standard deviation; the scale of a constant is 1."""
+        return self.spread or center_and_scale(self.values, self.mass)
+
+
+class Seen(Protocol):
+    """A column of training."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def kind(self) -> str:
+        """What its cells are: number, bool, level or text."""
+
+    def numbers(self) -> SeenNumbers:
+        """Its cells as numbers."""
+
+    def level_counts(self) -> dict[object, float]:
+        """Rows of each level; None stands for missing cells."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeenCells:
+    """The cells of a column, and what each row counts for; None counts every row once."""
+
+    cells: Cells
+    mass: Floats | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.cells.name
+
+    @property
+    def kind(self) -> str:
+        """What its cells are."""
+        return self.cells.kind
+
+    def numbers(self) -> SeenNumbers:
+        """Distinct numbers of the cells."""
+        x = numbers_of_training(self.cells)
+        seen = ~np.isnan(x)
+        values, mass = distinct(x[seen], None if self.mass is None else self.mass[seen])
+        if not len(values):
+            values, mass = np.zeros(1), np.ones(1)
+        return SeenNumbers(values, mass, not seen.all(), len(x) if self.mass is None else float(self.mass.sum()))
+
+    def level_counts(self) -> dict[object, float]:
+        """Rows of each level of the cells."""
+        codes, levels = self.cells.levels()
+        return dict(zip(levels, np.bincount(codes, self.mass, len(levels)).tolist(), strict=True))
+
+
+def numbers_of_training(cells: Cells) -> Floats:
+    """The numbers of cells as training takes them; NaN where one is missing."""
+    numbers = cells.numbers()
+    return np.where(np.abs(numbers) < _SMALLEST, 0.0, numbers)

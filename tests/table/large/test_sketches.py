@@ -1,0 +1,145 @@
+"""Sketches are exact for few distinct values, close for many, and do not depend on who saw which batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lambdak.table.cells import Cells
+from lambdak.table.knots import center_and_scale, choose_knots, distinct
+from lambdak.table.large import sketches
+from lambdak.table.large.sketches import LevelCounts, NumberSketch, condensed
+
+KNOTS = 32
+
+
+def sketched(parts, seed=0):
+    own, rng = NumberSketch(), np.random.default_rng([seed, 1])
+    for part in parts:
+        own.add_(Cells("x", np.asarray(part, float), "number"), rng.random(len(part)))
+    return own
+
+
+def merged(groups):
+    first, *others = groups
+    for other in others:
+        first.merge_(other)
+    return first
+
+
+def rank_error(x, sketch, n_knots=KNOTS):
+    """How far knots are from those of all rows, as a share of the rows."""
+    x = np.sort(x[~np.isnan(x)])
+    numbers = sketch.numbers()
+    knots, best = choose_knots(numbers.values, numbers.mass, n_knots), choose_knots(*distinct(x), n_knots)
+    assert (knots[0], knots[-1]) == (x[0], x[-1])
+    return np.abs(np.searchsorted(x, knots) - np.searchsorted(x, best)).max() / len(x)
+
+
+@pytest.mark.parametrize("values", [2, 100, sketches.EXACT_VALUES])
+def test_few_distinct_values_are_counted_exactly(values):
+    rng = np.random.default_rng(values)
+    x = np.concatenate([np.arange(values), rng.integers(0, values, 30_000)]) / 7
+    x[rng.random(len(x)) < 0.1] = np.nan
+    own = merged([sketched(np.array_split(part, 3)) for part in np.array_split(x, 4)])
+    numbers, (there, mass) = own.numbers(), distinct(x[~np.isnan(x)])
+    np.testing.assert_array_equal(numbers.values, there)
+    np.testing.assert_array_equal(numbers.mass, mass)
+    assert (own.exact, numbers.rows, numbers.missing) == (True, len(x), True)
+    assert numbers.center_and_scale() == center_and_scale(there, mass)
+
+
+SHAPES = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "sorted": lambda rng, n: np.sort(rng.normal(size=n)),
+    "heavy tails": lambda rng, n: rng.standard_cauchy(n),
+    "spikes": lambda rng, n: np.where(rng.random(n) < 0.92, 0.0, rng.lognormal(3, 2, n)),
+    "large integers": lambda rng, n: rng.integers(0, 10**12, n).astype(float),
+    "with missing": lambda rng, n: np.where(rng.random(n) < 0.5, np.nan, rng.exponential(size=n)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("all_rows", [1 << 30, 1 << 15], ids=["all rows", "thinned"])
+def test_knots_of_many_values_are_near_those_of_all_rows(shape, all_rows, monkeypatch):
+    monkeypatch.setattr(sketches, "_ALL_ROWS", all_rows)
+    x = SHAPES[shape](np.random.default_rng(0), 200_000)
+    own = merged([sketched(np.array_split(part, 5), i) for i, part in enumerate(np.array_split(x, 3))])
+    assert not own.exact
+    assert rank_error(x, own) < (0.002 if all_rows > 1 << 20 else 0.01)
+    assert own.numbers().mass.sum() == pytest.approx(np.count_nonzero(~np.isnan(x)))
+    assert len(own.values) <= 2 * sketches.EXACT_VALUES
+
+
+def test_a_spike_stays_a_spike():
+    x = SHAPES["spikes"](np.random.default_rng(0), 100_000)
+    own = sketched(np.array_split(x, 7)).numbers()
+    assert own.mass[own.values == 0.0] == np.count_nonzero(x == 0.0)
+
+
+def test_values_that_stand_for_others_are_values_of_the_column():
+    x = np.random.default_rng(0).integers(0, 10**9, 100_000).astype(float)
+    assert np.isin(sketched(np.array_split(x, 3)).values, x).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
+def test_mean_and_deviation_are_those_of_all_rows(size):
+    x = np.random.default_rng(0).lognormal(0, 2, 60_000) * size
+    center, scale = (
+        merged([sketched(np.array_split(part, 3)) for part in np.array_split(x, 2)]).numbers().center_and_scale()
+    )
+    assert center == pytest.approx((x / size).mean() * size, rel=1e-12)
+    assert scale == pytest.approx((x / size).std() * size, rel=1e-12)
+
+
+def test_merging_in_any_grouping_gives_nearly_the_same_and_in_the_same_one_the_same_bits():
+    x = np.random.default_rng(0).normal(size=160_000)
+    parts = np.array_split(x, 8)
+    one_by_one = merged([sketched([part], i) for i, part in enumerate(parts)])
+    pairs = [merged([sketched([parts[i]], i), sketched([parts[i + 1]], i + 1)]) for i in range(0, 8, 2)]
+    as_tree = merged([merged(pairs[:2]), merged(pairs[2:])])
+    again = merged([sketched([part], i) for i, part in enumerate(parts)])
+    assert one_by_one.values.tobytes() == again.values.tobytes()
+    assert one_by_one.mass.tobytes() == again.mass.tobytes()
+    for own in (one_by_one, as_tree):
+        assert rank_error(x, own) < 0.002
+
+
+def test_nothing_but_missing_cells_is_known_as_zero():
+    own = sketched([[np.nan] * 5, [np.nan]]).numbers()
+    assert (own.values.tolist(), own.mass.tolist(), own.missing, own.rows) == ([0.0], [1.0], True, 6)
+
+
+def test_counts_of_booleans_become_numbers():
+    own = NumberSketch.of_counts({True: 3.0, False: 5.0, None: 2.0}).numbers()
+    assert (own.values.tolist(), own.mass.tolist(), own.missing, own.rows) == ([0.0, 1.0], [5.0, 3.0], True, 10)
+
+
+def test_condensing_keeps_ends_order_and_mass():
+    rng = np.random.default_rng(0)
+    values, mass = np.sort(rng.normal(size=5000)), rng.integers(1, 50, 5000).astype(float)
+    own, total = condensed(values, mass, 100)
+    assert (own[0], own[-1]) == (values[0], values[-1])
+    assert (np.diff(own) > 0).all()
+    assert total.sum() == mass.sum()
+    assert total[1:-1].max() <= 2 * mass.sum() / 100
+    assert len(own) <= 103
+
+
+def test_levels_are_counted_and_merged():
+    one, two = LevelCounts("c"), LevelCounts("c")
+    one.add_(np.array([0, 1, 0]), ["a", None])
+    two.add_(np.array([0, 1, 1]), ["b", "a"])
+    one.merge_(two)
+    assert one.counts == {"a": 4.0, None: 1.0, "b": 1.0}
+
+
+def test_beyond_the_most_levels_the_frequent_ones_stay(monkeypatch):
+    monkeypatch.setattr(sketches, "MOST_LEVELS", 10)
+    own = LevelCounts("c")
+    own.add_(np.repeat(np.arange(4), 5), ["a", "b", "c", None])
+    with pytest.warns(UserWarning, match="column 'c' has more than 10 levels: the rarest are not counted"):
+        own.add_(np.arange(8), [f"rare {i}" for i in range(8)][::-1])
+    assert own.counts == {"a": 5.0, "b": 5.0, "c": 5.0, "rare 0": 1.0, "rare 1": 1.0, None: 5.0}
+    own.add_(np.arange(8), [f"new {i}" for i in range(8)])  # warns once
+    assert len(own.counts) <= 10
