@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lambdak.dask.wire import Deadlines, SocketTransport, children_of, listen, parent_of
-from lambdak.training.large.transport import PeerLost, broadcast_object, gather_objects
+from lambdak.training.large.transport import PeerLostError, broadcast_object, gather_objects
 
 SHORT = Deadlines(start=5.0, silence=0.5)
 LONG = Deadlines(start=20.0, silence=20.0)
@@ -86,7 +86,7 @@ def test_all_processes_see_that_one_has_left(lost):
 
     found = together(6, work)
     assert found.pop(lost) == "left"
-    assert all(isinstance(error, PeerLost) for error in found)
+    assert all(isinstance(error, PeerLostError) for error in found)
 
 
 def test_a_silent_process_is_noticed_within_the_time_out():
@@ -104,7 +104,7 @@ def test_a_silent_process_is_noticed_within_the_time_out():
 
     found = together(4, work, SHORT)
     assert found[2] == "silent"
-    assert isinstance(found[0], PeerLost)
+    assert isinstance(found[0], PeerLostError)
     assert "0.5 s" in str(found[0]) or "closed" in str(found[0])
 
 
@@ -113,14 +113,14 @@ def test_a_process_that_does_not_know_the_token_is_not_let_in():
         transport.allreduce(np.ones(1, np.int64))
 
     found = together(2, work, Deadlines(1.0, 1.0), [b"one", b"another"])
-    assert all(isinstance(error, PeerLost) for error in found)
+    assert all(isinstance(error, PeerLostError) for error in found)
 
 
 def test_a_process_that_never_comes_ends_the_wait():
     listener, other = listen("127.0.0.1"), listen("127.0.0.1")
     addresses = [listener.getsockname()[:2], other.getsockname()[:2]]
     other.close()
-    with pytest.raises(PeerLost, match="did not connect"):
+    with pytest.raises(PeerLostError, match="did not connect"):
         SocketTransport(0, addresses, listener, b"t", Deadlines(0.3, 0.3))
 
 
@@ -157,4 +157,4 @@ def test_processes_out_of_step_are_an_error():
             transport.broadcast(np.zeros(8, np.uint8))
         transport.allreduce(np.zeros(1, np.int64))
 
-    assert all(isinstance(error, PeerLost) for error in together(2, work, SHORT))
+    assert all(isinstance(error, PeerLostError) for error in together(2, work, SHORT))

@@ -18,9 +18,10 @@ from distributed import Client, Future
 
 from lambdak.dask import worker
 from lambdak.dask.parts import Partition
+from lambdak.dask.watch import remove_workers, watched
 from lambdak.dask.wire import Deadlines
 from lambdak.training.fit import Fit
-from lambdak.training.large.choice import Choice, LargeRequest
+from lambdak.training.large.choice import LargeRequest
 
 _SHARDS = 16  # of a table, if it has as many partitions …
 _SHARD_ROWS = 2_000_000  # … or one for so many rows
@@ -43,6 +44,10 @@ class DaskFit:
 
     def run(self) -> Fit:
         """The model."""
+        with watched(self.client, self.silence):
+            return self._run()
+
+    def _run(self) -> Fit:
         decided = self._decided()
         if self.client.submit(isinstance, decided, Fit, pure=False).result():
             fit: Fit = decided.result()
@@ -92,10 +97,9 @@ class DaskFit:
             if attempt.best is not None:
                 before, laps = attempt.best, attempt.laps
             self._hung |= attempt.hung
-            warnings.warn(
-                f"{attempt.why}: the fit continues after lap {laps} on the workers that are left", UserWarning, stacklevel=2
-            )
-        raise RuntimeError(f"the fit was begun {_MOST_ATTEMPTS} times, and a worker was lost every time: see their logs")
+            after = f"after lap {laps}" if laps else "from its start"
+            warnings.warn(f"{attempt.why}: the fit continues {after} on the others", UserWarning, stacklevel=2)
+        raise RuntimeError(f"in each of {_MOST_ATTEMPTS} attempts a worker was lost: see the logs of the workers")
 
     def _workers(self) -> list[str]:
         """Workers that can take part, waiting a while for one if there is none."""
@@ -205,15 +209,10 @@ class _Attempt:
         alive = self._client.nthreads()
         gone = [address for address in tasks if address not in alive]
         self.hung = {address for address, task in tasks.items() if address in alive and not task.done()}
-        for address in self.hung:
-            self._client.run_on_scheduler(_remove_worker, address=address)
+        remove_workers(self._client, self.hung)
         lost = [f"worker {address} was lost" for address in gone]
         lost += [f"worker {address} did not answer for {self._fit.silence:g} s" for address in self.hung]
         self.why = ", ".join(lost) or self.why or "a connection between workers was lost"
-
-
-async def _remove_worker(dask_scheduler: Any, address: str) -> None:
-    await dask_scheduler.remove_worker(address=address, stimulus_id="lambdak-silent-worker", close=False)
 
 
 def _shards(rows: Sequence[int], count: int) -> list[list[int]]:

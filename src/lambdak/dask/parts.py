@@ -36,7 +36,7 @@ def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) ->
     given = dict(zip(names, (X, y, sample_weight, offset), strict=True))
     if y is None:
         raise ValueError("y must be given: a Dask Series or Array with the partitions of X")
-    pieces = {name: _pieces(value, name, X) for name, value in given.items() if value is not None}
+    pieces = {name: pieces_of(value, name, X) for name, value in given.items() if value is not None}
     counts = {name: len(own) for name, own in pieces.items()}
     for name, count in counts.items():
         if count != counts["X"]:
@@ -53,7 +53,8 @@ def is_collection(value: object) -> bool:
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 
-def _pieces(value: Any, name: str, X: Any) -> list[Any]:
+def pieces_of(value: Any, name: str = "X", X: Any = None) -> list[Any]:
+    """The partitions of a collection, delayed; those of an array are blocks of whole rows, cut like those of X."""
     if not is_collection(value):
         raise TypeError(
             f"{name} must be a Dask DataFrame, Series or Array; got {type(value).__name__}: for a table in memory use "

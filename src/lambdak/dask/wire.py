@@ -1,8 +1,8 @@
 """Sums over a tree of sockets between workers: nothing passes through the scheduler, and nobody waits for ever.
 
 The parent of rank r is r without its lowest bit, so that a sum takes log₂(ranks) hops up and as many down. A connection
-that closes, or is silent for longer than the time-out while bytes are expected, raises :class:`PeerLost`; whoever sees
-that closes its own connections, so that all others see it at once.
+that closes, or is silent for longer than the time-out while bytes are expected, raises :class:`PeerLostError`; whoever
+sees that closes its own connections, so that all others see it at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lambdak.training.large.transport import Bytes, PeerLost, Whole
+from lambdak.training.large.transport import Bytes, PeerLostError, Whole
 
 _HEADER = struct.Struct("!4sQQ")  # what is done, for the how-manieth time, with how many bytes
 _HELLO = struct.Struct("!32sI")  # a proof of knowing the token, and the rank
@@ -106,7 +106,7 @@ class SocketTransport:
                 break
             except OSError as error:
                 if time.monotonic() > until:
-                    raise PeerLost(f"no answer from {address[0]}:{address[1]}: {error}") from None
+                    raise PeerLostError(f"no answer from {address[0]}:{address[1]}: {error}") from None
                 time.sleep(_RETRY)
         if self._security.client is not None:
             link = self._security.client.wrap_socket(link, server_hostname=address[0])
@@ -121,7 +121,7 @@ class SocketTransport:
             try:
                 link, _ = listener.accept()
             except OSError:
-                raise PeerLost(f"processes {sorted(expected)} did not connect in time") from None
+                raise PeerLostError(f"processes {sorted(expected)} did not connect in time") from None
             rank, link = self._greeted(link, until)
             if rank in expected:
                 expected.remove(rank)
@@ -214,14 +214,14 @@ class SocketTransport:
 
     @contextmanager
     def _losing(self, rank: int) -> Iterator[None]:
-        """Turn whatever happens to a connection into :class:`PeerLost`."""
+        """Turn whatever happens to a connection into :class:`PeerLostError`."""
         try:
             yield
         except OSError as error:
             self.close()
             silent = isinstance(error, TimeoutError)
             why = f"it was silent for {self._deadlines.silence:g} s" if silent else str(error)
-            raise PeerLost(f"process {rank} was lost: {why}") from None
+            raise PeerLostError(f"process {rank} was lost: {why}") from None
 
 
 def _path(rank: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from lambdak.training.large.fit import fit_sample, is_small
 from lambdak.training.large.members import train_members
 from lambdak.training.large.progress import Laps
 from lambdak.training.large.shards import MemoryShard
-from lambdak.training.large.transport import PeerLost
+from lambdak.training.large.transport import PeerLostError
 
 _listeners: dict[str, socket.socket] = {}  # of this process, by attempt
 
@@ -114,7 +113,7 @@ def train(
         )  # fmt: skip
         fit = train_members(choice, own, lengths, mean_weight, transport, laps, _threads())
         return Outcome(fit, laps.count)
-    except PeerLost as error:
+    except PeerLostError as error:
         return Outcome(None, laps.count, laps.state, str(error))
     finally:
         listener.close()
@@ -132,8 +131,6 @@ def _threads() -> int:
 
 
 def _security() -> Security:
-    security = get_worker().security
-    with warnings.catch_warnings():
-        return Security(
-            security.get_listen_args("worker").get("ssl_context"), security.get_connection_args("worker").get("ssl_context")
-        )  # fmt: skip
+    own = get_worker().security
+    listening, connecting = own.get_listen_args("worker"), own.get_connection_args("worker")
+    return Security(listening.get("ssl_context"), connecting.get("ssl_context"))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak._checks import FloatArray, check_weight
 from lambdak.eigen.runtime import thread_count
 from lambdak.estimators.methods import ModelMethods
-from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, parameters_of
+from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
@@ -23,6 +23,8 @@ from lambdak.store import SavedModel
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
+from lambdak.training.large.choice import LargeRequest
+from lambdak.training.large.targets import Targets
 from lambdak.training.rows import GivenRows
 
 
@@ -164,6 +166,15 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         return Request(
             type(self).__name__, rows, loss, settings, rng, classes, parameters, checkpoint or NoCheckpoint()
         )
+
+    def _targets(self) -> Targets:
+        """What the targets of a large table must be."""
+        raise NotImplementedError
+
+    def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:
+        seed, parameters = new_seed(self.random_state), parameters_of(self)
+        name, settings = type(self).__name__, fit_settings(self)
+        return LargeRequest(name, self._targets(), settings, seed, parameters, checkpoint or NoCheckpoint())
 
     def _keep(self, fit: Fit, parameters: dict[str, Any]) -> Self:
         train = np.array([event.train for event in fit.history])

@@ -16,6 +16,7 @@ from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.table.rows import given_together, target_rows, weights_in_units
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.large.targets import Classes, Targets
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
@@ -94,6 +95,9 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         codes = _codes(known, target, "y", weight)
         return self._fit(given_rows(X, codes, weight), self._class_loss(len(known)), known)
 
+    def _targets(self) -> Targets:
+        return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, in their order."""
@@ -157,6 +161,15 @@ class SpectralOrdinalClassifier(_Classifier):
 
     def _class_loss(self, classes: int) -> Loss:
         return Ordinal(classes)
+
+
+def _labels(target: NDArray[Any]) -> NDArray[Any]:
+    check_classification_targets(target)
+    return target
+
+
+def _known_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    return _codes(classes, labels, "y")
 
 
 def _classes(target: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[Any]:

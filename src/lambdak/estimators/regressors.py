@@ -11,9 +11,10 @@ from sklearn.base import RegressorMixin
 
 from lambdak._checks import FloatArray
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.losses import Pinball, make_loss
+from lambdak.losses import Loss, Pinball, make_loss
 from lambdak.table.rows import given_together, target_rows
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.large.targets import Numbers, Targets
 
 
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
@@ -151,7 +152,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
+        loss = self._loss()
         unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         file = open_checkpoint(checkpoint, checkpoint_every)
@@ -165,6 +166,12 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
             return self.fit(X, y, sample_weight, offset=offset)
         target = self.model_.loss.check_target(target_rows(y))
         return self._continue(given_rows(X, target, sample_weight, offset))
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss, quantile=self.quantile, power=self.power)
+
+    def _targets(self) -> Targets:
+        return Numbers(self._loss())
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row."""
@@ -249,6 +256,9 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
             return self.fit(X, y, sample_weight)
         target = self.model_.loss.check_target(target_rows(y))
         return self._continue(given_rows(X, target, sample_weight))
+
+    def _targets(self) -> Targets:
+        return Numbers(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""

@@ -104,12 +104,17 @@ def _recipe(estimator: Any) -> Recipe:
 
 def new_generator(random_state: Any) -> np.random.Generator:
     """The source of randomness of one fit."""
+    return np.random.default_rng(new_seed(random_state))
+
+
+def new_seed(random_state: Any) -> int:
+    """What the randomness of one fit begins with."""
     try:
         source = check_random_state(random_state)
     except (TypeError, ValueError):
         kinds = "None, an int in [0, 2**32) or a numpy.random.RandomState"
         raise ValueError(f"random_state must be {kinds}; got {random_state!r}") from None
-    return np.random.default_rng(source.randint(2**31 - 1))
+    return int(source.randint(2**31 - 1))
 
 
 def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:

@@ -222,10 +222,13 @@ class MembersRun(NamedTuple):
     refitted: int = 0  # epochs on all rows
 
     def state(self) -> State:
+        """The same as named numbers."""
         return history_state(self.events) | State({}, {"complete": self.complete, "refitted": self.refitted})
 
 
-def run_members(trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool, checkpoint: Checkpoint) -> MembersRun:
+def run_members(
+    trainer: Trainer, schedule: Schedule, settings: FitSettings, polished: bool, checkpoint: Checkpoint
+) -> MembersRun:
     """Train with a progress bar; an interrupted training keeps the best models so far."""
     if (done := checkpoint.restored(_TRAINED)) is not None:
         trainer.restore_(done)

@@ -82,12 +82,12 @@ class TrainingRows:
     @classmethod
     def joined(cls, parts: Sequence[TrainingRows]) -> TrainingRows:
         """The rows of all parts, one after the other."""
-        design = Design(*(np.concatenate([getattr(part.design, name) for part in parts]) for name in ("ids", "weights")))
+        ids, weights = (np.concatenate([getattr(part.design, name) for part in parts]) for name in ("ids", "weights"))
         y, weight, offset = (
             None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
             for name in ("y", "weight", "offset")
         )
-        return cls(design, np.asarray(y), weight, offset)
+        return cls(Design(ids, weights), np.asarray(y), weight, offset)
 
     def counted(self) -> TrainingRows:
         """The rows of a small table, sorted, each as often as its weight says: a weight is an exact repetition.

@@ -7,8 +7,8 @@ second pass can tell which they were.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from lambdak.table.cells import Cells, Rows, is_missing
 from lambdak.table.knots import Floats
 from lambdak.table.read import Table
+
+BATCH_ROWS: Final = 1 << 31  # rows of a batch, at most: places are counted from batch to batch
 
 
 def row_keys(seed: int, batch_index: int, rows: int) -> Floats:
@@ -42,6 +44,8 @@ class SampledRows:
         In float64, if there are such columns.
     keys : array of shape (rows,)
         The keys, increasing, see :func:`row_keys`. A row of the table is in the sample if its key is among them.
+    places : array of shape (rows,)
+        Where the rows are in the large table: increasing within a batch, and from batch to batch.
     """
 
     table: Table
@@ -49,18 +53,32 @@ class SampledRows:
     weight: Floats | None
     offset: Floats | None
     keys: Floats
+    places: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def take(self, rows: NDArray[np.intp]) -> SampledRows:
+        """Some of the rows, in another order."""
+        whole = self.table
+        table = replace(
+            whole, shape=(len(rows), whole.shape[1]), read=lambda i, own: whole.read(i, rows[own]), keep=True
+        )
+        weight, offset = (None if each is None else each[rows] for each in (self.weight, self.offset))
+        return SampledRows(table, self.y[rows], weight, offset, self.keys[rows], self.places[rows])
+
+    def in_order(self) -> SampledRows:
+        """The rows in the order of the large table."""
+        return self.take(np.argsort(self.places))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SampledPart:
-    """Rows that may be in the sample: keys, number of their batch, cells column by column, and what comes with them."""
+    """Rows that may be in the sample: keys, places, cells column by column, and what comes with them."""
 
     keys: Floats
-    batch: NDArray[np.int64]
+    places: NDArray[np.int64]
     columns: tuple[NDArray[Any], ...]  # float64, or objects: plain levels, None for missing
     beside: tuple[NDArray[Any] | None, ...]  # target, weight, offset
 
@@ -68,7 +86,7 @@ class SampledPart:
         """Some of the rows."""
         return SampledPart(
             self.keys[rows],
-            self.batch[rows],
+            self.places[rows],
             tuple(column[rows] for column in self.columns),
             tuple(None if each is None else each[rows] for each in self.beside),
         )
@@ -102,8 +120,8 @@ class RowSample:
         if not self._parts:
             return None
         whole = _together(self._parts)
-        # Of equal keys, which hardly occur, the earlier batch comes first: so the order of merging does not matter.
-        kept = whole.take(np.lexsort((whole.batch, whole.keys))[: self.size])
+        # Of equal keys, which hardly occur, the earlier row comes first: so the order of merging does not matter.
+        kept = whole.take(np.lexsort((whole.places, whole.keys))[: self.size])
         self._parts = [kept]
         if len(kept.keys) == self.size:
             self.limit = float(kept.keys[-1])
@@ -113,7 +131,7 @@ class RowSample:
 def _together(parts: Sequence[SampledPart]) -> SampledPart:
     return SampledPart(
         np.concatenate([part.keys for part in parts]),
-        np.concatenate([part.batch for part in parts]),
+        np.concatenate([part.places for part in parts]),
         tuple(_one_below_another(own) for own in zip(*(part.columns for part in parts), strict=True)),
         tuple(None if own[0] is None else np.concatenate(own) for own in zip(*(p.beside for p in parts), strict=True)),
     )
@@ -126,13 +144,15 @@ def _one_below_another(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([column.astype(object) for column in columns])
 
 
-def cells_table(names: Sequence[str], kinds: Sequence[str], columns: Sequence[NDArray[Any]]) -> Table:
+def cells_table(
+    names: Sequence[str], kinds: Sequence[str], columns: Sequence[NDArray[Any]], named: bool = True
+) -> Table:
     """A table of cells in memory, each column of a known kind."""
 
     def read(position: int, rows: Rows) -> Cells:
         return Cells(names[position], columns[position][rows], kinds[position])
 
-    return Table(tuple(names), True, (len(columns[0]), len(columns)), read, tuple(names))
+    return Table(tuple(names), named, (len(columns[0]), len(columns)), read, tuple(names) if named else ())
 
 
 def as_numbers(column: NDArray[Any]) -> NDArray[Any]:

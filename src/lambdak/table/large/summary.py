@@ -18,7 +18,15 @@ from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import Floats
 from lambdak.table.large.batches import Drawn
-from lambdak.table.large.sample import RowSample, SampledPart, SampledRows, as_numbers, cells_table, row_keys
+from lambdak.table.large.sample import (
+    BATCH_ROWS,
+    RowSample,
+    SampledPart,
+    SampledRows,
+    as_numbers,
+    cells_table,
+    row_keys,
+)
 from lambdak.table.large.sketches import LevelCounts, NumberSketch
 from lambdak.table.read import Table
 from lambdak.table.seen import SeenNumbers
@@ -152,6 +160,7 @@ class TableSummary:
         self._template = replace(template, columns=())
         self.seed, self.rows = check_int(seed, "seed", 0, 1 << 63), 0
         self.names: tuple[str, ...] = ()
+        self.named = True  # whether the names are the user's
         self._columns: list[ColumnSketch] = []
         self._sample = RowSample(check_int(sample_rows, "sample_rows", 1, 1 << 31))
         self._labels: LevelCounts | None = LevelCounts("y") if labels else None
@@ -175,13 +184,13 @@ class TableSummary:
         beside = tuple(None if each is None else each[rows] for each in (batch.y, batch.weight, batch.offset))
         if self._labels is not None:
             self._labels.add_(*_label_codes(np.asarray(beside[0])))
-        number = np.full(len(chosen), batch.index)
+        places = batch.index * BATCH_ROWS + np.arange(len(batch))[rows][chosen]
         kept = tuple(None if each is None else each[chosen] for each in beside)
-        self._sample.add_(SampledPart(keys[chosen], number, tuple(columns), kept))
+        self._sample.add_(SampledPart(keys[chosen], places, tuple(columns), kept))
 
     def _begin_(self, table: Table) -> None:
         listed = listed_columns(self._template.categorical_features, table)
-        self.names = table.names
+        self.names, self.named = table.names, table.named
         self._columns = [
             ColumnSketch(name, self._template, bool(own)) for name, own in zip(table.names, listed, strict=True)
         ]
@@ -191,8 +200,9 @@ class TableSummary:
         if not other.names:
             return
         if not self.names:
-            self.names, self._columns = (
+            self.names, self.named, self._columns = (
                 other.names,
+                other.named,
                 [ColumnSketch(each.name, self._template, each._listed) for each in other._columns],
             )
         if self.names != other.names:
@@ -224,7 +234,7 @@ class TableSummary:
 
     def _named_table(self) -> Table:
         """A table that has the names of the columns, and no rows."""
-        return cells_table(self.names, ["text"] * len(self.names), [np.empty(0, object)] * len(self.names))
+        return cells_table(self.names, ["text"] * len(self.names), [np.empty(0, object)] * len(self.names), self.named)
 
     def sample(self) -> SampledRows:
         """The sample, with cells of the kinds that they have in the whole table."""
@@ -233,9 +243,9 @@ class TableSummary:
             raise ValueError("X must have rows of positive weight; got none")
         pairs = zip(self._columns, part.columns, strict=True)
         columns = [cells if own.is_category else as_numbers(cells) for own, cells in pairs]
-        table = cells_table(self.names, [own.kind for own in self._columns], columns)
+        table = cells_table(self.names, [own.kind for own in self._columns], columns, self.named)
         y, weight, offset = part.beside
-        return SampledRows(table, np.asarray(y), weight, offset, part.keys)
+        return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
 
 
 def _all_missing(cells: Cells, as_levels: bool) -> bool:

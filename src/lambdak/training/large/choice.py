@@ -115,13 +115,13 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     sample = summary.sample()
     y, weight = known.coded(sample.y, sample.weight)
     held_out = max(int(_VALIDATION * len(y)), 1)
-    first, rest = slice(0, held_out), slice(held_out, None)
 
-    def given(rows: slice, validation: GivenRows | None = None) -> GivenRows:
-        own = (None if some is None else some[rows] for some in (weight, sample.offset))
-        return GivenRows(sample.part(rows), y[rows], *own, validation, summary)
+    def given(rows: NDArray[np.intp], validation: GivenRows | None = None) -> GivenRows:
+        own = sample.take(rows)
+        return GivenRows(own.table, y[rows], None if weight is None else weight[rows], own.offset, validation, summary)
 
-    option, plan, regularisations = choose_members(request.request(given(rest, given(first)), known))
+    unseen, seen = np.split(np.arange(len(y)), [held_out])
+    option, plan, regularisations = choose_members(request.request(given(seen, given(unseen)), known))
     written = option.session.draft.written(option.rows)
     session, rows = option.session.sampled(_KEPT), option.rows.sampled(_KEPT)
     packing = RowPacking.of(
@@ -129,6 +129,4 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     )  # fmt: skip
     units = session.draft.units(written)
     threshold = float(sample.keys[held_out - 1])
-    return Choice(
-        session, plan, regularisations, rows, units, packing, known, threshold, request.seed, summary.rows
-    )
+    return Choice(session, plan, regularisations, rows, units, packing, known, threshold, request.seed, summary.rows)

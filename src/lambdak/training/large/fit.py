@@ -1,4 +1,4 @@
-"""A large fit, whole: a summary of all rows, what its sample decides, records of all rows, and members trained on them."""
+"""A large fit: a summary of all rows, what its sample decides, records of all rows, and members trained on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import Transport, everywhere, gather_numbers, on_first
 from lambdak.training.rows import GivenRows
 
-_BATCHES = 1 << 32  # of one process, at most: those of different processes have numbers of their own
+_BATCHES = 1 << 20  # of one process, at most: those of different processes have numbers of their own
 
 
 def is_small(summary: TableSummary) -> bool:

@@ -1,4 +1,4 @@
-"""How long a large table is trained on: fewer epochs the longer it is, larger batches, and laps between measurements."""
+"""How long members train on a large table: fewer epochs the longer it is, and laps between measurements."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What training needs of an engine that connects processes: sums of whole numbers, and copies of one process's bytes.
 
-An engine fills in :class:`Transport`. Sums of whole numbers do not depend on their order, so every engine gives the same
-model, bit for bit: a single process, threads (:func:`thread_group`), the workers of Dask (:mod:`lambdak.dask`), and
-``torch.distributed`` (:class:`lambdak.torch.ProcessGroup`).
+An engine fills in :class:`Transport`. Sums of whole numbers do not depend on their order, so that every engine gives
+the same model, bit for bit: a single process, threads (:func:`thread_group`), the workers of Dask
+(:mod:`lambdak.dask`), and ``torch.distributed`` (:class:`lambdak.torch.ProcessGroup`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 _PATIENCE = 600.0  # seconds that threads of one process wait for each other
 
 
-class PeerLost(ConnectionError):
+class PeerLostError(ConnectionError):
     """Another process of the group has gone, or has not answered for too long."""
 
 
@@ -152,7 +152,7 @@ class ThreadTransport:
         try:
             self._meeting.barrier.wait(_PATIENCE)
         except threading.BrokenBarrierError:
-            raise PeerLost("another thread of the group has ended: its own error says why") from None
+            raise PeerLostError("another thread of the group has ended: its own error says why") from None
 
 
 def thread_group(size: int) -> list[ThreadTransport]:
