@@ -209,9 +209,14 @@ def test_a_folder_takes_the_place_of_the_old_one_when_it_is_whole(tmp_path):
 def test_an_interruption_leaves_the_old_folder_and_nothing_else(tmp_path, way, error):
     folder = tmp_path / "folder"
     folder.mkdir()
-    with pytest.raises(error), way(folder) as beside:
-        (beside / "file").write_text("half")
-        raise error("stopped")
+
+    def stopped():
+        with way(folder) as beside:
+            (beside / "file").write_text("half")
+            raise error("stopped")
+
+    with pytest.raises(error):
+        stopped()
     assert os.listdir(tmp_path) == ["folder"]
     assert os.listdir(folder) == []
 

@@ -132,7 +132,7 @@ def test_what_does_not_fit_is_refused():
     packing, design, y = RowPacking.of(encoder, "int32"), encoder.transform(x), np.zeros(50)
     with pytest.raises(ValueError, match="float32 weights in 5 slots; got float64 in 5"):
         packing.pack(encoder.transform(x, np.float64), y)
-    with pytest.raises(ValueError, match="must come from the encoder of this packing"):
+    with pytest.raises(ValueError, match="design holds an id or a weight that does not fit"):
         packing.pack(other.transform(x), y)
     with pytest.raises(ValueError, match=r"targets must fit into int32; got 0\.5 at row 0"):
         packing.pack(design, y + 0.5)

@@ -1,7 +1,8 @@
-// Records of lambdak.eigen._kernel: design rows as a few bytes per column, gathered and decoded in one pass.
+// Records of lambdak.eigen._kernel: design rows as a few bytes per column, encoded, and gathered and decoded in one pass.
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "host.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 constexpr int64_t block = 128;        // records decoded together, column by column: what they fill stays in the first cache
 constexpr int64_t task_rows = 4096;   // of one task: some hundreds of microseconds
 constexpr uint32_t codes_of_piece = 6;
+constexpr uint32_t sign = uint32_t(1) << 31;  // of a float
 
 enum class Entry : int64_t { piece, line, level };
 
@@ -122,6 +124,66 @@ bool decode(const Field& field, Records records, int64_t n, Slots to) {
     case 1: return decode_levels<uint8_t>(field, records, n, to);
     case 2: return decode_levels<uint16_t>(field, records, n, to);
     default: return decode_levels<uint32_t>(field, records, n, to);
+  }
+}
+
+// What encodes a column: ids and weights of a block of rows, and where its records begin. Each says whether all of them fit.
+struct Rows {
+  const int32_t* ids;
+  const float* weights;
+  int64_t stride;
+};
+
+template <class T> void save(uint8_t* to, T value) { std::memcpy(to, &value, sizeof(T)); }
+
+template <class Code> bool encode_pieces(const Field& field, Rows from, int64_t n, uint8_t* to, int64_t record_bytes) {
+  bool valid = true;
+  for (int64_t i = 0; i < n; ++i, to += record_bytes) {
+    const uint32_t w0 = std::bit_cast<uint32_t>(from.weights[i * from.stride]);
+    const uint32_t w1 = std::bit_cast<uint32_t>(from.weights[i * from.stride + 1]);
+    const uint32_t first = (w0 & ~sign) < (w1 & ~sign), swap = (w0 ^ w1) & -first, small = w1 ^ swap, large = w0 ^ swap;
+    const uint32_t unit = large - std::bit_cast<uint32_t>(float(1.0 - double(std::bit_cast<float>(small)))) + 1;
+    const int64_t id = from.ids[i * from.stride], piece = id - field.start;
+    const bool gone = id == field.missing;
+    valid &= gone | ((unit <= 2) & (piece >= 0) & (piece < field.count));
+    save(to, Code(gone ? codes_of_piece * field.count : codes_of_piece * piece + 3 * first + unit));
+    save(to + sizeof(Code), small);
+  }
+  return valid;
+}
+
+bool encode_line(const Field& field, Rows from, int64_t n, uint8_t* to, int64_t record_bytes) {
+  bool valid = true;
+  for (int64_t i = 0; i < n; ++i, to += record_bytes) {
+    const int32_t id = from.ids[i * from.stride];
+    const float weight = from.weights[i * from.stride];
+    valid = valid && (id == field.missing || (id == field.start && !std::isnan(weight)));
+    save(to, id == field.missing ? std::numeric_limits<float>::quiet_NaN() : weight);
+  }
+  return valid;
+}
+
+template <class Code> bool encode_levels(const Field& field, Rows from, int64_t n, uint8_t* to, int64_t record_bytes) {
+  bool valid = true;
+  for (int64_t i = 0; i < n; ++i, to += record_bytes) {
+    const int64_t level = from.ids[i * from.stride] - field.start;
+    valid = valid && level >= 0 && level < field.count;
+    save(to, Code(from.weights[i * from.stride] == 0.0f ? field.count : level));
+  }
+  return valid;
+}
+
+bool encode(const Field& field, Rows from, int64_t n, uint8_t* records, int64_t record_bytes) {
+  uint8_t* const to = records + field.first;
+  if (field.entry == Entry::line) return encode_line(field, from, n, to, record_bytes);
+  if (field.entry == Entry::piece)
+    return field.code_bytes == 1 ? encode_pieces<uint8_t>(field, from, n, to, record_bytes)
+                                 : encode_pieces<uint16_t>(field, from, n, to, record_bytes);
+  switch (field.code_bytes) {
+    case 0: return true;
+    case 1: return encode_levels<uint8_t>(field, from, n, to, record_bytes);
+    case 2: return encode_levels<uint16_t>(field, from, n, to, record_bytes);
+    default: return encode_levels<uint32_t>(field, from, n, to, record_bytes);
   }
 }
 
@@ -245,9 +307,31 @@ void unpack(In records, const std::optional<In>& order, In fields, const std::tu
   if (job.bad_code) throw nb::value_error("records hold a code that does not exist");
 }
 
+void pack(const std::tuple<In, In>& design, In fields, Out records, int threads) {
+  const auto& [ids, weights] = design;
+  const int64_t rows = extent(records, 0), record_bytes = extent(records, 1);
+  uint8_t* const to = dense_data<uint8_t>(records, "records", {rows, record_bytes}, nb::dtype<uint8_t>());
+  const std::vector<Field> columns = read_fields(fields, record_bytes);
+  int64_t slots = 1;
+  for (const Field& field : columns) slots += field.slots();
+  const Rows from{dense_data<int32_t>(ids, "ids", {rows, slots}, nb::dtype<int32_t>()),
+                  dense_data<float>(weights, "weights", {rows, slots}, nb::dtype<float>()), slots};
+  std::atomic<bool> bad{false};
+  in_parallel((rows + block - 1) / block, threads, 0, [&](int64_t task, void*) {
+    const int64_t row = task * block, n = std::min(block, rows - row);
+    int64_t slot = row * slots + 1;
+    for (const Field& field : columns) {
+      if (!encode(field, {from.ids + slot, from.weights + slot, slots}, n, to + row * record_bytes, record_bytes)) bad = true;
+      slot += field.slots();
+    }
+  });
+  if (bad) throw nb::value_error("design holds an id or a weight that does not fit into its records");
+}
+
 }  // namespace
 
 void bind_packed(nb::module_& m) {
+  m.def("pack", &pack, nb::arg("design"), nb::arg("fields"), nb::arg("records").noconvert(), nb::arg("threads"));
   m.def("unpack", &unpack, nb::arg("records"), nb::arg("order").none(), nb::arg("fields"), nb::arg("out").noconvert(),
         nb::arg("numbers").noconvert(), nb::arg("threads"));
 }
