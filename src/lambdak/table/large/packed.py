@@ -21,6 +21,7 @@ from lambdak.table.column_types import Column
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import Floats
+from lambdak.table.read import Table
 
 Records = NDArray[np.uint8]
 Unpacked = tuple[Design, Floats, Floats | None, Floats | None]  # design, target, weight, offset
@@ -116,6 +117,26 @@ class RowPacking:
         records = np.empty((len(design), self.record_bytes), np.uint8)
         ids, weights = np.ascontiguousarray(design.ids), np.ascontiguousarray(design.weights)
         record_engine().pack((ids, weights), self.fields, records, threads)
+        self._write_numbers_(records, y, weight, offset)
+        return records
+
+    def pack_table(
+        self,
+        encoder: TableEncoder,
+        table: Table,
+        y: NDArray[Any],
+        weight: Floats | None = None,
+        offset: Floats | None = None,
+        threads: int = 0,
+    ) -> Records:
+        """The records of a table, the same as :meth:`pack` gives of its design: column by column, in less memory."""
+        rows = table.shape[0]
+        records, engine = np.empty((rows, self.record_bytes), np.uint8), record_engine()
+        for column, position, field in zip(encoder.columns, encoder.positions(table), self.fields, strict=True):
+            ids = np.empty((rows, 1 + column.n_slots), np.int32)  # the first slot is that of the constant
+            weights = np.empty(ids.shape, np.float32)
+            column.write_(table.cells(position), ids[:, 1:], weights[:, 1:], threads)
+            engine.pack((ids, weights), field[None], records, threads)
         self._write_numbers_(records, y, weight, offset)
         return records
 
