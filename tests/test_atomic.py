@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from lambdak import atomic
-from lambdak.atomic import create_bytes, write_bytes, write_text
+from lambdak.atomic import building, create_bytes, filling, write_bytes, write_text
 
 ON_LINUX = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name of Linux")
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and locks of POSIX")
@@ -191,3 +191,48 @@ def test_a_new_file_has_the_given_rights_and_never_replaces_another(tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         create_bytes(tmp_path / "other", b"", 0o600)
     assert os.listdir(tmp_path) == ["key"]
+
+
+def test_a_folder_takes_the_place_of_the_old_one_when_it_is_whole(tmp_path):
+    folder = tmp_path / "folder"
+    for content in ("old", "new"):
+        with building(folder) as beside:
+            (beside / "file").write_text(content)
+            assert folder.exists() == (content == "new")
+        assert (folder / "file").read_text() == content
+    assert os.listdir(folder) == ["file"]
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("way", [building, filling])
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_an_interruption_leaves_the_old_folder_and_nothing_else(tmp_path, way, error):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def stopped():
+        with way(folder) as beside:
+            (beside / "file").write_text("half")
+            raise error("stopped")
+
+    with pytest.raises(error):
+        stopped()
+    assert os.listdir(tmp_path) == ["folder"]
+    assert os.listdir(folder) == []
+
+
+@ON_POSIX
+def test_a_folder_that_is_being_filled_is_not_taken_for_left_over(tmp_path):
+    folder = tmp_path / "folder"
+    with filling(folder) as one, filling(folder) as other:
+        assert one.exists()
+        assert one != other
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_a_killed_writer_left_is_removed_by_the_next_of_the_same_name_only(tmp_path):
+    for name in ("folder", "folder [1]", "other"):
+        (tmp_path / f".{name}.0123.part").mkdir()
+    with filling(tmp_path / "folder [1]"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == [".folder.0123.part", ".other.0123.part"]

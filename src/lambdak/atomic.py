@@ -1,15 +1,17 @@
-"""Files that are there as a whole or not at all: written beside the old one, then put in its place in one step.
+"""Files and folders that are there as a whole or not at all: written beside the old one, then put in its place.
 
 Where the system has files without a name (Linux), data are written to one, so that a writer that is killed leaves
 nothing. Elsewhere a half-written file has a name of its own, and its writer holds a lock on it: the lock ends with the
-writer, so the next one for the same path can tell what a dead writer left and remove it.
+writer, so the next one for the same path can tell what a dead writer left and remove it. So it is for folders.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +23,7 @@ try:
 except ImportError:  # Windows, where a file that is open cannot be removed: that is lock enough
     fcntl = None  # type: ignore[assignment]
 
+_WRITER = ".writer"  # in a folder that is being filled: the file on which its writer holds a lock
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows, which would change the ends of lines
 
 
@@ -149,3 +152,97 @@ def _write_through(file: BinaryIO, data: bytes) -> None:
     file.write(data)
     file.flush()
     os.fsync(file.fileno())
+
+
+@contextmanager
+def building(folder: Path) -> Iterator[Path]:
+    """A new folder to fill, which takes the place of ``folder`` at the end, and vanishes if that is not reached.
+
+    All that is in it is brought to the disk first.
+    """
+    with _locked_folder(folder) as (beside, lock):
+        yield beside
+        for path in [*beside.iterdir(), beside]:
+            _sync(path)
+        if fcntl is None:
+            lock.close()  # Windows moves only folders without open files
+        _put_in_place(beside, folder)
+
+
+@contextmanager
+def filling(folder: Path) -> Iterator[Path]:
+    """A new folder beside ``folder``, which is gone afterwards; if its process is killed, the next one removes it."""
+    with _locked_folder(folder) as (beside, _):
+        yield beside
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_dead_folders(folder)
+    beside, lock = _new_folder(folder)
+    try:
+        with lock:
+            yield beside, lock
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+
+
+def _new_folder(folder: Path) -> tuple[Path, BinaryIO]:
+    """A new folder, with a lock that lasts as long as its writer."""
+    while True:
+        beside = _beside(folder)
+        beside.mkdir()
+        with suppress(FileNotFoundError):  # another writer took it for left over before the lock was there
+            return beside, _locked(beside / _WRITER)
+
+
+def _put_in_place(beside: Path, folder: Path) -> None:
+    while True:
+        old = _beside(folder)
+        with suppress(FileNotFoundError):
+            folder.rename(old)
+            shutil.rmtree(old, ignore_errors=True)
+        try:
+            beside.rename(folder)
+            break
+        except OSError:
+            if not folder.exists():  # otherwise another writer was faster, and is replaced in turn
+                raise
+    with suppress(OSError):
+        (folder / _WRITER).unlink()
+    _sync(folder.parent)
+
+
+def _remove_dead_folders(folder: Path) -> None:
+    for each in folder.parent.glob(f"{glob.escape(f'.{folder.name}.')}*.part"):
+        if each.is_dir() and _is_dead(each / _WRITER):
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _is_dead(writer: Path) -> bool:
+    """Whether nobody holds the lock on a file, or there is none."""
+    try:
+        if fcntl is None:
+            writer.unlink()
+            return True
+        with writer.open("rb") as file:
+            return _lock(file, wait=False)
+    except FileNotFoundError:
+        return True
+    except OSError:  # Windows keeps what is open
+        return False
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -63,6 +63,40 @@ def test_records_are_decoded_as_numpy_decodes_them(rows, dtype):
         np.testing.assert_array_equal(own, other)
 
 
+@pytest.mark.parametrize("rows", [1, 127, 5000])
+def test_rows_are_encoded_as_numpy_encodes_them_and_give_the_same_records(rows):
+    records = random_records(rows)
+    ids, weights, *_ = unpacked(reference, records, None)
+    one, other = np.zeros_like(records), np.zeros_like(records)
+    kernel.pack((ids, weights), FIELDS, one, 2)
+    reference.pack((ids, weights), FIELDS, other, 2)
+    np.testing.assert_array_equal(one, other)
+    back = unpacked(kernel, one, None)
+    assert back[0].tobytes() == ids.tobytes()
+    assert back[1].tobytes() == weights.tobytes()
+
+
+@pytest.mark.parametrize("engine", [kernel, reference], ids=["kernel", "reference"])
+@pytest.mark.parametrize(
+    ("slot", "id_", "weight"),
+    [
+        (1, 0, 0.5),
+        (1, 9, 0.5),
+        (1, 5, 0.3),
+        (3, 311, 0.5),
+        (5, 314, 1.0),
+        (5, 312, np.nan),
+        (7, 320, 1.0),
+        (7, -1, 1.0),
+    ],
+)
+def test_a_design_that_does_not_fit_is_refused(engine, slot, id_, weight):
+    ids, weights, *_ = unpacked(reference, random_records(300), None)
+    ids[7, slot], weights[7, slot] = id_, weight
+    with pytest.raises(ValueError, match="design holds an id or a weight that does not fit into its records"):
+        engine.pack((ids, weights), FIELDS, np.zeros((300, BYTES), np.uint8), 1)
+
+
 def test_the_number_of_threads_does_not_change_a_bit():
     records = random_records(20_000)
     order = np.random.default_rng(2).permutation(20_000)

@@ -74,6 +74,7 @@ def descend(
     rule: DescentRule,
     threads: int,
 ) -> None: ...
+def pack(design: DesignBatch, fields: NDArray[np.int64], records: NDArray[np.uint8], threads: int) -> None: ...
 def unpack(
     records: NDArray[np.uint8],
     order: NDArray[np.integer] | None,

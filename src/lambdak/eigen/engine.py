@@ -238,6 +238,9 @@ class RecordEngine(Protocol):
     Without bytes the code is 0.
     """
 
+    def pack(self, design: DesignBatch, fields: NDArray[np.int64], records: NDArray[np.uint8], threads: int) -> None:
+        """Fill the bytes of the columns in records with ids and float32 weights (n, slots); others are not touched."""
+
     def unpack(
         self,
         records: NDArray[np.uint8],

@@ -1,4 +1,4 @@
-"""The reference of the kernel's records, in plain NumPy, with the kernel's signature."""
+"""The reference of the kernel's records, in plain NumPy, with the kernel's signatures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
-from lambdak.eigen.engine import DesignBatch, Entry, Numbers, RecordEngine
+from lambdak.eigen.engine import DesignBatch, Entry, Ids, Numbers, RecordEngine
 from lambdak.eigen.runtime import native
 
 CODES_OF_PIECE = 6  # which weight is kept, and how far the other one is off
+
+
+def pack(design: DesignBatch, fields: NDArray[np.int64], records: NDArray[np.uint8], threads: int) -> None:
+    """Fill the bytes of the columns in records with ids and float32 weights (n, slots); others are not touched."""
+    ids, weights = design
+    slot = 1
+    for entry, first, code_bytes, start, count, missing in fields.tolist():
+        own = slice(slot, slot + (2 if entry == Entry.PIECE else 1))
+        code, kept = _ENCODERS[Entry(entry)](ids[:, own], weights[:, own], (start, count, missing))
+        if code_bytes:
+            write_numbers(records, first, f"u{code_bytes}", code)
+        if kept is not None:
+            write_numbers(records, first + code_bytes, "f4", kept)
+        slot = own.stop
 
 
 def unpack(
@@ -37,6 +51,12 @@ def unpack(
         slot = own.stop
     for first, kind, to in numbers:
         to[:] = _read(chosen, first, kind)
+
+
+def write_numbers(records: NDArray[np.uint8], first: int, kind: str, values: NDArray[Any]) -> None:
+    """Fill the bytes of a number in records, from its first one on."""
+    own = np.ascontiguousarray(values.astype(kind, copy=False))
+    records[:, first : first + own.itemsize] = own.view(np.uint8).reshape(len(own), own.itemsize)
 
 
 def other_weight(weight: FloatArray) -> NDArray[np.float32]:
@@ -81,11 +101,41 @@ def _decode_levels(code: NDArray[np.int64], weight: Any, bounds: tuple[int, int,
     ids[:, 0], weights[:, 0] = start + np.where(code < count, code, 0), code < count
 
 
+def _encode_pieces(ids: Ids, weights: FloatArray, bounds: tuple[int, int, int]) -> tuple[Any, Any]:
+    start, count, missing = bounds
+    first = np.abs(weights[:, 0]) < np.abs(weights[:, 1])
+    small, large = np.where(first, weights.T, weights.T[::-1])
+    off = large.view(np.int32) - other_weight(small).view(np.int32)
+    gone, piece = ids[:, 0] == missing, ids[:, 0] - start
+    _check_design((gone | ((np.abs(off) <= 1) & (piece >= 0) & (piece < count))).all())
+    return np.where(gone, CODES_OF_PIECE * count, piece * CODES_OF_PIECE + 3 * first + off + 1), small
+
+
+def _encode_line(ids: Ids, weights: FloatArray, bounds: tuple[int, int, int]) -> tuple[Any, Any]:
+    start, _, missing = bounds
+    gone = ids[:, 0] == missing
+    _check_design((gone | ((ids[:, 0] == start) & ~np.isnan(weights[:, 0]))).all())
+    return None, np.where(gone, np.float32("nan"), weights[:, 0])
+
+
+def _encode_levels(ids: Ids, weights: FloatArray, bounds: tuple[int, int, int]) -> tuple[Any, Any]:
+    start, count, _ = bounds
+    level = ids[:, 0] - start
+    _check_design(((level >= 0) & (level < count)).all())
+    return np.where(weights[:, 0] == 0.0, count, level), None
+
+
+def _check_design(valid: Any) -> None:
+    if not valid:
+        raise ValueError("design holds an id or a weight that does not fit into its records")
+
+
 def _check(valid: Any) -> None:
     if not valid:
         raise ValueError("records hold a code that does not exist")
 
 
+_ENCODERS = {Entry.PIECE: _encode_pieces, Entry.LINE: _encode_line, Entry.LEVEL: _encode_levels}
 _DECODERS = {Entry.PIECE: _decode_pieces, Entry.LINE: _decode_line, Entry.LEVEL: _decode_levels}
 
 

@@ -15,6 +15,7 @@ from lambdak.eigen import records as reference
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.large import packed
 from lambdak.table.large.packed import RowPacking
+from lambdak.table.read import read_table
 
 NUMBERS = st.one_of(st.none(), st.integers(-3, 3), st.floats(-1e3, 1e3), st.floats(-1e200, 1e200), st.floats(0, 1e-300))
 LEVELS = st.one_of(st.none(), st.sampled_from("abcdefgh"))
@@ -58,6 +59,16 @@ def test_records_give_the_design_back_bit_for_bit(both, n_knots, clamp, pooled, 
     with np.errstate(over="ignore"):
         round_trip(packing, encoder.transform(train))
         round_trip(packing, encoder.transform(other))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([0, 3]))
+def test_a_table_is_packed_as_its_design_is(both, n_knots):
+    train, other = both
+    encoder = TableEncoder(n_knots=n_knots).fit(train)
+    packing, y = RowPacking.of(encoder), np.zeros(len(other))
+    records = packing.pack_table(encoder, read_table(other[other.columns[::-1]]), y)
+    assert records.tobytes() == packing.pack(encoder.transform(other), y).tobytes()
 
 
 @pytest.mark.parametrize("n_knots", [2, 42, 43, 44, 2000])
@@ -132,7 +143,7 @@ def test_what_does_not_fit_is_refused():
     packing, design, y = RowPacking.of(encoder, "int32"), encoder.transform(x), np.zeros(50)
     with pytest.raises(ValueError, match="float32 weights in 5 slots; got float64 in 5"):
         packing.pack(encoder.transform(x, np.float64), y)
-    with pytest.raises(ValueError, match="must come from the encoder of this packing"):
+    with pytest.raises(ValueError, match="design holds an id or a weight that does not fit"):
         packing.pack(other.transform(x), y)
     with pytest.raises(ValueError, match=r"targets must fit into int32; got 0\.5 at row 0"):
         packing.pack(design, y + 0.5)

@@ -1,15 +1,11 @@
 """A folder of raw arrays and ``meta.json``: there as a whole or not at all, and memory-mapped when it is used.
 
-A cache is written into a temporary folder beside it, brought to the disk and renamed. The temporary folder of a build
-that was killed is removed by the next one.
+A cache is written into a temporary folder beside it, see :func:`lambdak.atomic.building`.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lambdak import atomic
 
 FORMAT = 1
 _META = "meta.json"
@@ -53,32 +51,19 @@ class Writer:
         return _map(self.folder / name, dtype, shape, "r+")
 
     def finish(self, meta: dict[str, Any]) -> None:
-        """Write ``meta.json``, and everything down to the disk."""
+        """Write ``meta.json``."""
         arrays = {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in self._shapes.items()}
         text = json.dumps({"format": FORMAT, **meta, "arrays": arrays}, indent=2)
         (self.folder / _META).write_text(text, encoding="utf-8")
-        for path in [*self.folder.iterdir(), self.folder]:
-            _sync(path)
 
 
 @contextmanager
 def building(folder: Path) -> Iterator[Writer]:
     """A writer whose folder takes the place of ``folder`` when it is finished, and vanishes when it is not."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for stale in folder.parent.glob(f".{folder.name}.*.part"):
-        shutil.rmtree(stale)
-    beside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
-    beside.mkdir()
-    try:
+    with atomic.building(folder) as beside:
         yield Writer(beside)
         if not (beside / _META).exists():
             raise RuntimeError("the cache was not finished: call Writer.finish")
-        if folder.exists():
-            shutil.rmtree(folder)
-        beside.rename(folder)
-        _sync(folder.parent)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def open_cache(folder: Path, wanted: dict[str, Any]) -> Cache | None:
@@ -112,13 +97,3 @@ def _map(path: Path, dtype: str, shape: list[int], mode: str = "r") -> NDArray[A
     if wanted == 0:
         return np.zeros(shape, dtype)
     return np.memmap(path, dtype, mode, shape=tuple(shape))  # type: ignore[call-overload, no-any-return]
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":  # folders cannot be opened there
-        return
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
 from lambdak.eigen.engine import Entry
-from lambdak.eigen.records import CODES_OF_PIECE, other_weight, record_engine
+from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
 from lambdak.table.column_types import Column
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import Floats
+from lambdak.table.read import Table
 
 Records = NDArray[np.uint8]
 Unpacked = tuple[Design, Floats, Floats | None, Floats | None]  # design, target, weight, offset
@@ -100,7 +101,12 @@ class RowPacking:
         }  # fmt: skip
 
     def pack(
-        self, design: Design, y: NDArray[Any], weight: Floats | None = None, offset: Floats | None = None
+        self,
+        design: Design,
+        y: NDArray[Any],
+        weight: Floats | None = None,
+        offset: Floats | None = None,
+        threads: int = 0,
     ) -> Records:
         """Records (rows, record_bytes) of design rows with float32 weights, as the encoder wrote them."""
         if design.weights.dtype != np.float32 or design.ids.shape[1] != self.n_slots:
@@ -109,16 +115,28 @@ class RowPacking:
                 f"got {design.weights.dtype} in {design.ids.shape[1]}"
             )
         records = np.empty((len(design), self.record_bytes), np.uint8)
-        slot = 1
-        for entry, first, code_bytes, start, count, missing in self.fields.tolist():
-            own = slice(slot, slot + (2 if entry == Entry.PIECE else 1))
-            ids, weights = design.ids[:, own], design.weights[:, own]
-            code, kept = _ENCODERS[Entry(entry)](ids, weights, start, count, missing)
-            if code_bytes:
-                _write(records, first, f"u{code_bytes}", code)
-            if kept is not None:
-                _write(records, first + code_bytes, "f4", kept)
-            slot = own.stop
+        ids, weights = np.ascontiguousarray(design.ids), np.ascontiguousarray(design.weights)
+        record_engine().pack((ids, weights), self.fields, records, threads)
+        self._write_numbers_(records, y, weight, offset)
+        return records
+
+    def pack_table(
+        self,
+        encoder: TableEncoder,
+        table: Table,
+        y: NDArray[Any],
+        weight: Floats | None = None,
+        offset: Floats | None = None,
+        threads: int = 0,
+    ) -> Records:
+        """The records of a table, the same as :meth:`pack` gives of its design: column by column, in less memory."""
+        rows = table.shape[0]
+        records, engine = np.empty((rows, self.record_bytes), np.uint8), record_engine()
+        for column, position, field in zip(encoder.columns, encoder.positions(table), self.fields, strict=True):
+            ids = np.empty((rows, 1 + column.n_slots), np.int32)  # the first slot is that of the constant
+            weights = np.empty(ids.shape, np.float32)
+            column.write_(table.cells(position), ids[:, 1:], weights[:, 1:], threads)
+            engine.pack((ids, weights), field[None], records, threads)
         self._write_numbers_(records, y, weight, offset)
         return records
 
@@ -130,7 +148,7 @@ class RowPacking:
             if kind != "f8" and (kept != values).any():
                 row = int(np.argmax(kept != values))
                 raise ValueError(f"targets must fit into {self.target}; got {values[row]} at row {row}")
-            _write(records, first, kind, kept)
+            write_numbers(records, first, kind, kept)
 
     def unpack(
         self,
@@ -180,38 +198,3 @@ def _code_bytes(entry: Entry, count: int, is_number: bool) -> int:
         return 0
     largest = count * CODES_OF_PIECE if entry == Entry.PIECE else count
     return 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
-
-
-def _encode_pieces(ids: Any, weights: Any, start: int, count: int, missing: int) -> tuple[Any, Any]:
-    first = np.abs(weights[:, 0]) < np.abs(weights[:, 1])
-    small, large = np.where(first, weights.T, weights.T[::-1])
-    off = large.view(np.int32) - other_weight(small).view(np.int32)
-    gone = ids[:, 0] == missing
-    piece = ids[:, 0] - start
-    _check((gone | ((off >= -1) & (off <= 1) & (piece >= 0) & (piece < count))).all())
-    return np.where(gone, CODES_OF_PIECE * count, piece * CODES_OF_PIECE + 3 * first + off + 1), small
-
-
-def _encode_line(ids: Any, weights: Any, start: int, count: int, missing: int) -> tuple[Any, Any]:
-    gone = ids[:, 0] == missing
-    _check((gone | (ids[:, 0] == start)).all())
-    return None, np.where(gone, np.float32("nan"), weights[:, 0])
-
-
-def _encode_levels(ids: Any, weights: Any, start: int, count: int, missing: int) -> tuple[Any, Any]:
-    level = ids[:, 0] - start
-    _check(((level >= 0) & (level < count)).all())
-    return np.where(weights[:, 0] == 0.0, count, level), None
-
-
-_ENCODERS = {Entry.PIECE: _encode_pieces, Entry.LINE: _encode_line, Entry.LEVEL: _encode_levels}
-
-
-def _write(records: Records, first: int, kind: str, values: NDArray[Any]) -> None:
-    own = np.ascontiguousarray(values.astype(kind, copy=False))
-    records[:, first : first + own.itemsize] = own.view(np.uint8).reshape(len(own), own.itemsize)
-
-
-def _check(valid: Any) -> None:
-    if not valid:
-        raise ValueError("design must come from the encoder of this packing: an id or a weight does not fit it")
