@@ -8,16 +8,20 @@ from lambdak.eigen.engine import (
     AdamRule,
     AdamState,
     Basis,
+    CellEntries,
     DescentRule,
     DesignBatch,
     DesignRows,
     EpochState,
+    Floats,
     Gradient,
     Head,
     Ids,
+    Knots,
     Matrices,
     Pace,
     Pair,
+    RowSolver,
     RowTargets,
     Solution,
 )
@@ -64,6 +68,15 @@ def descend(
 def curve(
     x: NDArray[np.float64], knots: NDArray[np.float64], start: int, clamp: bool, out: DesignBatch, threads: int
 ) -> None: ...
+def one_row(
+    curves: Sequence[Knots | None],
+    entries: tuple[CellEntries, ...],
+    largest: float,
+    coef: Floats,
+    dim: int,
+    index: Sequence[int],
+    levels: Sequence[int],
+) -> RowSolver: ...
 def isa() -> str: ...
 def use_isa(name: str) -> None: ...
 def available_isas() -> list[str]: ...

@@ -7,8 +7,8 @@ stub of the compiled kernel and the reference modules with these protocols.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction 
 Floats: TypeAlias = NDArray[np.float64]
 RowTargets: TypeAlias = tuple[Floats, Floats | None, Floats | None]  # targets or codes, importance, offsets (n,)
 DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
+Knots: TypeAlias = tuple[Floats, int, bool]  # of a curve, its first design column, and whether it ends at the knots
+RowCells: TypeAlias = list[Any] | tuple[Any, ...]
+CellEntries: TypeAlias = Callable[[Any, bool], tuple[tuple[int, ...], tuple[float, ...]] | None]  # of a cell, if named
 
 
 class AdamConstants(NamedTuple):
@@ -192,8 +195,32 @@ class StepEngine(Protocol):
         """Take a step of :meth:`adam` on the rows of table (n_ids, 3, padded D), θ and its moments, that ids name."""
 
 
+class RowSolver(Protocol):
+    """The eigenvalues of single rows; it never changes, and any number of threads may call it."""
+
+    def __call__(self, cells: RowCells, named: bool) -> list[float] | None:
+        """Eigenvalues (models, levels, index), one after the other; None where some cell is not plain."""
+
+
 class CompiledEngine(EigenEngine, StepEngine, Protocol):
-    """The kernel: both, the entries of curves, and which build of it is in use."""
+    """The kernel: both, the entries of curves, single rows, and which build of it is in use."""
+
+    def one_row(
+        self,
+        curves: Sequence[Knots | None],
+        entries: tuple[CellEntries, ...],
+        largest: float,
+        coef: Floats,
+        dim: int,
+        index: Sequence[int],
+        levels: Sequence[int],
+    ) -> RowSolver:
+        """What solves A(row) = Σ_s weight_s coef[id_s] for single rows, with coef (models, P, D).
+
+        A float or an int up to ``largest`` in a column with knots becomes two entries of its curve; ``entries``, one
+        function per column, turns all other cells into ids and weights, or None. Design columns in ``levels`` are
+        added to a row one at a time.
+        """
 
     def solve_plain(
         self, packed: FloatArray, dim: int, index: int, value: FloatArray, vector: FloatArray | None, threads: int
