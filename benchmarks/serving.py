@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -142,14 +143,37 @@ def write_table(path: Path, rows: int) -> None:
 
 def run(model: Path, source: Path, out: Path) -> tuple[float, float, float]:
     """Seconds, CPU seconds and peak megabytes of one command."""
-    command = [sys.executable, "-m", "lambdak.cli", "predict", str(source), "--model", str(model), "--out", str(out)]
-    start = time.perf_counter()
+    command = [
+        sys.executable,
+        "-c",
+        "from lambdak.cli import main; main()",
+        "predict",
+        str(source),
+        "--model",
+        str(model),
+        "--out",
+        str(out),
+    ]
+    before, start = os.times(), time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        peak = 0.0
+        while process.poll() is None:
+            peak = max(peak, highest(process.pid))
+            time.sleep(0.02)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed")
-    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    seconds, after = time.perf_counter() - start, os.times()
+    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    return seconds, cpu, peak
+
+
+def highest(pid: int) -> float:
+    """The most memory that a process had until now, in megabytes; that of the process it came from does not count."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        found = None
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def print_streams(rows: int, formats: list[str]) -> None:

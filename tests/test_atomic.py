@@ -47,9 +47,14 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, monkeypa
 def test_a_block_that_fails_leaves_the_old_file_and_its_own_error(tmp_path, error):
     path = tmp_path / "model"
     path.write_bytes(b"old")
-    with pytest.raises(error, match="^mine$"), whole_file(path) as file:
-        file.write(b"half of the new one")
-        raise error("mine")
+
+    def fail():
+        with whole_file(path) as file:
+            file.write(b"half of the new one")
+            raise error("mine")
+
+    with pytest.raises(error, match=r"^mine$"):
+        fail()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["model"]
 

@@ -1,14 +1,17 @@
-"""Work that overlaps: items are made in another thread while those before them are used."""
+"""Work that overlaps: items are made in other threads while those before them are used."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _DEPTH = 1  # items that wait: more would only take memory
 _PATIENCE = 0.1  # seconds after which a thread looks whether it is still wanted
@@ -39,6 +42,24 @@ def ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
         with suppress(Empty):
             made.get_nowait()
         worker.join()
+
+
+def spread(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Generator[Result, None, None]:
+    """``function`` of each item, in order, by several threads: never more of them at a time than there are workers.
+
+    >>> list(spread(abs, [-1, -2, -3], workers=2))
+    [1, 2, 3]
+    """
+    pool, pending = ThreadPoolExecutor(workers), deque[Future[Result]]()
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) > workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _make(items: Iterable[Item], made: Queue[tuple[list[Item], BaseException | None]], stop: Event) -> None:

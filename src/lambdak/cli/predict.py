@@ -19,10 +19,11 @@ from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import check_columns, columns_of, read_model, text_columns
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
-from lambdak.cli.pipeline import ahead
+from lambdak.cli.pipeline import ahead, spread
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.written_tables import table_writer
+from lambdak.eigen.runtime import get_num_threads
 from lambdak.estimators import SpectralRegressor
 from lambdak.table.read import read_table
 
@@ -53,7 +54,8 @@ def predict(
 ) -> None:
     """Predict the rows of a table, however many: CSV and Parquet are read and written some rows at a time."""
     tables.check_out(out)
-    answers = _Answers(read_model(model), table, options.names(keep or ()), proba, quantiles, offset)
+    fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, offset)
     printed: list[dict[str, Any]] = []
     with naming(table), table_stream(table, form) as stream, _progress() as bar:
         if as_json and out == STREAM:
@@ -81,15 +83,15 @@ class _Answers:
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
-        rows, names = stream.prepare(self._wanted(stream), bar.begin("reading types", 1.0)), []
-        advance = bar.begin("predicting", rows)
-        done = 0
-        with closing(ahead(self._parts(stream))) as parts:
+        rows = stream.prepare(self._wanted(stream), bar.begin("reading types", 1.0))
+        advance, done = bar.begin("predicting", rows), 0
+        read = ahead(_numbered(stream.parts()))
+        with closing(read), closing(spread(self._answer, read, get_num_threads())) as parts:
             for part in parts:
                 write(part)
-                names, done = part.column_names, done + part.num_rows
+                done += part.num_rows
                 advance(done)
-        return rows, names
+        return rows, part.column_names
 
     def _wanted(self, stream: TableStream) -> Wanted:
         check_columns(self.fitted, stream.column_names, self.path)
@@ -103,16 +105,9 @@ class _Answers:
         every = dict.fromkeys([*(column.name for column in own), *copied])
         return Wanted(text_columns(self.fitted), [each.name for each in own if each.is_number], copied, list(every))
 
-    def _parts(self, stream: TableStream) -> Iterator[Any]:
-        first_row = 0
-        with closing(ahead(stream.parts())) as parts:
-            for part in parts:
-                if part.num_rows:
-                    yield self._answer(part, first_row)
-                first_row += part.num_rows
-
-    def _answer(self, part: Any, first_row: int) -> Any:
+    def _answer(self, numbered: tuple[int, Any]) -> Any:
         """The table of predictions, with the columns that are kept before them."""
+        first_row, part = numbered
         X = replace(read_table(columns_of(self.fitted, part)), first_row=first_row)
         offset = None if self.offset is None else numbers(part, self.offset, self.path, first_row)
         found = {"prediction": self.fitted.predict(X, **({} if offset is None else {"offset": offset}))}
@@ -134,6 +129,15 @@ class _Answers:
         if self.quantiles and levels:
             return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
         return {}
+
+
+def _numbered(parts: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Parts of a table that have rows, each after the number of rows before it."""
+    before = 0
+    for part in parts:
+        if part.num_rows:
+            yield before, part
+        before += part.num_rows
 
 
 class _Rate(ProgressColumn):

@@ -79,7 +79,8 @@ class _CsvTable(TableStream):
         return rows
 
     def parts(self) -> Iterator[Any]:
-        return self._stream.parts()
+        for block in self._stream.parts():
+            yield from _some_rows(block)
 
 
 class _ParquetTable(TableStream):
@@ -123,5 +124,8 @@ class _WholeTable(TableStream):
         return int(self._table.num_rows)
 
     def parts(self) -> Iterator[Any]:
-        for first in range(0, self._table.num_rows, ROWS):
-            yield self._table.slice(first, ROWS)
+        return _some_rows(self._table)
+
+
+def _some_rows(table: Any) -> Iterator[Any]:
+    return (table.slice(first, ROWS) for first in range(0, table.num_rows, ROWS))

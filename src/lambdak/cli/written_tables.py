@@ -43,8 +43,10 @@ def table_writer(path: str, *, raw_text: bool = False) -> Iterator[TableWriter]:
     form = tables.format_of(path)
     with _printed() if path == STREAM else _filed(path) as file:
         writer = _CsvWriter(file, raw_text) if form is Format.CSV else _WRITERS[form](file)
-        yield writer
-        writer.close()
+        try:
+            yield writer
+        finally:
+            writer.close()  # also what is thrown away: pyarrow would do so later, when the file is gone
 
 
 class TableWriter(ABC):
