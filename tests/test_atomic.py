@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from lambdak import atomic
-from lambdak.atomic import building, create_bytes, filling, write_bytes, write_text
+from lambdak.atomic import building, create_bytes, filling, whole_file, write_bytes, write_text
 
 ON_LINUX = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name of Linux")
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and locks of POSIX")
@@ -40,6 +40,35 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, monkeypa
     with pytest.raises(error):
         write_bytes(path, b"new")
     assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("error", [ValueError, PermissionError, KeyboardInterrupt])
+def test_a_block_that_fails_leaves_the_old_file_and_its_own_error(tmp_path, error):
+    path = tmp_path / "model"
+    path.write_bytes(b"old")
+
+    def fail():
+        with whole_file(path) as file:
+            file.write(b"half of the new one")
+            raise error("mine")
+
+    with pytest.raises(error, match=r"^mine$"):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("link", [os.link, None], ids=["nameless", "copied"])
+def test_what_a_block_writes_bit_by_bit_is_there_at_its_end(tmp_path, monkeypatch, link):
+    path = tmp_path / "model"
+    if link is None:  # as on systems that give no names to nameless files
+        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
+    with whole_file(path) as file:
+        for i in range(1000):
+            file.write(b"%d\n" % i)
+            assert not path.exists()
+    assert path.read_bytes().split() == [b"%d" % i for i in range(1000)]
     assert os.listdir(tmp_path) == ["model"]
 
 
@@ -112,7 +141,8 @@ write = atomic._write_through
 def stop(*_):
     os.kill(os.getpid(), {int(number)})
 def half(file, data):
-    write(file, data[: len(data) // 2])
+    write(file, data)
+    file.truncate(1500)
     stop()
 {where} = half if {where!r} == "atomic._write_through" else stop
 atomic.write_bytes({str(path)!r}, b"new" * 1000)

@@ -37,16 +37,33 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
     A link is followed, and the rights of a file that is replaced are kept.
     """
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to bit by bit, which takes the place of the old one at the end of the block.
+
+    If the block fails or is interrupted, the file that was there stays as it was, as with :func:`write_bytes`.
+    """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced, and a folder says so itself
-        target.write_bytes(data)
+        with target.open("wb") as device:
+            yield device
         return
-    with _in_folder_of(target, path):
-        _remove_left_over(target)
-        with _written(target, data) as beside:
-            if target.exists():
-                beside.chmod(stat.S_IMODE(target.stat().st_mode))
-            os.replace(beside, target)
+    beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.part")
+    try:
+        with ExitStack() as stack:
+            with _in_folder_of(target, path):
+                _remove_left_over(target)
+                file = stack.enter_context(_nameless(target.parent) or _locked(beside))
+            yield file
+            with _in_folder_of(target, path):
+                _put_in_place(stack, file, beside, target)
+    finally:
+        with suppress(OSError):  # gone if it was put in its place
+            beside.unlink()
 
 
 def create_bytes(path: str | os.PathLike[str], data: bytes, mode: int) -> None:
@@ -73,23 +90,20 @@ def _in_folder_of(target: Path, path: str | os.PathLike[str]) -> Iterator[None]:
         raise PermissionError(f"{os.fspath(path)!r} cannot be written: {target.parent} is not writable") from error
 
 
-@contextmanager
-def _written(target: Path, data: bytes) -> Iterator[Path]:
-    """A file beside the target that holds the data; it is gone afterwards, unless it was put in its place."""
-    beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.part")
-    try:
-        with ExitStack() as stack:
-            file = stack.enter_context(_nameless(target.parent) or _locked(beside))
-            _write_through(file, data)
-            if not _named(file, beside):
-                file = stack.enter_context(_locked(beside))
-                _write_through(file, data)
-            if fcntl is None:
-                file.close()  # Windows moves only files that are closed
-            yield beside
-    finally:
-        with suppress(OSError):  # gone if it was put in its place
-            beside.unlink()
+def _put_in_place(stack: ExitStack, file: BinaryIO, beside: Path, target: Path) -> None:
+    """Give a file that is written its name, instead of the file that has it now."""
+    _write_through(file, b"")
+    if not _named(file, beside):
+        other = stack.enter_context(_locked(beside))
+        file.seek(0)
+        shutil.copyfileobj(file, other)
+        file = other
+        _write_through(file, b"")
+    if fcntl is None:
+        file.close()  # Windows moves only files that are closed
+    if target.exists():
+        beside.chmod(stat.S_IMODE(target.stat().st_mode))
+    os.replace(beside, target)
 
 
 def _nameless(folder: Path) -> BinaryIO | None:
@@ -97,7 +111,7 @@ def _nameless(folder: Path) -> BinaryIO | None:
     if not hasattr(os, "O_TMPFILE"):
         return None
     try:
-        file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+        file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
     except OSError:  # not every file system has it; if something else is wrong, it shows where the file has a name
         return None
     _lock(file)

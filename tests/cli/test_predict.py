@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
-from cli_cases import done, read, refused
+import pytest
+from cli_cases import done, process, read, refused
+from typer.testing import CliRunner
 
 import lambdak
+from lambdak import cli
+from lambdak.cli import tables
+from lambdak.cli import written_tables as written
+from lambdak.cli.csv_blocks import blocks
 
 
 def test_predictions_are_those_of_the_library_in_every_output_format(shelf, tmp_path):
@@ -60,3 +69,96 @@ def test_a_table_without_a_column_of_the_model_is_refused(shelf, tmp_path):
     message = refused(["predict", tmp_path / "less.csv", "--model", shelf / "y.safetensors"])
     assert "lacks 2 of the 3 columns that the model was fitted with: 'income', 'town'" in message
     assert "Did you mean 'incomes'?" in message
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts of few rows, so that a small file has many."""
+    monkeypatch.setattr("lambdak.cli.csv_stream.blocks", partial(blocks, size=200))
+    monkeypatch.setattr("lambdak.cli.table_streams.ROWS", 7)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("source", ["rows.csv", "rows.parquet", "rows.jsonl"])
+@pytest.mark.parametrize("stem", ["y", "grade", "quantiles"])
+def test_predictions_part_by_part_are_those_of_the_whole_table(shelf, tmp_path, source, stem):
+    data = pa.parquet.read_table(shelf / "rows.parquet")
+    wanted = lambdak.load(shelf / f"{stem}.safetensors").predict(data.select(["income", "age", "town"])).tolist()
+    args = ["predict", shelf / source, "--model", shelf / f"{stem}.safetensors", "--keep", "id,age,income"]
+    for suffix in (".csv", ".parquet", ".jsonl", ".csv.gz"):
+        out = tmp_path / f"out{suffix}"
+        done([*args, "--out", out])
+        found = tables.read(str(out))
+        assert found["prediction"].to_pylist() == wanted
+        assert found.select(["id", "age", "income"]).equals(data.select(["id", "age", "income"]))
+    assert done(args).stdout.encode() == (tmp_path / "out.csv").read_bytes()
+    assert len(json.loads(done([*args, "--json"]).stdout)["predictions"]) == 120
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_standard_input_is_predicted_part_by_part(shelf):
+    args = ["predict", shelf / "rows.csv", "--model", shelf / "y.safetensors"]
+    typed = CliRunner().invoke(cli.app, ["predict", "-", *map(str, args[2:])], input=(shelf / "rows.csv").read_bytes())
+    assert typed.stdout == done(args).stdout
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(("column", "cell", "words"), [
+    ("income", float("inf"), "column 'income' contains infinity or a value too large; got inf in row 97: replace it"),
+    ("exposure", None, "must hold a number in every row; got None in row 97"),
+])  # fmt: skip
+def test_a_bad_cell_is_named_with_its_row_and_no_file_is_left(shelf, tmp_path, suffix, column, cell, words):
+    data = pa.parquet.read_table(shelf / "rows.parquet")
+    cells = data[column].to_pylist()
+    cells[97] = cell
+    data = data.set_column(data.column_names.index(column), column, pa.array(cells))
+    path, folder = tmp_path / f"bad{suffix}", tmp_path / "out"
+    folder.mkdir()
+    (folder / "old.csv").write_text("as it was")
+    written.write(data, str(path))
+    for out in ("new.csv", "new.parquet", "old.csv"):
+        args = ["predict", path, "--offset", "exposure", "--model", shelf / "y.safetensors", "--out", folder / out]
+        assert words in refused(args)
+    assert refused(args[:-2])
+    assert [each.name for each in folder.iterdir()] == ["old.csv"]
+    assert (folder / "old.csv").read_text() == "as it was"
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_column_that_turns_to_text_late_is_copied_as_text_but_refused_as_a_number(shelf, tmp_path):
+    lines = (shelf / "rows.csv").read_text().splitlines()
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join([*lines, lines[-1].replace(lines[-1].split(",")[0], "last", 1)]))
+    args = ["predict", path, "--model", shelf / "y.safetensors", "--keep", "id", "--out", tmp_path / "out.parquet"]
+    done(args)
+    assert tables.read(str(tmp_path / "out.parquet"))["id"].to_pylist() == [*map(str, range(120)), "last"]
+    cells = lines[-1].split(",")
+    path.write_text("\n".join([*lines, ",".join([cells[0], "much", *cells[2:]])]))
+    assert "column 'income'" in (message := refused(args))
+    assert "must hold numbers; got 'much' in row 120: convert it to numbers, or fit with the column in --cat" in message
+
+
+MEASURED = """
+import atexit
+def show():
+    with open("/proc/self/status") as status:
+        print(*[line for line in status if "VmHWM" in line], file=sys.stderr)
+atexit.register(show)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc of Linux")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_memory_does_not_grow_with_the_rows(shelf, tmp_path, suffix):
+    """Three million rows would be more than 100 MB as a table alone, and several times that as design rows."""
+    data = pa.parquet.read_table(shelf / "rows.parquet").select(["income", "age", "town"])
+    peaks = []
+    for rows in (300_000, 3_000_000):
+        path, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+        written.write(pa.concat_tables([data] * (rows // 120)), str(path))
+        shown = process(MEASURED, "predict", path, "--model", shelf / "y.safetensors", "--out", out)
+        assert shown.returncode == 0, shown.stderr
+        peaks.append(int(re.search(r"VmHWM:\s+(\d+) kB", shown.stderr)[1]) / 1024)
+    assert peaks[1] < peaks[0] + 60

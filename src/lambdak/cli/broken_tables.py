@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from typing import BinaryIO
 
 _KINDS = {
     b"PAR1": "it is a Parquet file: use --format parquet",
@@ -29,9 +30,9 @@ def not_text(data: bytes) -> str | None:
     return None
 
 
-def csv_reason(data: bytes, separator: str, error: Exception) -> str:
-    """Why a text is not CSV."""
-    return _found(lambda: _broken_row(data, separator), error)
+def csv_reason(file: BinaryIO, separator: str, error: Exception) -> str:
+    """Why a file, from its beginning, is not CSV."""
+    return _found(lambda: _broken_row(file, separator), error)
 
 
 def jsonl_reason(data: bytes, error: Exception) -> str:
@@ -60,14 +61,18 @@ def _short(error: Exception) -> str:
     return said if len(said) <= _LONGEST else said[:_LONGEST] + "…"
 
 
-def _broken_row(data: bytes, separator: str) -> str | None:
-    reader = csv.reader(io.StringIO(data.decode("utf-8", "replace")), delimiter=separator)
-    header = next(reader, [])
-    for cells in reader:
-        if cells and len(cells) != len(header):
-            counted = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-            return f"line {reader.line_num} has {counted}, but the header has {len(header)}"
-    return None
+def _broken_row(file: BinaryIO, separator: str) -> str | None:
+    text = io.TextIOWrapper(file, "utf-8", "replace", newline="\n")
+    try:
+        reader = csv.reader(text, delimiter=separator)
+        header = next(reader, [])
+        for cells in reader:
+            if cells and len(cells) != len(header):
+                counted = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+                return f"line {reader.line_num} has {counted}, but the header has {len(header)}"
+        return None
+    finally:
+        text.detach()  # whose file it is closes it
 
 
 def _broken_object(data: bytes) -> str | None:

@@ -12,6 +12,8 @@ from lambdak.cli.errors import NOTHING_FOUND, InputError, complain, naming, note
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
+from lambdak.cli.plain_files import STREAM
+from lambdak.cli.written_tables import write
 
 EXAMPLES = (
     'lambdak counterfactual patients.csv --row 0 --target "<=180" --actionable bmi,pressure',
@@ -121,10 +123,10 @@ def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool
     frame = nw.from_native(found.to_frame(), eager_only=True)
     frame = frame.with_columns((nw.col(frame.columns[0]) + first).alias(frame.columns[0]))
     if out is not None:
-        tables.write(frame.to_native(), out, raw_text=raw_text)
+        write(frame.to_native(), out, raw_text=raw_text)
     if as_json:
         print_json({"changes": [_described(own, first) for own in found]})
-    elif out != tables.STREAM:
+    elif out != STREAM:
         say("\n".join(f"row {own.row + first}: {own}" for own in found))
     if all(own.changes is None for own in found):
         complain("no change was found that reaches the target")

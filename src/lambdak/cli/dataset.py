@@ -110,10 +110,10 @@ def _refuse_kinds(X: Any, path: str) -> None:
             )
 
 
-def numbers(table: Any, name: str, path: str) -> NDArray[np.float64]:
-    """A column of finite numbers without gaps."""
+def numbers(table: Any, name: str, path: str, first_row: int = 0) -> NDArray[np.float64]:
+    """A column of finite numbers without gaps; ``first_row`` is where the table begins in its file."""
     values = table.column(name).to_pylist()
-    for row, value in enumerate(values):
+    for row, value in enumerate(values, first_row):
         if isinstance(value, bool | str) or value is None or not np.isfinite(value):
             raise InputError(f"column {name!r} of {path} must hold a number in every row; got {value!r} in row {row}")
     return np.array(values, np.float64)

@@ -20,7 +20,7 @@ from lambdak.cli import demo_results
 from lambdak.cli.demo_results import CAPPED, MONOTONE, OURS, TREES, falls
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
-from lambdak.cli.tables import csv_text
+from lambdak.cli.written_tables import csv_text
 from lambdak.explain.quantile_fan import Fan
 from lambdak.table.visible import visible
 

@@ -13,6 +13,8 @@ from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, RawText, TableFormat
 from lambdak.cli.outputs import check_output, plotting, print_columns, print_json, save_picture, say
+from lambdak.cli.plain_files import STREAM
+from lambdak.cli.written_tables import write
 
 EXAMPLES = (
     "lambdak explain",
@@ -83,14 +85,14 @@ def _show(explanation: Any, row: int | None, out: str | None, raw_text: bool, as
     if row is not None:
         frame = frame.with_columns(row=nw.lit(row))
     if out is not None:
-        tables.write(frame.to_native(), out, raw_text=raw_text)
+        write(frame.to_native(), out, raw_text=raw_text)
     if as_json:
         words = {} if row is None else {"row": row, "why": explanation.why(0)}
         print_json(words | {"explanation": list(tables.rows(frame.to_native()))})
     elif row is not None:
         say(explanation.why(0))
     elif out is None and "row" in frame.columns:
-        tables.write(frame.to_native(), tables.STREAM, raw_text=raw_text)
+        write(frame.to_native(), STREAM, raw_text=raw_text)
     elif out is None:
         print_columns(_short(frame.drop("kind").to_dict(as_series=False)), _LEGEND)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ def read_model(path: Path, public_key: Path | None = None) -> Any:
 def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
     """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
     table = tables.read(path, given, text=text_columns(model))
-    known = table.column_names
+    check_columns(model, table.column_names, path)
+    return table
+
+
+def check_columns(model: Any, known: Sequence[str], path: str) -> None:
+    """Refuse a table without some column of the model, and say which it has."""
     missing = [name for name in model.model_.encoder.feature_names if name not in known]
     if missing:
         raise InputError(
             f"{path} lacks {len(missing)} of the {model.n_features_in_} columns that the model was fitted with: "
             f"{listed(missing)}. {meant(missing[0], known)}It has {listed(known)}"
         )
-    return table
 
 
 def columns_of(model: Any, table: Any) -> Any:

@@ -18,6 +18,7 @@ from lambdak.cli.errors import NOTHING_FOUND, InputError, complain, listed, note
 from lambdak.cli.models import read_model, text_columns
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, RawText, TableFormat
 from lambdak.cli.outputs import check_output, json_text, plain, plotting, print_json, save_picture, say
+from lambdak.cli.written_tables import write
 from lambdak.optimize import Moment, Optimum, minimize
 
 EXAMPLES = (
@@ -217,7 +218,7 @@ def _write(best: Optimum, answer: dict[str, Any], out: str | None, plot: Path | 
     if out is not None and Path(out).suffix == _JSON:
         write_text(out, json_text(plain(answer)) + "\n")
     elif out is not None and best.row is not None:
-        tables.write(tables.made({name: [cell] for name, cell in best.row.items()}), out, raw_text=raw_text)
+        write(tables.made({name: [cell] for name, cell in best.row.items()}), out, raw_text=raw_text)
 
 
 def _show(best: Optimum, answer: dict[str, Any], as_json: bool) -> None:

@@ -1,19 +1,31 @@
-"""``lambdak predict``: from a table and a model file to a table of predictions."""
+"""``lambdak predict``: from a table and a model file to a table of predictions, some rows at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import numbers
 from lambdak.cli.errors import InputError, naming
-from lambdak.cli.models import columns_of, read_columns, read_model
+from lambdak.cli.models import check_columns, columns_of, read_model, text_columns
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
+from lambdak.cli.pipeline import ahead, spread
+from lambdak.cli.plain_files import STREAM
+from lambdak.cli.table_streams import TableStream, Wanted, table_stream
+from lambdak.cli.written_tables import table_writer
+from lambdak.eigen.runtime import get_num_threads
 from lambdak.estimators import SpectralRegressor
+from lambdak.table.read import read_table
 
 EXAMPLES = (
     "lambdak predict patients.csv",
@@ -40,48 +52,120 @@ def predict(
     raw_text: RawText = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the rows of a table."""
+    """Predict the rows of a table, however many: CSV and Parquet are read and written some rows at a time."""
     tables.check_out(out)
-    fitted = read_model(model)
-    with naming(table):
-        data = read_columns(fitted, table, form)
-        answer = _answer(fitted, data, table, options.names(keep or ()), proba, quantiles, offset)
-    if out != tables.STREAM or not as_json:
-        tables.write(answer, out, raw_text=raw_text)
+    fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, offset)
+    printed: list[dict[str, Any]] = []
+    with naming(table), table_stream(table, form) as stream, _progress() as bar:
+        if as_json and out == STREAM:
+            rows, names = answers.write(stream, bar, lambda part: printed.extend(tables.rows(part)))
+        else:
+            with table_writer(out, raw_text=raw_text) as writer:
+                rows, names = answers.write(stream, bar, writer.write)
     if as_json:
-        where = {"out": out} if out != tables.STREAM else {"predictions": list(tables.rows(answer))}
-        print_json({"model": str(model), "rows": answer.num_rows, "columns": answer.column_names} | where)
-    elif out != tables.STREAM:
-        say(f"{answer.num_rows} rows with {', '.join(answer.column_names)}: {out}")
+        where = {"out": out} if out != STREAM else {"predictions": printed}
+        print_json({"model": str(model), "rows": rows, "columns": names} | where)
+    elif out != STREAM:
+        say(f"{rows} rows with {', '.join(names)}: {out}")
 
 
-def _answer(
-    fitted: Any, data: Any, path: str, keep: list[str], proba: bool, quantiles: bool, offset: str | None
-) -> Any:
-    """The table of predictions, with the columns that are kept before them."""
-    tables.check_names(keep, data, path, "--keep")
-    X = columns_of(fitted, data)
-    beside = {} if offset is None else {"offset": _offset(fitted, data, offset, path)}
-    found = {"prediction": fitted.predict(X, **beside)} | _further(fitted, X, proba, quantiles)
-    clash = [name for name in keep if name in found]
-    if clash:
-        raise InputError(f"--keep must not name {clash[0]!r}, which is a column of predictions: rename it in {path}")
-    return tables.made({name: data.column(name) for name in keep} | found)
+@dataclass(frozen=True)
+class _Answers:
+    """What is predicted, and what is copied next to it."""
+
+    fitted: Any
+    path: str
+    keep: list[str]
+    proba: bool
+    quantiles: bool
+    offset: str | None
+
+    def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
+        """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
+        rows = stream.prepare(self._wanted(stream), bar.begin("reading types", 1.0))
+        advance, done = bar.begin("predicting", rows), 0
+        read = ahead(_numbered(stream.parts()))
+        with closing(read), closing(spread(self._answer, read, get_num_threads())) as parts:
+            for part in parts:
+                write(part)
+                done += part.num_rows
+                advance(done)
+        return rows, part.column_names
+
+    def _wanted(self, stream: TableStream) -> Wanted:
+        check_columns(self.fitted, stream.column_names, self.path)
+        tables.check_names(self.keep, stream, self.path, "--keep")
+        if self.offset is not None:
+            if not isinstance(self.fitted, SpectralRegressor):
+                raise InputError(f"--offset needs a regression; the model is a {type(self.fitted).__name__}")
+            tables.check_names([self.offset], stream, self.path, "--offset")
+        own = self.fitted.model_.encoder.columns
+        copied = [*self.keep, *([] if self.offset is None else [self.offset])]
+        every = dict.fromkeys([*(column.name for column in own), *copied])
+        return Wanted(text_columns(self.fitted), [each.name for each in own if each.is_number], copied, list(every))
+
+    def _answer(self, numbered: tuple[int, Any]) -> Any:
+        """The table of predictions, with the columns that are kept before them."""
+        first_row, part = numbered
+        X = replace(read_table(columns_of(self.fitted, part)), first_row=first_row)
+        offset = None if self.offset is None else numbers(part, self.offset, self.path, first_row)
+        found = {"prediction": self.fitted.predict(X, **({} if offset is None else {"offset": offset}))}
+        found |= self._further(X)
+        clash = [name for name in self.keep if name in found]
+        if clash:
+            raise InputError(
+                f"--keep must not name {clash[0]!r}, which is a column of predictions: rename it in {self.path}"
+            )
+        return tables.made({name: part.column(name) for name in self.keep} | found)
+
+    def _further(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Probabilities of classes, or quantiles."""
+        fitted = self.fitted
+        if self.proba and hasattr(fitted, "classes_"):
+            labels = fitted.classes_.tolist()
+            return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X).T, strict=True)}
+        levels = fitted.model_.outputs.quantile_levels
+        if self.quantiles and levels:
+            return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
+        return {}
 
 
-def _offset(fitted: Any, data: Any, name: str, path: str) -> NDArray[Any]:
-    if not isinstance(fitted, SpectralRegressor):
-        raise InputError(f"--offset needs a regression; the model is a {type(fitted).__name__}")
-    tables.check_names([name], data, path, "--offset")
-    return numbers(data, name, path)
+def _numbered(parts: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Parts of a table that have rows, each after the number of rows before it."""
+    before = 0
+    for part in parts:
+        if part.num_rows:
+            yield before, part
+        before += part.num_rows
 
 
-def _further(fitted: Any, X: Any, proba: bool, quantiles: bool) -> dict[str, NDArray[Any]]:
-    """Probabilities of classes, or quantiles."""
-    if proba and hasattr(fitted, "classes_"):
-        labels = fitted.classes_.tolist()
-        return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X).T, strict=True)}
-    levels = fitted.model_.outputs.quantile_levels
-    if quantiles and levels:
-        return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
-    return {}
+class _Rate(ProgressColumn):
+    """Rows, and rows per second."""
+
+    def render(self, task: Task) -> Text:
+        """As text; nothing while types are read, which counts no rows."""
+        rate = f", {task.speed:,.0f}/s" if task.speed else ""
+        return Text(f"{task.completed:,.0f} rows{rate}" if task.total and task.total > 1 else "")
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A progress bar on stderr, if that is a terminal."""
+
+    progress: Progress
+
+    def begin(self, title: str, total: float) -> Callable[[float], None]:
+        """What is done from now on; the function that takes how much of it is done."""
+        for task in self.progress.task_ids:
+            self.progress.remove_task(task)
+        new = self.progress.add_task(title, total=total)
+        return lambda done: self.progress.update(new, completed=done)
+
+
+@contextmanager
+def _progress() -> Iterator[_Bar]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield _Bar(progress)

@@ -19,7 +19,7 @@ _OFTEN = 4  # rounds of questions per time-out
 
 @contextmanager
 def watched(client: Client, silence: float) -> Iterator[None]:
-    """Within this, a worker that does not answer for ``silence`` seconds is removed from the cluster, with a warning."""
+    """Within this, a worker that does not answer for ``silence`` seconds is removed from the cluster."""
     over = threading.Event()
     watch = threading.Thread(target=_watch, args=(client, silence, over), daemon=True, name="lambdak-watch")
     watch.start()

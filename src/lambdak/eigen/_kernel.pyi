@@ -8,19 +8,23 @@ from lambdak.eigen.engine import (
     AdamRule,
     AdamState,
     Basis,
+    CellEntries,
     DescentRule,
     DesignBatch,
     DesignRows,
     EpochState,
+    Floats,
     Gradient,
     Head,
     Ids,
+    Knots,
     LossSums,
     Matrices,
     Numbers,
     Pace,
     Pair,
     Rows,
+    RowSolver,
     RowTargets,
     Solution,
     Together,
@@ -86,6 +90,15 @@ def unpack(
 def curve(
     x: NDArray[np.float64], knots: NDArray[np.float64], start: int, clamp: bool, out: DesignBatch, threads: int
 ) -> None: ...
+def one_row(
+    curves: Sequence[Knots | None],
+    entries: tuple[CellEntries, ...],
+    largest: float,
+    coef: Floats,
+    dim: int,
+    index: Sequence[int],
+    levels: Sequence[int],
+) -> RowSolver: ...
 def isa() -> str: ...
 def use_isa(name: str) -> None: ...
 def available_isas() -> list[str]: ...

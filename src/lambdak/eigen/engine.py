@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,11 @@ class Entry(IntEnum):
     PIECE = 0  # two neighbours, with weights that add up to one
     LINE = 1  # one, with any weight
     LEVEL = 2  # one of several, with weight one
+
+
+Knots: TypeAlias = tuple[Floats, int, bool]  # of a curve, its first design column, and whether it ends at the knots
+RowCells: TypeAlias = list[Any] | tuple[Any, ...]
+CellEntries: TypeAlias = Callable[[Any, bool], tuple[tuple[int, ...], tuple[float, ...]] | None]  # of a cell, if named
 
 
 class AdamConstants(NamedTuple):
@@ -253,8 +258,32 @@ class RecordEngine(Protocol):
         """Fill ids and float32 weights (n, slots), slot 0 the constant, with records[order], and the numbers beside."""
 
 
+class RowSolver(Protocol):
+    """The eigenvalues of single rows; it never changes, and any number of threads may call it."""
+
+    def __call__(self, cells: RowCells, named: bool) -> list[float] | None:
+        """Eigenvalues (models, levels, index), one after the other; None where some cell is not plain."""
+
+
 class CompiledEngine(EigenEngine, StepEngine, RecordEngine, Protocol):
-    """The kernel: all of these, the entries of curves, and which build of it is in use."""
+    """The kernel: all of these, the entries of curves, single rows, and which build of it is in use."""
+
+    def one_row(
+        self,
+        curves: Sequence[Knots | None],
+        entries: tuple[CellEntries, ...],
+        largest: float,
+        coef: Floats,
+        dim: int,
+        index: Sequence[int],
+        levels: Sequence[int],
+    ) -> RowSolver:
+        """What solves A(row) = Σ_s weight_s coef[id_s] for single rows, with coef (models, P, D).
+
+        A float or an int up to ``largest`` in a column with knots becomes two entries of its curve; ``entries``, one
+        function per column, turns all other cells into ids and weights, or None. Design columns in ``levels`` are
+        added to a row one at a time.
+        """
 
     def solve_plain(
         self, packed: FloatArray, dim: int, index: int, value: FloatArray, vector: FloatArray | None, threads: int

@@ -14,6 +14,7 @@ from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, LocalExplanation, explain_global, explain_local
 from lambdak.model import Model
 from lambdak.model.influence import strengths
+from lambdak.model.predictor import Predictor
 from lambdak.optimize import Inverse, Margins, Recourse, counterfactual, inverse, margin
 from lambdak.report import write_report
 from lambdak.store import SavedModel, model_to_json, save_model
@@ -100,6 +101,14 @@ class ModelMethods:
         :func:`lambdak.optimize.margin`.
         """
         return margin(self._fitted, rows, threshold, columns, scale, **options)
+
+    def predictor(self) -> Predictor:
+        """The model for single rows, as a service gets them, without any library for tables.
+
+        ``predictor({"age": 31, "income": 52e3})`` is what ``predict`` says of a table with that row, bit for bit; any
+        number of threads may call it: see :class:`lambdak.model.predictor.Predictor`.
+        """
+        return Predictor(self._fitted)
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one HTML file in which this model runs, with its certificate: see :func:`lambdak.report.write_report`.

@@ -101,16 +101,19 @@ class Category(Column):
 
     def cell_entries(self, cell: object, named: bool) -> Entries | None:
         """The active entry of one plain cell; None if it is not plain, or perhaps of the wrong type."""
+        if type(cell) is str:  # nearly always one that is known: all else takes several times as long
+            known = self._entries.get(cell)
+            if known is not None:
+                return known
         plain = plain_level(cell)
         if plain is None:
             return None
-        found = self._position.get(plain[0])
-        if found is not None:
-            return (self.start + found,), (1.0,)
+        known = self._entries.get(plain[0])
+        if known is not None:
+            return known
         if named and plain[0] is not None and self._known_types and isinstance(plain[0], str) not in self._known_types:
             return None  # the other cells decide about it
-        other = self._position.get(OTHER)
-        return ((self.start,), (0.0,)) if other is None else ((self.start + other,), (1.0,))
+        return self._entries.get(OTHER, ((self.start,), (0.0,)))
 
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with A(x): a level has no slope."""
@@ -125,6 +128,11 @@ class Category(Column):
     def _position(self) -> dict[object, int]:
         """Where each level is."""
         return {level: i for i, level in enumerate(self.levels)}
+
+    @cached_property
+    def _entries(self) -> dict[object, Entries]:
+        """The active entry of each level."""
+        return {level: ((self.start + i,), (1.0,)) for i, level in enumerate(self.levels)}
 
     @cached_property
     def _known_types(self) -> set[bool]:

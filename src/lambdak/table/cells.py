@@ -56,7 +56,7 @@ class Cells:
         huge = np.abs(result) > LARGEST
         if huge.any():
             cell = int(np.argmax(huge))
-            row = cell if isinstance(self.rows, slice) else self.rows[cell]
+            row = (self.rows.start or 0) + cell if isinstance(self.rows, slice) else self.rows[cell]
             raise ValueError(
                 f"column {self.name!r} contains infinity or a value too large; got {self._shown(cell)} in row {row}: "
                 "replace it with NaN, which counts as missing, or with a finite cap"

@@ -102,6 +102,11 @@ class Column(ABC):
         ``named`` says whether the column was found by its name.
         """
 
+    @property
+    def curve(self) -> tuple[Floats, int, bool] | None:
+        """Knots, first design column and clamp, if two entries between its knots are all there is to a number."""
+        return None
+
     @abstractmethod
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
         """Fill with dA/dx instead of A(x): at a knot the slope to its right, or ``leftwards``, if there are two.

@@ -121,6 +121,11 @@ class Curve(Numeric):
         t = (x - knots[piece]) / (knots[piece + 1] - knots[piece])
         return (self.start + piece, self.start + piece + 1), (1.0 - t, t)
 
+    @property
+    def curve(self) -> tuple[Floats, int, bool] | None:
+        """Its knots, unless there is only one."""
+        return (self.knots, self.start, self.clamp) if self.n_ramps else None
+
     @cached_property
     def _knots(self) -> list[float]:
         """The knots for one number at a time."""

@@ -59,6 +59,7 @@ class Table:
     labels: Sequence[object] = ()  # of the columns of a frame, as the user spells them
     keep: bool = True
     by_cell: ReadByCell = not_plain
+    first_row: int = 0  # where it begins in a larger table, for what errors say
     _kept: dict[int, Cells] = field(default_factory=dict, init=False, repr=False)
 
     def cells(self, position: int, rows: Rows = EVERY_ROW) -> Cells:
@@ -86,6 +87,8 @@ class Table:
 
     def _some_cells(self, position: int, rows: Rows) -> Cells:
         own = self.read(position, rows)
+        if self.first_row and isinstance(rows, slice):
+            rows = slice(self.first_row + (rows.start or 0), None)
         return Cells(own.name, own.values, own.kind, rows, own.factors, self.named)  # faster than replace
 
 
@@ -240,8 +243,8 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
 
 def _distinct_strings(series: nw.Series[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Codes (rows,) and the distinct strings they point at."""
-    if series.implementation.is_pyarrow():
-        encoded = series.to_native().combine_chunks().dictionary_encode("encode")
+    if series.implementation.is_pyarrow():  # which does so without a Python object per cell
+        encoded: Any = series.to_native().combine_chunks().dictionary_encode(null_encoding="encode")
         return encoded.indices.to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
     if not series.implementation.is_pandas_like():
         return factorise_list(series.to_list())

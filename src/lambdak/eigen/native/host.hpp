@@ -47,6 +47,7 @@ void bind_table(nb::module_& m);
 void bind_packed(nb::module_& m);
 void bind_epoch(nb::module_& m);
 void bind_shared_epoch(nb::module_& m);
+void bind_row(nb::module_& m);
 
 // Points the job to its look-up tables, which `guess` helps to keep.
 void complete(Job& job, std::vector<Guess>& guess);

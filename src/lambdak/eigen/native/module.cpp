@@ -241,6 +241,7 @@ namespace nb = nanobind;
 
 NB_MODULE(_kernel, m) {
   using namespace lambdak;
+  nb::set_leak_warnings(false);  // a program may well hold a OneRow until it ends
   num_threads = hardware_threads();
   active = available().back();
   m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
@@ -255,6 +256,7 @@ NB_MODULE(_kernel, m) {
   bind_packed(m);
   bind_epoch(m);
   bind_shared_epoch(m);
+  bind_row(m);
   m.def("isa", [] { return std::string(active.load()->name); });
   m.def("use_isa", &use_isa, nb::arg("name"));
   m.def("available_isas", [] {

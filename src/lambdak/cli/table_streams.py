@@ -1,0 +1,131 @@
+"""Tables that need not fit into memory: Parquet and CSV, some rows at a time, with the types of the whole file.
+
+JSON lines are read as a whole. pyarrow has no threads of its own here either, see :mod:`lambdak.cli.tables`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from lambdak.cli import tables
+from lambdak.cli.broken_tables import parquet_reason
+from lambdak.cli.csv_stream import CsvStream
+from lambdak.cli.errors import InputError
+from lambdak.cli.plain_files import plain_file
+from lambdak.cli.tables import Format
+
+ROWS = 1 << 15  # at a time
+_PAGES = 1 << 20  # bytes of a column that are read at a time, however large its chunks are
+_HEAD = 1 << 16  # bytes by which a file shows what it is
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns to read: as text, as numbers of any type, or (also) as they are, because they are copied."""
+
+    text: Sequence[str]
+    numbers: Sequence[str]
+    copied: Sequence[str]
+    columns: Sequence[str]  # all of them
+
+
+class TableStream(ABC):
+    """A table in a file, whose columns are known and whose rows can be read part by part."""
+
+    column_names: Sequence[str]
+
+    @abstractmethod
+    def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
+        """Decide on the types of these columns; the number of rows. ``progress`` gets shares of what is done."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[Any]:
+        """The columns as pyarrow tables of some rows each."""
+
+
+@contextmanager
+def table_stream(path: str, given: Format | None = None) -> Iterator[TableStream]:
+    """The table in a file, or in standard input for "-"."""
+    tables.arrow()
+    form = tables.format_of(path, given)
+    if form is Format.JSONL:
+        yield _WholeTable(path, given)
+        return
+    with plain_file(path) as file:
+        head = file.read(_HEAD)
+        while head and not head.strip() and (more := file.read(_HEAD)):
+            head = more
+        tables.check_beginning(head, path, form)
+        file.seek(0)
+        stream = (_ParquetTable if form is Format.PARQUET else _CsvTable)(file, path)
+        tables.check_header(stream.column_names, path)
+        yield stream
+
+
+class _CsvTable(TableStream):
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self._path, self._stream = path, CsvStream(file, path)
+        self.column_names = self._stream.column_names
+
+    def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
+        plain = [name for name in wanted.numbers if name not in wanted.copied]
+        rows = self._stream.decide(wanted.columns, wanted.text, plain, progress)
+        tables.check_rows(rows, self._path)
+        self._stream.refuse_text(wanted.numbers)
+        return rows
+
+    def parts(self) -> Iterator[Any]:
+        for block in self._stream.parts():
+            yield from _some_rows(block)
+
+
+class _ParquetTable(TableStream):
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file, self._path = file, path
+        with self._explained():
+            library = tables.arrow("pyarrow.parquet")
+            self._parquet = library.ParquetFile(file, pre_buffer=False, buffer_size=_PAGES)
+            self.column_names = self._parquet.schema_arrow.names
+
+    def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
+        self._wanted = wanted
+        tables.check_rows(self._parquet.metadata.num_rows, self._path)
+        tables.check_text([self._parquet.schema_arrow.field(name) for name in wanted.columns], self._path)
+        return int(self._parquet.metadata.num_rows)
+
+    def parts(self) -> Iterator[Any]:
+        with self._explained():
+            library = tables.arrow()
+            parts = self._parquet.iter_batches(ROWS, columns=list(self._wanted.columns), use_threads=False)
+            for part in parts:
+                yield tables.with_text(library.Table.from_batches([part]), self._wanted.text)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # whatever a library may say of bytes that are no table
+            self._file.seek(0)
+            reason = parquet_reason(self._file.read(_HEAD), error)
+            raise InputError(f"{self._path} cannot be read as parquet: {reason}") from error
+
+
+class _WholeTable(TableStream):
+    def __init__(self, path: str, given: Format | None) -> None:
+        self._table = tables.read(path, given)
+        self.column_names = self._table.column_names
+
+    def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
+        self._table = tables.with_text(self._table.select(list(wanted.columns)), wanted.text)
+        return int(self._table.num_rows)
+
+    def parts(self) -> Iterator[Any]:
+        return _some_rows(self._table)
+
+
+def _some_rows(table: Any) -> Iterator[Any]:
+    return (table.slice(first, ROWS) for first in range(0, table.num_rows, ROWS))

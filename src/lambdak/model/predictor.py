@@ -1,0 +1,239 @@
+"""One row at a time, as a service gets them: from a dict or a tuple to a prediction, by one call of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak._checks import FloatArray
+from lambdak.eigen.engine import RowSolver
+from lambdak.eigen.packing import packed_size
+from lambdak.eigen.runtime import native
+from lambdak.losses.contract import Predicts
+from lambdak.model.model import Model
+from lambdak.table.cells import LARGEST
+from lambdak.table.read import Table, named_array, read_table
+from lambdak.table.rows import LARGEST_NUMBER, optional_rows
+
+Row: TypeAlias = Mapping[str, Any] | Sequence[Any] | NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictor:
+    """A fitted model for single rows: what ``predict`` says of a table with that row, bit for bit.
+
+    A row is a mapping from names of columns to cells, of which keys that the model does not know are ignored, or a
+    tuple or list of cells in the order of the training columns. Cells are plain Python or NumPy numbers, strings and
+    booleans; None and NaN are missing. It never changes, so any number of threads may use one, and it can be pickled.
+
+    Examples
+    --------
+    >>> from lambdak import SpectralRegressor
+    >>> X, y = [[float(i), "ab"[i % 2]] for i in range(60)], [float(i % 7) for i in range(60)]
+    >>> model = SpectralRegressor(effort="fast", max_iter=2, random_state=0).fit(X, y)
+    >>> predictor = model.predictor()
+    >>> predictor((3.0, "a")) == predictor({"x0": 3.0, "x1": "a"}) == float(model.predict([[3.0, "a"]])[0])
+    True
+    """
+
+    model: Model
+    _solve: RowSolver | None = field(init=False)
+    _of_names: Callable[[Any], tuple[Any, ...]] = field(init=False)
+    _weights: tuple[float, ...] = field(init=False)
+    _start: tuple[float, ...] = field(init=False)
+    _labels: tuple[Any, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        encoder = replace(self.model.encoder, categorical_features=None)  # it may be of any library, and is of no use
+        encoder = encoder if encoder.from_names else encoder.renamed(encoder.feature_names)
+        model = self.model.replace(encoder=encoder)
+        names, classes = encoder.feature_names, model.classes
+        made = {
+            "model": model,
+            "_solve": _row_solver(model),
+            "_of_names": itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],),
+            "_weights": tuple(model.weights.tolist()),
+            "_start": tuple(model.start.tolist()),
+            "_labels": () if classes is None else tuple(classes.tolist()),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[type[Predictor], tuple[Model]]:
+        return Predictor, (self.model,)  # all else follows from it
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.model.estimator}, {self.model.encoder.n_features} columns)"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of training; x0, x1, … if they had none."""
+        return self.model.encoder.feature_names
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels of a classifier, in their order."""
+        return self._labels
+
+    @property
+    def quantile_levels(self) -> tuple[float, ...]:
+        """The levels of the quantiles, if the model estimates several."""
+        return self.model.outputs.quantile_levels
+
+    def __call__(self, row: Row, offset: float | None = None) -> Any:
+        """The same as :meth:`predict`."""
+        return self._answers(self._raw(row, offset))[0]
+
+    def predict(self, row: Row, offset: float | None = None) -> Any:
+        """The mean as a float, the middle quantile, or the label of the class, as ``predict`` of the estimator has it.
+
+        ``offset`` is added to the raw score, for a :class:`~lambdak.SpectralRegressor` that was fitted with offsets.
+        """
+        return self._answers(self._raw(row, offset))[0]
+
+    def predict_proba(self, row: Row) -> dict[Any, float]:
+        """The probability of each class, by its label."""
+        if not self._labels:
+            raise AttributeError(f"predict_proba needs a classifier; the model is a {self.model.estimator}")
+        shares = self.model.loss.predict(self._raw(row))[0].tolist()
+        return dict(zip(self._labels, shares, strict=True))
+
+    def predict_quantiles(self, row: Row) -> tuple[float, ...]:
+        """The quantiles, in ascending order."""
+        if not self.quantile_levels:
+            raise AttributeError(f"predict_quantiles needs quantiles; the model is a {self.model.estimator}")
+        return tuple(self._raw(row)[0].tolist())
+
+    def raw(self, row: Row, offset: float | None = None) -> float | tuple[float, ...]:
+        """The raw score, before the link: a float, or a tuple where there are several outputs."""
+        scores = self._raw(row, offset)[0].tolist()
+        return scores if self.model.outputs.single else tuple(scores)
+
+    def many(self, rows: Iterable[Row], offset: ArrayLike | None = None) -> list[Any]:
+        """What :meth:`predict` says of each of several rows; ``offset`` is one number, or one for each row.
+
+        Errors name the row, counted from zero. From about a thousand rows on ``predict`` of the estimator is faster.
+        """
+        given = list(rows)
+        if not given:
+            return []
+        self._check_offset(offset)
+        values = [self._eigenvalues(row) for row in given]
+        if not all(values):
+            return self._answers(self.model.raw(self._table(given), offset))
+        scores = np.array([self._scores(own) for own in values if own])
+        offsets = optional_rows(offset, len(given), "offset")
+        if offsets is not None:
+            scores = scores + offsets[:, None]
+        return self._answers(scores[:, 0] if self.model.outputs.single else scores)
+
+    # ---- from a row to raw scores ------------------------------------------------------------------------------
+
+    def _raw(self, row: Row, offset: float | None = None) -> FloatArray:
+        """Raw scores (1,) or (1, outputs)."""
+        self._check_offset(offset)
+        values = self._eigenvalues(row)
+        if not values:  # some cell needs a closer look, or is wrong: then this says so as it does of tables
+            return self.model.raw(self._table([row]), None if offset is None else [offset])
+        scores = self._scores(values)
+        if offset is not None:
+            scores[0] += _checked_offset(offset)
+        return np.array(scores if self.model.outputs.single else [scores])
+
+    def _eigenvalues(self, row: Row) -> list[float] | None:
+        """Eigenvalues (members, outputs), one after the other; None where only a table tells."""
+        if self._solve is None:
+            return None
+        kind = type(row)
+        if kind is dict:
+            try:
+                return self._solve(self._of_names(row), True)
+            except KeyError:
+                return None
+        return self._solve(row, False) if kind in _PLAIN_ROWS and len(row) == len(self.columns) else None  # type: ignore[arg-type]
+
+    def _scores(self, values: list[float]) -> list[float]:
+        """Raw scores, in the order of summation of the model: members one by one."""
+        outputs = len(self._start)
+        means = [self._weights[0] * value for value in values[:outputs]]
+        for member, weight in enumerate(self._weights[1:], 1):
+            for i, value in enumerate(values[member * outputs : (member + 1) * outputs]):
+                means[i] += weight * value
+        scale = self.model.scale
+        return [start + scale * mean for start, mean in zip(self._start, means, strict=True)]
+
+    def _table(self, rows: list[Row]) -> Table:
+        """The same rows as a table of objects, with names if they are mappings."""
+        cells = np.empty((len(rows), len(self.columns)), object)
+        for i, row in enumerate(rows):
+            try:
+                own = self._cells(row)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {i}: {error}" if len(rows) > 1 else str(error)) from None
+            for j, cell in enumerate(own):  # one by one: a cell may be a list, which is refused later, by its column
+                cells[i, j] = cell
+        return named_array(cells, self.columns) if isinstance(rows[0], Mapping) else read_table(cells)
+
+    def _cells(self, row: Row) -> Sequence[Any]:
+        """The cells of a row in the order of the columns."""
+        if isinstance(row, Mapping):
+            if not all(name in row for name in self.columns):
+                given = [name for name in row if isinstance(name, str)]
+                self.model.encoder.positions(named_array(np.empty((0, len(given)), object), given))  # says what lacks
+            return [row[name] for name in self.columns]
+        if not isinstance(row, tuple | list) and not (isinstance(row, np.ndarray) and row.ndim == 1):
+            raise TypeError(
+                "a row must be a dict from names of columns to cells, or a tuple or list of cells in the order of the "
+                f"training columns; got {type(row).__name__}"
+            )
+        self.model.encoder.positions(read_table(np.empty((0, len(row)))))
+        return tuple(row)
+
+    # ---- from raw scores to answers ----------------------------------------------------------------------------
+
+    def _answers(self, raw: FloatArray) -> list[Any]:
+        """Predictions from raw scores (rows,) or (rows, outputs)."""
+        loss = self.model.loss
+        if loss.predicts is Predicts.NUMBERS:
+            return list(loss.predict(raw).tolist())
+        if loss.predicts is Predicts.QUANTILES:
+            return list(raw[:, raw.shape[1] // 2].tolist())
+        return [self._labels[code] for code in loss.classify(raw).tolist()]
+
+    def _check_offset(self, offset: object) -> None:
+        if offset is not None and self.model.loss.predicts is not Predicts.NUMBERS:
+            raise TypeError(f"offset needs a SpectralRegressor; the model is a {self.model.estimator}")
+
+
+_PLAIN_ROWS = (tuple, list)
+
+
+def _checked_offset(offset: float) -> float:
+    if type(offset) is float and abs(offset) <= LARGEST_NUMBER:  # the check takes longer than a prediction
+        return offset
+    checked = optional_rows([offset], 1, "offset")
+    return 0.0 if checked is None else float(checked[0])
+
+
+def _row_solver(model: Model) -> RowSolver | None:
+    """The kernel's way from cells to eigenvalues; None without a kernel."""
+    kernel = native()
+    if kernel is None:
+        return None
+    columns, outputs = model.encoder.columns, model.outputs
+    levels = [model.encoder.n_design + i for i in range(len(outputs.levels))]
+    return kernel.one_row(
+        [column.curve for column in columns],
+        tuple(column.cell_entries for column in columns),
+        LARGEST,
+        model.coef[..., : packed_size(model.dim)],
+        model.dim,
+        list(outputs.indices),
+        levels,
+    )
