@@ -180,7 +180,7 @@ def building(folder: Path) -> Iterator[Path]:
             _sync(path)
         if fcntl is None:
             lock.close()  # Windows moves only folders without open files
-        _put_in_place(beside, folder)
+        _replace_folder(beside, folder)
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def _new_folder(folder: Path) -> tuple[Path, BinaryIO]:
             return beside, _locked(beside / _WRITER)
 
 
-def _put_in_place(beside: Path, folder: Path) -> None:
+def _replace_folder(beside: Path, folder: Path) -> None:
     while True:
         old = _beside(folder)
         with suppress(FileNotFoundError):

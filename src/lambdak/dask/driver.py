@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from distributed import Client, Future
 
@@ -56,7 +56,7 @@ class DaskFit:
             self.client.submit(worker.pack, self.request, decided, part.index, *part.pieces, pure=False)
             for part in self._computed()
         ]
-        sizes = self.client.gather([self.client.submit(worker.size, part, pure=False) for part in parts])
+        sizes = self.client.gather([self.client.submit(len, part, pure=False) for part in parts])
         return self._trained(decided, parts, sizes)
 
     # ---- the sample and the records ----------------------------------------------------------------------------
@@ -81,16 +81,14 @@ class DaskFit:
 
     # ---- training ----------------------------------------------------------------------------------------------
 
-    def _trained(self, choice: Future, parts: list[Future], sizes: list[tuple[int, float]]) -> Fit:
-        rows = sum(size for size, _ in sizes)
-        shards = _shards([size for size, _ in sizes], min(len(parts), max(_SHARDS, rows // _SHARD_ROWS)))
-        given = [{"parts": [parts[i] for i in own], "rows": sum(sizes[i][0] for i in own)} for own in shards]
-        mean_weight = sum(weight for _, weight in sizes) / rows
+    def _trained(self, choice: Future, parts: list[Future], sizes: list[int]) -> Fit:
+        shards = _shards(sizes, min(len(parts), max(_SHARDS, sum(sizes) // _SHARD_ROWS)))
+        given = [_Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards]
         before: Future | None = None
         laps = 0
         for _ in range(_MOST_ATTEMPTS):
             workers = self._workers()
-            attempt = _Attempt(self, workers, choice, given, mean_weight, before)
+            attempt = _Attempt(self, workers, choice, given, before)
             fit = attempt.run()
             if fit is not None:
                 return fit
@@ -113,15 +111,22 @@ class DaskFit:
             time.sleep(_POLL)
 
 
+class _Shard(NamedTuple):
+    """Neighbouring partitions, and their rows."""
+
+    parts: list[Future]
+    rows: int
+
+
 class _Attempt:
     """One task per worker; afterwards ``best`` is the state to continue from, if there is a newer one."""
 
     def __init__(
-        self, fit: DaskFit, workers: list[str], choice: Future, shards: list[Any], weight: float, before: Future | None
+        self, fit: DaskFit, workers: list[str], choice: Future, shards: list[_Shard], before: Future | None
     ) -> None:
         self._fit, self._client = fit, fit.client
         self._workers = workers[: len(shards)]
-        self._given = (choice, shards, weight, before)
+        self._given = (choice, shards, before)
         self._name = secrets.token_hex(8)
         self.best: Future | None = None
         self.laps, self.why = 0, ""
@@ -154,14 +159,14 @@ class _Attempt:
         return [tasks[address].result() for address in self._workers]
 
     def _tasks(self, addresses: list[tuple[str, int]]) -> dict[str, Future]:
-        choice, shards, weight, before = self._given
+        choice, shards, before = self._given
         token, deadlines = secrets.token_bytes(32), Deadlines(self._fit.start, self._fit.silence)
         ranks = len(self._workers)
-        lengths, tasks = [shard["rows"] for shard in shards], {}
+        lengths, tasks = [shard.rows for shard in shards], {}
         for rank, address in enumerate(self._workers):
-            own = {k: shard["parts"] for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
+            own = {k: shard.parts for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
             place = worker.Place(self._name, rank, addresses, token, deadlines)
-            tasks[address] = self._submit(worker.train, choice, place, own, lengths, weight, before, address=address)
+            tasks[address] = self._submit(worker.train, choice, place, own, lengths, before, address=address)
         return tasks
 
     def _ended(self, tasks: dict[str, Future]) -> dict[str, Future]:

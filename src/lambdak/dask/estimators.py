@@ -99,7 +99,7 @@ class _ClassifierOnDask(_OnDask):
         return self._each("predict_proba", X, (len(np.asarray(self._fitted.classes)),))
 
 
-class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):
+class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 
     def decision_function(self, X: Any) -> Any:
@@ -108,7 +108,7 @@ class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):
         return self._each("decision_function", X, () if classes == 2 else (classes,))
 
 
-class SpectralOrdinalClassifier(_ClassifierOnDask, local.SpectralOrdinalClassifier):
+class SpectralOrdinalClassifier(_ClassifierOnDask, local.SpectralOrdinalClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralOrdinalClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 
 

@@ -155,7 +155,7 @@ class SocketTransport:
     def allreduce(self, array: Whole) -> None:
         """Replace every number by its sum over all processes: up the tree, and down again."""
         self._count += 1
-        view = memoryview(array).cast("B")
+        view = memoryview(array.data).cast("B")
         for child in self._children:
             array += np.frombuffer(self._receive(child, _SUM, len(view)), np.int64).reshape(array.shape)
         if self.rank:
@@ -167,7 +167,7 @@ class SocketTransport:
     def broadcast(self, array: Bytes, root: int = 0) -> None:
         """Replace the bytes by those of one process: from it up to rank 0, and down to all."""
         self._count += 1
-        view, path = memoryview(array).cast("B"), _path(root)
+        view, path = memoryview(array.data).cast("B"), _path(root)
         if self.rank in path and self.rank != root:
             view[:] = self._receive(path[path.index(self.rank) + 1], _COPY, len(view))
         if self.rank and self.rank in path:

@@ -13,10 +13,11 @@ from distributed import get_worker
 
 from lambdak.dask.parts import drawn
 from lambdak.dask.wire import Deadlines, Security, SocketTransport, listen
+from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import State
 from lambdak.training.fit import Fit
-from lambdak.training.large.choice import Choice, LargeRequest, PackedPart, choose
+from lambdak.training.large.choice import Choice, LargeRequest, choose
 from lambdak.training.large.fit import fit_sample, is_small
 from lambdak.training.large.members import train_members
 from lambdak.training.large.progress import Laps
@@ -47,15 +48,10 @@ def decide(request: LargeRequest, summary: TableSummary) -> Choice | Fit:
     return fit_sample(request, summary) if is_small(summary) else choose(request, summary)
 
 
-def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> PackedPart:
+def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> Records:
     """The records of a partition."""
     part = drawn(index, *pieces)
-    return choice.packed_nothing() if part is None else choice.packed(request.read(part), _threads())
-
-
-def size(part: PackedPart) -> tuple[int, float]:
-    """Rows and the sum of weights of a partition."""
-    return len(part), part.weight
+    return choice.no_records() if part is None else choice.packed(request.read(part), _threads())
 
 
 def open_listener(attempt: str) -> tuple[str, int]:
@@ -95,9 +91,8 @@ def laps_of(outcome: Outcome) -> tuple[bool, int, str]:
 def train(
     choice: Choice,
     place: Place,
-    shards: Mapping[int, Sequence[PackedPart]],
+    shards: Mapping[int, Sequence[Records]],
     lengths: Sequence[int],
-    mean_weight: float,
     before: Outcome | None,
 ) -> Outcome:
     """Train together with other workers, from what an attempt ``before`` agreed on."""
@@ -107,11 +102,11 @@ def train(
     laps = Laps(None if before is None else before.state, 0 if before is None else before.laps)
     transport = None
     try:
-        own = {k: MemoryShard([part.records for part in parts], (choice.seed, k)) for k, parts in shards.items()}
+        own = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}
         transport = SocketTransport(
             place.rank, place.addresses, listener, place.token, place.deadlines, _security()
         )  # fmt: skip
-        fit = train_members(choice, own, lengths, mean_weight, transport, laps, _threads())
+        fit = train_members(choice, own, lengths, transport, laps, _threads())
         return Outcome(fit, laps.count)
     except PeerLostError as error:
         return Outcome(None, laps.count, laps.state, str(error))

@@ -15,6 +15,7 @@ from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import Checkpoint
 from lambdak.training.draft import Units, encoder_template
 from lambdak.training.effort import Regularisation
+from lambdak.training.fingerprint import rows_digests, settings_text
 from lambdak.training.fit import Request, choose_members
 from lambdak.training.large.schedule import LargeSchedule, large_schedule
 from lambdak.training.large.targets import KnownTargets, Targets
@@ -52,6 +53,16 @@ class LargeRequest:
             self.estimator, rows, known.loss, self.settings, rng, known.classes, self.parameters, self.checkpoint
         )
 
+    def call(self, summary: TableSummary) -> dict[str, str]:
+        """What a checkpoint knows a fit by."""
+        sample = summary.sample()
+        rows = GivenRows(sample.table, sample.y, sample.weight, sample.offset)
+        return (
+            {"estimator": self.estimator, "rows": str(summary.rows)}
+            | settings_text(self.parameters)
+            | rows_digests(rows)
+        )
+
     def read(self, part: Drawn) -> Drawn:
         """A batch with its target checked."""
         return replace(part, y=self.targets.checked(part.y))
@@ -68,25 +79,23 @@ class Choice:
     units: Units
     packing: RowPacking
     targets: KnownTargets
+    mean_weight: float
     threshold: float  # of the keys of rows: those up to it are validation rows
     seed: int
-    total: int  # rows of the whole table
 
-    def packed(self, part: Drawn, threads: int = 0) -> PackedPart:
-        """The training rows of a batch as records."""
+    def packed(self, part: Drawn, threads: int = 0) -> Records:
+        """The training rows of a batch, whose targets were checked."""
         y, weight = self.targets.coded(part.y, part.weight)
         kept = row_keys(self.seed, part.index, len(part)) > self.threshold
         if weight is not None:
             kept &= weight > 0
         design = self.session.draft.encoder.transform(part.table, threads=threads).take(kept)
-        own = (None if some is None else some[kept] for some in (weight, part.offset))
-        weight, offset = own
-        records = self.packing.pack(design, y[kept], weight, offset)
-        return PackedPart(records, float(len(records) if weight is None else weight.sum()))
+        weight, offset = (None if some is None else some[kept] for some in (weight, part.offset))
+        return self.packing.pack(design, y[kept], weight, offset)
 
-    def packed_nothing(self) -> PackedPart:
-        """No records."""
-        return PackedPart(np.empty((0, self.packing.record_bytes), np.uint8), 0.0)
+    def no_records(self) -> Records:
+        """Those of a batch without rows."""
+        return np.empty((0, self.packing.record_bytes), np.uint8)
 
     def schedule(self, rows: int) -> LargeSchedule:
         """For this many training rows."""
@@ -96,17 +105,6 @@ class Choice:
         """Training rows in the units of the sample."""
         draft = self.session.draft
         return draft.problem(draft.written(rows), self.units)
-
-
-@dataclass(frozen=True)
-class PackedPart:
-    """The records of a batch, and the sum of their weights."""
-
-    records: Records
-    weight: float
-
-    def __len__(self) -> int:
-        return len(self.records)
 
 
 def choose(request: LargeRequest, summary: TableSummary) -> Choice:
@@ -121,12 +119,20 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
         return GivenRows(own.table, y[rows], None if weight is None else weight[rows], own.offset, validation, summary)
 
     unseen, seen = np.split(np.arange(len(y)), [held_out])
-    option, plan, regularisations = choose_members(request.request(given(seen, given(unseen)), known))
-    written = option.session.draft.written(option.rows)
+    own = request.request(given(seen, given(unseen)), known)
+    own.checkpoint.begin(lambda: request.call(summary), own.rng)
+    option, plan, regularisations = choose_members(own)
     session, rows = option.session.sampled(_KEPT), option.rows.sampled(_KEPT)
-    packing = RowPacking.of(
-        session.draft.encoder, known.kept_as, weight is not None, sample.offset is not None
-    )  # fmt: skip
-    units = session.draft.units(written)
-    threshold = float(sample.keys[held_out - 1])
-    return Choice(session, plan, regularisations, rows, units, packing, known, threshold, request.seed, summary.rows)
+    draft = session.draft
+    return Choice(
+        session=session,
+        plan=plan,
+        regularisations=regularisations,
+        rows=rows,
+        units=draft.units(draft.written(option.rows)),
+        packing=RowPacking.of(draft.encoder, known.kept_as, weight is not None, sample.offset is not None),
+        targets=known,
+        mean_weight=1.0 if weight is None else float(weight[seen].mean()),
+        threshold=float(sample.keys[held_out - 1]),
+        seed=request.seed,
+    )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak.table.large.batches import Drawn
+from lambdak.table.large.batches import Batches, Drawn, drawn
+from lambdak.table.large.cache import PackedCache, build_cache, cache_key, open_cache
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.fit import Fit, fit_model
-from lambdak.training.large.choice import SAMPLE, LargeRequest, choose
+from lambdak.training.large.choice import SAMPLE, Choice, LargeRequest, choose
 from lambdak.training.large.members import train_members
-from lambdak.training.large.shards import MemoryShard
-from lambdak.training.large.transport import Transport, everywhere, gather_numbers, on_first
+from lambdak.training.large.shards import DiskShard, MemoryShard
+from lambdak.training.large.transport import Alone, Transport, everywhere, gather_numbers, on_first
 from lambdak.training.rows import GivenRows
 
 _BATCHES = 1 << 20  # of one process, at most: those of different processes have numbers of their own
@@ -41,22 +44,74 @@ def summarised(request: LargeRequest, parts: Iterable[Drawn]) -> TableSummary:
 
 def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Transport) -> Fit:
     """One model from the rows of all processes; each has some of them, and all return the same model."""
-    own = list(_numbered(parts, transport.rank))
-    summary = request.summary()
+    own, summary = list(_numbered(parts, transport.rank)), request.summary()
     for each in everywhere(transport, lambda: summarised(request, own)):
         summary.merge_(each)
     if is_small(summary):
         return on_first(transport, lambda: fit_sample(request, summary))
     choice = on_first(transport, lambda: choose(request, summary))
-    packed = [choice.packed(request.read(part), request.settings.threads) for part in own]
-    size = np.array([sum(map(len, packed)), sum(part.weight for part in packed)], np.float64)
-    rows, weight = gather_numbers(transport, {transport.rank: size}, (transport.size, 2)).T
-    shard = {transport.rank: MemoryShard([part.records for part in packed], (request.seed, transport.rank))}
-    lengths, mean = rows.astype(int).tolist(), float(weight.sum() / rows.sum())
-    return train_members(choice, shard, lengths, mean, transport, request.checkpoint, request.settings.threads)
+    threads, rank = request.settings.threads, transport.rank
+    packed = [choice.packed(request.read(part), threads) for part in own] or [choice.no_records()]
+    rows = np.array([sum(map(len, packed))], np.float64)
+    lengths = gather_numbers(transport, {rank: rows}, (transport.size, 1))[:, 0].astype(int).tolist()
+    shard = {rank: MemoryShard(packed, (request.seed, rank))} if lengths[rank] else {}
+    return train_members(choice, shard, lengths, transport, request.checkpoint, threads)
 
 
 def _numbered(parts: Iterable[Drawn], rank: int) -> Iterator[Drawn]:
     """The same with numbers that no other process has."""
     for part in parts:
         yield replace(part, index=rank * _BATCHES + part.index)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A large table on this machine: its batches, which columns are special, and where its cache may be."""
+
+    batches: Batches
+    y: str
+    sample_weight: str | None
+    offset: str | None
+    place: Path | None  # None: a temporary one
+
+    def drawn(self) -> Iterator[Drawn]:
+        """The batches, from the start."""
+        return drawn(self.batches, self.y, self.sample_weight, self.offset)
+
+
+def fit_alone(request: LargeRequest, source: Source) -> Fit:
+    """The model of a table that need not fit in memory."""
+    settings, total = request.settings, source.batches.n_rows
+    summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose))
+    if is_small(summary):
+        return fit_sample(request, summary)
+    choice = choose(request, summary)
+    with _cache(request, choice, source, summary.rows) as cache:
+        shard = DiskShard(cache, (request.seed, 0))
+        fit = train_members(choice, {0: shard}, [cache.n_rows], Alone(), request.checkpoint, settings.threads)
+    request.checkpoint.finish()
+    return fit
+
+
+def _cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> PackedCache:
+    """The records of all training rows on disk: those of an earlier fit, if they are the same."""
+    names = [source.y, source.sample_weight, source.offset]
+    more = {"seed": choice.seed, "threshold": choice.threshold, "columns": names, "classes": repr(choice.targets)}
+    encoder = choice.session.draft.encoder
+    key = cache_key(source.batches.fingerprint or "", encoder, choice.packing, **more)
+    found = None if source.place is None or source.batches.fingerprint is None else open_cache(source.place, key)
+    if found is not None:
+        return found
+    parts = _shown(source.drawn(), "encoding", source.batches.n_rows, request.settings.verbose)
+    records = (choice.packed(request.read(part), request.settings.threads) for part in parts)
+    return build_cache(source.place, key, choice.packing.record_bytes, rows, records, choice.seed)
+
+
+def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: bool) -> Iterator[Drawn]:
+    """The same with a progress bar of rows."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
+    with Progress(*columns, disable=not verbose) as progress:
+        bar = progress.add_task(what, total=total)
+        for part in parts:
+            yield part
+            progress.update(bar, advance=len(part))

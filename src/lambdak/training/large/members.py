@@ -19,7 +19,6 @@ def train_members(
     choice: Choice,
     shards: Mapping[int, Shard],
     lengths: Sequence[int],
-    mean_weight: float,
     transport: Transport,
     checkpoint: Checkpoint,
     threads: int,
@@ -28,12 +27,10 @@ def train_members(
     session = replace(choice.session, settings=replace(choice.session.settings, threads=threads))
     session = replace(session, rng=deepcopy(session.rng))
     settings, schedule = session.settings, choice.schedule(sum(lengths))
-    supply = Supply(shards, lengths, choice.packing, choice.problem, mean_weight, session.copies)
+    supply = Supply(shards, lengths, choice.packing, choice.problem, choice.mean_weight, session.copies)
     with single_threaded_blas():
         parameters = session.new_parameters(choice.plan, choice.regularisations)
-        trainer = LargeTrainer(
-            session.problem, parameters, session.rng, session.validation, supply, schedule, transport
-        )  # fmt: skip
+        trainer = LargeTrainer(session, parameters, supply, schedule, transport)
         quiet = replace(settings, verbose=settings.verbose and transport.rank == 0)
         run = run_members(trainer, schedule.plain, quiet, False, checkpoint)
         shift, factor = corrections(trainer, session.draft)

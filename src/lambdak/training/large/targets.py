@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lambdak.losses import Loss
 from lambdak.table.rows import Floats
 
-Labels = Mapping[Any, int]  # rows of each label
+Labels = Mapping[Any, float]  # rows of each label
 
 
 class Targets(ABC):

@@ -16,13 +16,14 @@ import numpy as np
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Rows
 from lambdak.eigen.steps import sum_of_shards
-from lambdak.table.large.packed import RowPacking
+from lambdak.table.large.packed import Records, RowPacking
 from lambdak.training.large.schedule import LargeSchedule
-from lambdak.training.large.shards import Shard
-from lambdak.training.large.transport import Transport, broadcast_object, gather_numbers
+from lambdak.training.large.shards import Order, Shard
+from lambdak.training.large.transport import Transport, Whole, broadcast_object, gather_numbers
 from lambdak.training.parameters import Parameters
-from lambdak.training.problem import Problem
+from lambdak.training.problem import Problem, RowIds
 from lambdak.training.rows import TrainingRows
+from lambdak.training.session import Session
 from lambdak.training.trainer import Folds, Schedule, Trainer, row_targets
 
 _DIGEST = (1 << 24) - 1  # so that a sum of squares has room
@@ -45,25 +46,18 @@ class Supply:
         parts = [self._rows(*some, threads) for some in self.shards[number].take(first, last)]
         return self.problem(parts[0] if len(parts) == 1 else TrainingRows.joined(parts))
 
-    def _rows(self, records: FloatArray, order: FloatArray, threads: int) -> TrainingRows:
-        design, y, weight, offset = self.packing.unpack(records, order, threads)  # type: ignore[arg-type]
+    def _rows(self, records: Records, order: Order, threads: int) -> TrainingRows:
+        design, y, weight, offset = self.packing.unpack(records, order, threads)
         return TrainingRows(design, y, None if weight is None else weight / self.mean_weight, offset)
 
 
 class LargeTrainer(Trainer):
-    """Trains a stack of models on shards; ``problem`` is a sample of their rows."""
+    """Trains a stack of models on shards; the problem of the session is a sample of their rows."""
 
     def __init__(
-        self,
-        problem: Problem,
-        parameters: Parameters,
-        rng: np.random.Generator,
-        validation: Problem,
-        supply: Supply,
-        schedule: LargeSchedule,
-        transport: Transport,
+        self, session: Session, parameters: Parameters, supply: Supply, schedule: LargeSchedule, transport: Transport
     ) -> None:
-        super().__init__(problem, parameters, rng, None, validation)
+        super().__init__(session.problem, parameters, session.rng, None, session.validation)
         self._supply, self._schedule, self._transport = supply, schedule, transport
 
     def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
@@ -103,7 +97,7 @@ class LargeTrainer(Trainer):
         lengths = [self._rows(k, first, last) for k in range(len(self._supply.lengths))]
         rows = np.array(lengths)[:, None] * self._supply.copies
         step, count = np.arange(last - first), last - first
-        return (rows // count + (step < rows % count)).sum(axis=0).tolist()
+        return list(map(int, (rows // count + (step < rows % count)).sum(axis=0)))
 
     def _steps(self, blocks: list[Problem], rates: list[float], steps: tuple[int, int]) -> FloatArray:
         """Take steps on the rows of blocks; returns Σ weight · loss and Σ weight, (blocks, members, 2)."""
@@ -127,7 +121,7 @@ class LargeTrainer(Trainer):
         return float(len(block.design) if block.weight is None else block.weight.sum(dtype=np.float64))
 
     @cached_property
-    def _sums(self) -> FloatArray:
+    def _sums(self) -> Whole:
         return np.zeros(self.parameters.coef.size + 1, np.int64)
 
     def _steps_by_python(self, blocks: list[Problem], rates: list[float], steps: tuple[int, int]) -> FloatArray:
@@ -145,7 +139,7 @@ class LargeTrainer(Trainer):
             self.parameters.step_(self._grad, rate)
         return seen
 
-    def _share_(self, block: Problem, rows: FloatArray, total: int) -> FloatArray:
+    def _share_(self, block: Problem, rows: RowIds, total: int) -> FloatArray:
         """Fill the gradient with that of some rows of a step on ``total`` rows; returns Σ weight · loss, Σ weight."""
         chosen = np.ascontiguousarray(np.broadcast_to(rows, (self.members, len(rows))))
         raw = self.backward_(block, block.weight, chosen)
