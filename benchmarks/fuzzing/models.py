@@ -120,7 +120,7 @@ def check_continues(model: Any, rows: np.ndarray) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.partial_fit(rows, target)
-    except ValueError:
+    except (TypeError, ValueError):  # settings of a file are checked where they are used
         return
     for name, values in outputs(model, rows).items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
