@@ -5,7 +5,8 @@ usage: python benchmarks/kills.py [--kills 20] [--rows 30000] [--columns 20] [--
 Each trial is one fit in processes of its own: each is killed (SIGKILL) after a time that is uniform in the duration of
 an undisturbed fit, and started again with the same call, until it ends before it is killed. Trials take turns among
 estimators and constraints. A second table shows what checkpoints cost: seconds of a fit with and without them, by
-turns in the same process, the size of the file and the milliseconds of a save.
+turns in the same process, the size of the file and the milliseconds of a save; and beside it the size of the saved
+model, without and with its training state.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def trial(case: str, path: Path, seconds: float, options: argparse.Namespace, rn
 
 
 def cost(case: str, path: Path, options: argparse.Namespace, rounds: int = 3) -> list[float]:
-    """Fastest seconds without and with, saves, megabytes of the file, and milliseconds of a save."""
+    """Fastest seconds without and with, saves, megabytes, milliseconds of a save; megabytes of saved models."""
     X, y = rows_of(case, options.rows, options.columns)
     writing, sizes, spent = atomic.write_bytes, [], []
     saving = CheckpointFile._write
@@ -103,10 +104,14 @@ def cost(case: str, path: Path, options: argparse.Namespace, rounds: int = 3) ->
     for _ in range(rounds):
         for place, beside in enumerate(({}, {"checkpoint": path, "checkpoint_every": options.every})):
             began = time.perf_counter()
-            CASES[case]().fit(X, y, **beside)
+            model = CASES[case]().fit(X, y, **beside)
             seconds[place].append(time.perf_counter() - began)
     atomic.write_bytes, CheckpointFile._write = writing, saving
-    return [*map(min, seconds), len(spent) / rounds, max(sizes) / 1e6, 1e3 * float(np.mean(spent))]
+    saved = []
+    for state in (False, True):
+        model.save(path.with_name("model"), training_state=state)
+        saved.append(path.with_name("model").stat().st_size / 1e6)
+    return [*map(min, seconds), len(spent) / rounds, max(sizes) / 1e6, 1e3 * float(np.mean(spent)), *saved]
 
 
 def main() -> None:
@@ -146,7 +151,7 @@ def run(options: argparse.Namespace, path: Path) -> None:
         table.add_row(str(number + 1), case, f"{seconds:.1f}", " ".join(f"{k:.1f}" for k in killed), str(found == bits))
     console.print(table)
     console.print(f"{same} of {options.kills} killed fits ended with the same bits as undisturbed ones")
-    table = Table("fit", "s without", "s with", "saves", "MB", "ms per save")
+    table = Table("fit", "s without", "s with", "saves", "MB", "ms per save", "model MB", "with state MB")
     for case in CASES:
         table.add_row(case, *(f"{value:.2f}" for value in cost(case, path, options)))
     console.print(table)

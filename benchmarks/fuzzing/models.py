@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,8 @@ def fitted() -> tuple[Any, ...]:
 
 @cache
 def described() -> tuple[Any, ...]:
-    """Header and tensors of each."""
-    return tuple(describe(model._saved()) for model in fitted())
+    """Header and tensors of each, without and with what training needs to continue."""
+    return tuple(describe(model._saved(training)) for training in (False, True) for model in fitted())
 
 
 def probe(model: Any) -> np.ndarray:
@@ -86,7 +87,10 @@ def outcome(model: Any) -> str:
 
 
 def check_behaves(model: Any) -> None:
-    """A model that was read predicts finite numbers, is certified, and is the same after another round trip."""
+    """A model that was read predicts finite numbers, is certified, and is the same after another round trip.
+
+    One with a training state continues, or says why it cannot.
+    """
     rows = probe(model)
     if model.model_.encoder.from_sparse:
         rows = np.nan_to_num(rows.astype(float), nan=0.0)
@@ -104,3 +108,27 @@ def check_behaves(model: Any) -> None:
         for name, values in outputs(other, rows).items():
             if values.tolist() != first[name].tolist():
                 raise WrongError(f"{name} differs after another round trip")
+    if model._state is not None:
+        model.save(path, training_state=True)
+        check_continues(lambdak.load(path), rows)
+
+
+def check_continues(model: Any, rows: np.ndarray) -> None:
+    """Training continues, and what comes of it predicts finite numbers; or the fit is refused."""
+    target = first_targets(model, len(rows))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.partial_fit(rows, target)
+    except (TypeError, ValueError):  # settings of a file are checked where they are used
+        return
+    for name, values in outputs(model, rows).items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise WrongError(f"{name} is not finite after a partial fit")
+
+
+def first_targets(model: Any, rows: int) -> np.ndarray:
+    """Classes in turn, or numbers near the first raw score."""
+    if hasattr(model, "classes_"):
+        return model.classes_[np.arange(rows) % len(model.classes_)]
+    return np.abs(model.model_.start[0]) + model.model_.scale * np.linspace(0.5, 1.5, rows)

@@ -69,7 +69,9 @@ def edited(trial: Trial, value: Any) -> Any:
             parent[key], parent[other] = parent[other], parent[key]
         case 4 | 5 if isinstance(parent[key], float | int) and not isinstance(parent[key], bool):
             number = parent[key]
-            parent[key] = trial.pick([-number, number + 1, number - 1, number * 2, 0.5 * float(f"{number:.17g}")])
+            parent[key] = trial.pick(
+                [-number, number + 1, number - 1, number * 2, float(max(min(number, 1e300), -1e300)) / 2]
+            )
         case 6 if isinstance(parent[key], float | int):
             parent[key] = trial.draw(hostile_floats())
         case 7 if isinstance(parent[key], str):

@@ -30,7 +30,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=3), "format must be a number from 1 to 2"),
+    "later format": (put("format", value=4), "format must be a number from 1 to 3"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),
@@ -221,3 +221,31 @@ def test_help_explains_the_model_and_the_claims():
     assert all(word in result.stdout for word in ("THE MODEL", "THE CLAIMS", "exit code", "--json"))
     assert run("--unknown").returncode == 2
     assert CHECKER.name in result.stdout
+
+
+# ---- what only training reads ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A model without, and with its training state."""
+    model = SpectralRegressor(**SMALL, monotonic_cst={"x0": 1}).fit(X, Y)
+    model.save(tmp_path / "plain")
+    model.save(tmp_path / "trained", training_state=True)
+    return tmp_path / "plain", tmp_path / "trained"
+
+
+def test_a_training_state_changes_nothing_that_is_proven(trained):
+    plain, with_state = (run(path, "--json") for path in trained)
+    assert (with_state.returncode, with_state.stderr) == (0, "")
+    claims = [{**json.loads(result.stdout), "checksum": "", "model": ""} for result in (plain, with_state)]
+    assert claims[0]["claims"] == claims[1]["claims"]
+
+
+def test_a_changed_training_state_is_refused(trained):
+    _, path = trained
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    first = 8 + size + json.loads(data[8 : 8 + size])["training.mean"]["data_offsets"][0]
+    path.write_bytes(data[:first] + bytes([data[first] ^ 1]) + data[first + 1 :])
+    refused(path, "its checksum does not fit")

@@ -30,7 +30,7 @@ def swap_tensors(header, tensors):
 
 
 CHANGES = {
-    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 2: upgrade lambdak"),
+    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 3: upgrade lambdak"),
     "format zero": (MONOTONE, put("format", value=0), "format must be at least 1; got 0"),
     "format text": (MONOTONE, put("format", value="1"), r"format must be an int in \[0, .* got '1'"),
     "no format": (MONOTONE, drop("format"), "format must be an int"),
@@ -81,7 +81,7 @@ CHANGES = {
     "scale": (MONOTONE, put("scale", value=-1.0), "scale must be at least"),
     "huge scale": (MONOTONE, put("scale", value=1e308), "too large to compute with"),
     "huge int": (MONOTONE, put("scale", value=10**400), "scale must be a finite number; got an int of many digits"),
-    "dtype": (MONOTONE, put("dtype", value="object"), "dtype float32 or float64"),
+    "dtype": (MONOTONE, put("dtype", value="object"), "dtype must be float32 or float64"),
     "no columns at all": (MONOTONE, put("columns", value=[]), "columns must have"),
     "column kind": (MONOTONE, put("columns", 0, "kind", value={}), "column 0 must be of a kind"),
     "column name": (MONOTONE, put("columns", 0, "name", value="x1"), "names that differ"),

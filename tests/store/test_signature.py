@@ -289,3 +289,24 @@ def test_without_the_library_it_says_what_to_install_and_all_else_works(signed, 
             call()
     assert claimed_signature(signed).signer == SIGNER
     lambdak.load(signed).save(signed)
+
+
+def test_a_signature_covers_the_training_state(tmp_path):
+    path = tmp_path / "model.safetensors"
+    lambdak.SpectralRegressor(effort="fast", dim=3, max_iter=1, random_state=0).fit(X, np.arange(len(X))).save(
+        path, training_state=True
+    )
+    sign_file(path, OURS, SIGNER)
+    loaded = lambdak.load(path, public_key=OURS.public_key())
+    assert loaded.partial_fit(X, np.arange(len(X))).n_iter_
+    header, tensors = parts(path.read_bytes())
+    inner = json.loads(header["__metadata__"]["lambdak"])
+    inner["training"]["values"]["factor"] *= 0.5
+    arrays = safetensors_load(path.read_bytes())
+    header["__metadata__"]["lambdak"] = json.dumps(
+        {**inner, "sha256": digest(inner, arrays)}, sort_keys=True, separators=(",", ":")
+    )
+    path.write_bytes(whole(header, tensors))
+    assert lambdak.load(path)._state.factor < 1
+    with pytest.raises(SignatureError, match="have changed since it was signed"):
+        lambdak.load(path, public_key=OURS.public_key())

@@ -299,6 +299,15 @@ def _full(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
+def test_a_link_is_followed_and_stays(rows, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "fit")
+    new(tmp_path / "link")
+    assert (tmp_path / "fit").exists()
+    checkpoint, _ = new(tmp_path / "link")
+    checkpoint.finish()
+    assert os.listdir(tmp_path) == ["link"]
+
+
 def test_a_file_that_another_process_has_removed_is_no_harm(left, rows, monkeypatch):
     begin = CheckpointFile.begin
 

@@ -179,7 +179,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 2), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 3), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -222,20 +222,21 @@ class Model:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
         self.width, self.n_design = self.dim * (self.dim + 1) // 2, self.columns[-1].stop + len(self.levels)
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
-        tensors, names, seal = [], ("coef", "start", "weights"), header.pop("sha256")
+        tensors, names, seal = {}, ("coef", "start", "weights"), header.pop("sha256")
+        wanted = dict(zip(names, zip(shapes, (header["dtype"], "float64", "float64"), strict=True), strict=True))
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
-        for name, shape, dtype in zip(names, shapes, (header["dtype"], "float64", "float64"), strict=True):
-            code, letter = {"float32": ("F32", "f"), "float64": ("F64", "d")}[dtype]
+        for name in sorted({*outer, *names} - {"__metadata__"}):  # the checksum also covers what only training reads
+            shape, dtype = wanted.get(name) or (tuple(outer[name]["shape"]), outer[name]["dtype"].replace("F", "float"))
             first, last = (number(at, f"offset of {name}", 0, len(data)) for at in outer[name]["data_offsets"])
-            tensors.append(array(letter, data[first:last]))
-            fits = outer[name]["dtype"] == code and tuple(outer[name]["shape"]) == shape
-            fits = fits and len(tensors[-1]) == math.prod(shape) and all(map(math.isfinite, tensors[-1]))
-            need(fits, f"tensor {name} must be finite {dtype} of shape {shape}")
+            tensors[name] = array({"float32": "f", "float64": "d"}[dtype], data[first:last])
+            fits = [dtype.replace("float", "F"), *shape] == [outer[name]["dtype"], *outer[name]["shape"]]
+            fits = fits and len(tensors[name]) == math.prod(shape) and all(map(math.isfinite, tensors[name]))
+            need(fits, f"tensor {shown(name)} must be finite {dtype} of shape {shape}")
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
-        ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in names) for at in span), len(data)]
-        need(ends[::2] == ends[1::2], "its tensors overlap or leave gaps")
+        ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in tensors) for at in span), len(data)]
+        need(ends[::2] == ends[1::2] and 3 in (self.format, len(tensors)), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
-        self.coef, self.start, self.weights = tensors[0], *([Fraction(x) for x in own] for own in tensors[1:])
+        self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])
 
     def matrices(self, pencil: int, start: int, stop: int) -> tuple[Rows, Fraction]:
         """Those of some design columns: packed, in integers, and their unit."""

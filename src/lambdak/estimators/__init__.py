@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
 from lambdak.estimators.regressors import SpectralQuantileRegressor, SpectralRegressor
-from lambdak.store import SavedModel, load_model, model_from_json
+from lambdak.store import ModelFileError, SavedModel, load_model, model_from_json
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -37,13 +37,16 @@ def load(path: str | os.PathLike[str], *, public_key: PublicKey | None = None) -
     With a ``public_key``, the path of a PEM file, a file that is not signed with this key, or has changed since, is
     refused with a :class:`lambdak.store.SignatureError`. Without one, a signature is ignored.
     """
-    return _estimator(load_model(path, _KNOWN, public_key))
+    return _estimator(load_model(path, _KNOWN, public_key), f"cannot load {os.fspath(path)!r}")
 
 
 def from_json(text: str) -> Estimator:
     """The model that ``model.to_json()`` wrote: it predicts the same, and is checked as strictly as a file."""
-    return _estimator(model_from_json(text, _KNOWN))
+    return _estimator(model_from_json(text, _KNOWN), "cannot read a model from this text")
 
 
-def _estimator(saved: SavedModel) -> Estimator:
-    return _ESTIMATORS[saved.model.estimator]._of_saved(saved)
+def _estimator(saved: SavedModel, what: str) -> Estimator:
+    try:
+        return _ESTIMATORS[saved.model.estimator]._of_saved(saved)
+    except ModelFileError as error:
+        raise ModelFileError(f"{what}: {error}") from None

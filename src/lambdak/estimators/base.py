@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak._checks import FloatArray, check_weight
 from lambdak.eigen.runtime import thread_count
 from lambdak.estimators.methods import ModelMethods
+from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.store import SavedModel
+from lambdak.store import SavedModel, SavedTraining
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
@@ -110,7 +111,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
             check_is_fitted(self, "model_")
             raise AttributeError(
                 "feature_importances_ needs the training rows, which a saved model does not hold: use "
-                "explain_global(X) with rows of your own"
+                "explain_global(X) with rows of your own, or save(..., training_state=True)"
             )
         return self._effects
 
@@ -150,8 +151,9 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         """Train the fitted members further on these rows."""
         if self._state is None:
             raise ValueError(
-                "training cannot continue: a model that was loaded or unpickled holds only what predicts. Fit it "
-                "again with warm_start=False, or continue with the estimator that was fitted"
+                "training cannot continue: a model that was loaded or unpickled holds only what predicts. Save the "
+                "estimator that was fitted with save(..., training_state=True) and load that, or continue with it; or "
+                "fit again with warm_start=False"
             )
         model, state = self.model_, self._state
         request = self._request(rows, model.loss, model.classes, checkpoint)
@@ -185,10 +187,21 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     @classmethod
     def _of_saved(cls, saved: SavedModel) -> Self:
-        """The estimator of a model that was saved: it predicts, but its training cannot continue."""
+        """The estimator of a model that was saved: it predicts, and continues if its training state was saved, too."""
         estimator = cls(**deepcopy(saved.parameters))
-        estimator.model_, estimator._parameters, estimator.n_iter_ = saved
+        estimator.model_, estimator._parameters, estimator.n_iter_ = saved.model, saved.parameters, saved.n_iter
+        if saved.training is not None:
+            estimator._state, estimator._effects = restored_training(saved.model, saved.training)
         return estimator
+
+    def _saved_training(self) -> SavedTraining:
+        model = self._fitted
+        if self._state is None or self._effects is None:
+            raise ValueError(
+                "training_state=True needs an estimator whose training can continue: this one was loaded or unpickled "
+                "without it. Save it without, or fit it again"
+            )
+        return saved_training(model, self._state, self._effects)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         """Raw scores: before the link."""

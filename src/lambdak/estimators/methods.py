@@ -17,7 +17,7 @@ from lambdak.model.influence import strengths
 from lambdak.model.predictor import Predictor
 from lambdak.optimize import Inverse, Margins, Recourse, counterfactual, inverse, margin
 from lambdak.report import write_report
-from lambdak.store import SavedModel, model_to_json, save_model
+from lambdak.store import SavedModel, SavedTraining, model_to_json, save_model
 
 
 class ModelMethods:
@@ -117,17 +117,23 @@ class ModelMethods:
         """
         write_report(self._fitted, path, X, y, self.certify().to_dict())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, training_state: bool = False) -> None:
         """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.
 
-        The file holds what predicts, explains and certifies, and the settings of the fit; see :mod:`lambdak.store` for
-        what it omits.
+        The file holds what predicts, explains and certifies, and the settings of the fit. With ``training_state`` also
+        what ``partial_fit`` and ``warm_start`` need to continue, bit for bit, and ``feature_importances_``: it is then
+        a few times as large, and holds means and covariances of the training rows.
         """
-        save_model(self._saved(), path)
+        save_model(self._saved(training_state), path)
 
     def to_json(self) -> str:
         """The fitted model as text to compare line by line; :func:`lambdak.from_json` reads it."""
         return model_to_json(self._saved())
 
-    def _saved(self) -> SavedModel:
-        return SavedModel(self._fitted, self._parameters, self.n_iter_)
+    def _saved(self, training_state: bool = False) -> SavedModel:
+        training = self._saved_training() if training_state else None
+        return SavedModel(self._fitted, self._parameters, self.n_iter_, training)
+
+    def _saved_training(self) -> SavedTraining:
+        """What training needs to continue."""
+        raise NotImplementedError

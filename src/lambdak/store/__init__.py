@@ -7,10 +7,11 @@ The checksum reveals damage; it is no signature, because whoever changes a file 
 :func:`sign_file` adds a signature, with which :func:`verify_file` and ``load(path, public_key=...)`` tell who answers
 for a file; it needs the library cryptography.
 
-A file holds what predicts, explains and certifies, not what training needs to continue: the parameters behind the
-matrices and the moments of the training rows would make it several times as large. A loaded model can be fitted again;
-``partial_fit`` and ``warm_start`` refuse. The same is true of pickles. The parameters are those of the fit, whatever
-was set since; a ``random_state`` that is a generator becomes None.
+A file holds what predicts, explains and certifies. What training needs to continue, the parameters behind the matrices
+and the moments of the training rows, would make it several times as large: it is added by ``save(...,
+training_state=True)``, as further tensors ``training.…`` and a field of the header. Without it a loaded model can be
+fitted again; ``partial_fit`` and ``warm_start`` refuse. Pickles never hold it. The parameters are those of the fit,
+whatever was set since; a ``random_state`` that is a generator becomes None.
 
 Loading proves that the matrices keep what the settings promise: monotone columns, convex shapes, caps, quantiles in
 order, as ``certify()`` does, and refuses a file that does not. A file of the first format, in which promises held to
@@ -39,6 +40,7 @@ from lambdak.store._signature import (
 )
 from lambdak.store._tensors import Form, Tensors, check_digest, check_forms, opened, read_head, read_tensors, to_bytes
 from lambdak.store._text import layout, parse
+from lambdak.store._training import SavedTraining
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -48,6 +50,7 @@ __all__ = [
     "ClaimedSignature",
     "ModelFileError",
     "SavedModel",
+    "SavedTraining",
     "Signature",
     "SignatureError",
     "claimed_signature",

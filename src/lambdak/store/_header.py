@@ -24,15 +24,18 @@ from lambdak.store._columns import decode_encoder, encode_columns, encode_encode
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
 from lambdak.store._promises import check_promises, widened
-from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest
+from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest, floating
+from lambdak.store._training import SavedTraining, TrainingBlueprint, describe_training
 from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
-FORMAT = 2  # of the first, promises held to rounding only
+FORMAT = 3  # of the first, promises held to rounding only; the third is the second with what training needs
+_WITHOUT_TRAINING = 2
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
+_TRAINING = "training"
 _LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
 
@@ -40,11 +43,15 @@ Known = Mapping[str, Collection[str]]  # the parameters of each estimator that a
 
 
 class SavedModel(NamedTuple):
-    """What a file holds: a model, the parameters of its estimator at the time of the fit, and the epochs it took."""
+    """What a file holds: a model, the parameters of its estimator at the time of the fit, and the epochs it took.
+
+    ``training`` is what training needs to continue, if it was to be saved.
+    """
 
     model: Model
     parameters: dict[str, Any]
     n_iter: int
+    training: SavedTraining | None = None
 
 
 def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
@@ -59,6 +66,9 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "start": np.asarray(model.start, np.float64),
         "weights": np.asarray(model.weights, np.float64),
     }
+    if saved.training is not None:
+        header[_TRAINING], own = describe_training(saved.training)
+        tensors |= own
     header[CHECKSUM] = digest(header, tensors)
     try:
         again = Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors).model
@@ -72,7 +82,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": FORMAT,
+        "format": _WITHOUT_TRAINING if saved.training is None else FORMAT,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {key: encode(_kept(value), key) for key, value in saved.parameters.items()},
@@ -111,12 +121,14 @@ class Blueprint:
     scale: float
     dtype: np.dtype[np.floating]
     n_iter: int
+    training: TrainingBlueprint | None
 
     @classmethod
     def read(cls, header: dict[str, Any], known: Known) -> Blueprint:
         """Check the header of a model."""
         check_format(header)
-        fields(header, "the header", _FIELDS)
+        trained = header["format"] > _WITHOUT_TRAINING
+        fields(header, "the header", (*_FIELDS, _TRAINING) if trained else _FIELDS)
         name = text(header["estimator"], "estimator")
         if name not in ESTIMATORS or name not in known:
             raise damaged(f"estimator must be one of {sorted(known)}; got {shown(name)}")
@@ -124,8 +136,8 @@ class Blueprint:
         loss = decode_loss(header["loss"], name)
         dim = whole(header["dim"], "dim", 1, MAX_DIM + 1)
         scale = number(header["scale"], "scale")
-        if scale < _LEAST_SCALE or header["dtype"] not in ("float32", "float64"):
-            raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}, and dtype float32 or float64")
+        if scale < _LEAST_SCALE:
+            raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}; got {scale}")
         _check_settings(parameters, loss, dim)
         encoder = decode_encoder(header, parameters.get("categorical_features"))
         return cls(
@@ -140,8 +152,9 @@ class Blueprint:
             promises=_promises(encoder, parameters),
             members=whole(header["members"], "members", 1, MAX_MEMBERS + 1),
             scale=scale,
-            dtype=np.dtype(header["dtype"]),
+            dtype=floating(header["dtype"], "dtype"),
             n_iter=whole(header["n_iter"], "n_iter", 0, 1 << 63),
+            training=TrainingBlueprint.read(header[_TRAINING]) if trained else None,
         )
 
     @property
@@ -154,6 +167,7 @@ class Blueprint:
             "coef": Form(self.dtype, shape),
             "start": Form(wide, (self.loss.n_outputs,)),
             "weights": Form(wide, (self.members,)),
+            **({} if self.training is None else self.training.forms),
         }
 
     def build(self, tensors: Tensors) -> SavedModel:
@@ -175,7 +189,8 @@ class Blueprint:
         if self.format == 1:
             model = widened(model)
         check_promises(model)
-        return SavedModel(model, self.parameters, self.n_iter)
+        training = None if self.training is None else self.training.build(tensors)
+        return SavedModel(model, self.parameters, self.n_iter, training)
 
     def _check_tensors(self, tensors: Tensors) -> None:
         for name, array in tensors.items():

@@ -66,6 +66,13 @@ class Head:
     starts: dict[str, int]
 
 
+def floating(value: object, name: str) -> np.dtype[np.floating]:
+    """A dtype by its name in a header."""
+    if value not in ("float32", "float64"):
+        raise damaged(f"{name} must be float32 or float64; got {shown(value)}")
+    return np.dtype(str(value))
+
+
 def digest(header: Mapping[str, Any], tensors: Tensors) -> str:
     """The checksum of a model: it reveals damage, and is no signature."""
     rest = {name: value for name, value in header.items() if name != CHECKSUM}

@@ -104,7 +104,7 @@ class CheckpointFile(Checkpoint):
         """Remove the file, unless it is to be kept."""
         if not self._kept:
             try:
-                self._path.unlink(missing_ok=True)
+                Path(os.path.realpath(self._path)).unlink(missing_ok=True)  # a link is followed, as in writing
             except OSError as error:
                 self._warn(f"could not be removed ({error}): delete it")
 

@@ -50,6 +50,12 @@ class Plan:
         cones = [ConeCoordinates(self._cones, self.moments, dim)] if self._cones else []
         return Parameters(free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
 
+    @property
+    def sizes(self) -> list[int]:
+        """Rows of each part of θ: of the free columns, and of the constrained ones, if there are any."""
+        free = self._blocks[-1].cols.stop if self._blocks else 1
+        return [free, sum(cone.size for cone in self._cones)] if self._cones else [free]
+
     def _cap(self, i: int, limit: float, dim: int) -> Cap:
         """The cap of a column, or of the category whose first trained column it is."""
         levels = {} if self.trained is None else {self.trained.first(k): k for k in self.trained.levels}

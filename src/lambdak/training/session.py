@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.pencil.initial import gapped
 from lambdak.table.quantile_levels import level_column
-from lambdak.training.coordinates import design_moments
+from lambdak.training.coordinates import Moments, design_moments
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
 from lambdak.training.parameters import Parameters
@@ -38,17 +38,8 @@ class Session:
 
     def plan(self) -> Plan:
         """What is requested of the columns, the levels of outputs in order among them."""
-        draft, promises, trained = self.draft, self.draft.promises, self.draft.trained
-        columns, n_design, rises = trained.columns, trained.n_design, {}
-        signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
-        caps = {trained.first(i): cap / draft.scale for i, cap in promises.capped.items()}
-        if draft.outputs.levels:
-            signs[len(columns)] = 1
-            rises[len(columns)] = np.maximum(np.diff(draft.anchors), _SMALLEST_RISE)
-            columns.append(level_column(draft.outputs.levels, n_design))
-            n_design = columns[-1].stop
-        moments = design_moments(self.problem.design, n_design, self.problem.weight)
-        return Plan(columns, moments, signs, promises.shape, caps, rises=rises, trained=trained)
+        n_design = self.draft.trained.n_design + len(self.draft.outputs.levels)
+        return planned(self.draft, design_moments(self.problem.design, n_design, self.problem.weight))
 
     @property
     def copies(self) -> int:
@@ -103,3 +94,16 @@ class Session:
         """A_0 of each model at the start, with a gap around the eigenvalue that is read."""
         dim, index = self.draft.dim, self.problem.outputs.indices[0]
         return np.stack([gapped(0, dim, index, random_state=self.rng)[0] for _ in range(models)])
+
+
+def planned(draft: Draft, moments: Moments) -> Plan:
+    """The plan of a draft; the anchors of outputs in order only say where a new training begins."""
+    promises, trained, levels = draft.promises, draft.trained, draft.outputs.levels
+    columns, rises = trained.columns, {}
+    signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
+    caps = {trained.first(i): cap / draft.scale for i, cap in promises.capped.items()}
+    if levels:
+        signs[len(columns)] = 1
+        rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
+        columns.append(level_column(levels, trained.n_design))
+    return Plan(columns, moments, signs, promises.shape, caps, rises=rises, trained=trained)
