@@ -242,7 +242,6 @@ namespace nb = nanobind;
 
 NB_MODULE(_kernel, m) {
   using namespace lambdak;
-  num_threads = hardware_threads();
   active = available().back();
   m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("solve_plain", &solve_plain, nb::arg("packed"), nb::arg("dim"), nb::arg("index"), nb::arg("value").noconvert(),
