@@ -144,7 +144,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = make_loss(self.loss, quantile=self.quantile, power=self.power)
-        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss)
 
@@ -222,7 +222,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets."""
         loss = Pinball(_levels(self.quantiles))
-        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         return self._fit(given_rows(X, target, sample_weight, None, unseen), loss)
 

@@ -29,9 +29,10 @@ class Numeric(Column):
     low, high : float
         Range of the numbers in training (0 and 0 if all were missing).
     median : float
-        What a missing number is read as if none was missing in training.
+        What a missing number is read as if none, or all, were missing in training.
     has_missing : bool
-        Whether missing cells have their own design column, the last one: whether any was missing in training.
+        Whether missing cells have their own design column, the last one: whether some, but not all, were missing in
+        training.
     clamp : bool
         Whether the column is constant outside of [low, high]; otherwise it continues with the slope at its ends.
     """
@@ -56,7 +57,7 @@ class Numeric(Column):
 
     @property
     def missing(self) -> int:
-        """Design column of a missing cell; -1 if none was missing in training."""
+        """Design column of a missing cell; -1 if there is none."""
         return self.start + self.n_entries if self.has_missing else -1
 
     @property
@@ -184,11 +185,14 @@ def check_median(median: float, low: float, high: float, what: str) -> None:
 
 
 def seen_numbers(cells: Cells, mass: Floats | None) -> tuple[Floats, Floats, bool]:
-    """Distinct numbers and their mass (0 if there are none), and whether any is missing; ``mass`` weighs the rows."""
+    """Distinct numbers and their mass, and whether others are missing; ``mass`` weighs the rows.
+
+    A column without a number is one of zeros: nothing is known of what a number in it would do.
+    """
     numbers = cells.numbers()
     x = np.where(np.abs(numbers) < _SMALLEST, 0.0, numbers)
     seen = ~np.isnan(x)
     values, weight = distinct(x[seen], None if mass is None else mass[seen])
     if not len(values):
-        values, weight = np.zeros(1), np.ones(1)
+        return np.zeros(1), np.ones(1), False
     return values, weight, not seen.all()
