@@ -49,7 +49,7 @@ def check_index(index: int | Sequence[int], dim: int, name: str = "index") -> tu
 
 def check_unmasked(values: object, name: str) -> None:
     """Refuse a masked array that hides an entry: NumPy would compute with the number below the mask."""
-    if isinstance(values, np.ma.MaskedArray) and (hidden := np.argwhere(np.ma.getmaskarray(values))).size:
+    if isinstance(values, np.ma.MaskedArray) and len(hidden := np.argwhere(np.ma.getmaskarray(values))):
         where = f"row {hidden[0, 0]}" if values.ndim == 1 else f"{name}{hidden[0].tolist()}"
         raise ValueError(
             f"{name} must not be masked; got a masked entry at {where}: drop such rows, or fill them with "
@@ -88,6 +88,7 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: np.dtype[np
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array; got {type(out).__name__}")
+    check_unmasked(out, name)
     if out.dtype != dtype:
         raise TypeError(f"{name} must be {dtype}; got {out.dtype}")
     check_shape(out, name, shape)
