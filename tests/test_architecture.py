@@ -56,7 +56,7 @@ OWNERS = {
     "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py", "table/large/"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
-    "joblib": ["paper/workers.py"],
+    "joblib": ["eigen/runtime.py", "paper/workers.py"],
     "distributed": ["paper/workers.py"],
 }
 

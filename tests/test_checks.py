@@ -41,3 +41,23 @@ def test_numbers_that_fit_stay_what_they_are_and_infinity_stays_infinite():
 def test_a_large_number_is_shown_in_a_few_digits():
     assert shown_large(12344 * 10**400) == "1.234e+404"
     assert shown_large(-(10**309)) == "-1e+309"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2"],
+        np.array(["1"]),
+        np.array([1.0, "2"], object),
+        [1j],
+        np.zeros(2, complex),
+        np.array(["2024"], "M8[ns]"),
+    ],
+)
+def test_what_numpy_would_turn_into_a_number_is_refused(values):
+    with pytest.raises(ValueError, match=r"y must hold numbers; got .* at row [01]: convert it to numbers, or drop"):
+        check_numbers(values, "y")
+
+
+def test_none_and_booleans_are_numbers():
+    np.testing.assert_array_equal(check_numbers([None, True, Decimal("0.5")], "y"), [np.nan, 1.0, 0.5])

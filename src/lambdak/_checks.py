@@ -47,8 +47,19 @@ def check_index(index: int | Sequence[int], dim: int, name: str = "index") -> tu
     return indices, False
 
 
+def check_unmasked(values: object, name: str) -> None:
+    """Refuse a masked array that hides an entry: NumPy would compute with the number below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and len(hidden := np.argwhere(np.ma.getmaskarray(values))):
+        where = f"row {hidden[0, 0]}" if values.ndim == 1 else f"{name}{hidden[0].tolist()}"
+        raise ValueError(
+            f"{name} must not be masked; got a masked entry at {where}: drop such rows, or fill them with "
+            f"{name}.filled(...)"
+        )
+
+
 def check_floats(array: ArrayLike, name: str, dtype: np.dtype[np.floating] | None = None) -> FloatArray:
     """Return ``array`` as a native float32 or float64 array (of the given ``dtype``), never rounding it."""
+    check_unmasked(array, name)
     result = np.asarray(array)
     wanted = "float32 or float64" if dtype is None else str(dtype)
     allowed = (np.float32, np.float64) if dtype is None else (dtype,)
@@ -77,6 +88,7 @@ def check_out(out: object, name: str, shape: tuple[int, ...], dtype: np.dtype[np
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array; got {type(out).__name__}")
+    check_unmasked(out, name)
     if out.dtype != dtype:
         raise TypeError(f"{name} must be {dtype}; got {out.dtype}")
     check_shape(out, name, shape)
@@ -112,15 +124,21 @@ def check_positive(value: float, name: str) -> float:
 
 def check_numbers(values: ArrayLike, name: str, purpose: str = "") -> NDArray[np.float64]:
     """Return ``values`` as float64; what is no number, or a Python number beyond its range, is named."""
+    check_unmasked(values, name)
     try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf" and not all(_is_number(each) for _, each in _numbered(given)):
+            raise ValueError  # NumPy would parse strings, and read dates and complex numbers as some number
         with np.errstate(over="ignore"):
-            numbers = np.asarray(values, np.float64)
+            numbers = np.asarray(given, np.float64)
         large = bool(np.isinf(numbers).any())
     except OverflowError:
         large = True
     except (TypeError, ValueError):
         row, value = next(((i, each) for i, each in _numbered(values) if not _is_number(each)), (0, values))
-        raise ValueError(f"{name} must hold numbers{purpose}; got {value!r} at row {row}") from None
+        raise ValueError(
+            f"{name} must hold numbers{purpose}; got {value!r} at row {row}: convert it to numbers, or drop such rows"
+        ) from None
     for row, value in _numbered(values) if large else ():
         if not fits_float(value):
             raise ValueError(
@@ -131,15 +149,19 @@ def check_numbers(values: ArrayLike, name: str, purpose: str = "") -> NDArray[np
 
 
 def _numbered(values: ArrayLike) -> list[tuple[int, Any]]:
-    return list(enumerate(np.asarray(values, object).ravel()))
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, object)
+    return list(enumerate(array.ravel() if array.dtype.kind in "Mm" else array.ravel().tolist()))  # dates stay dates
 
 
 def _is_number(value: Any) -> bool:
+    """Whether float64 has a value like it; None stands for NaN."""
     try:
-        float(value)
+        float(value or 0.0)
     except (TypeError, ValueError):
         return False
-    return True
+    except OverflowError:
+        return True
+    return not isinstance(value, str | bytes | complex | np.datetime64 | np.timedelta64)
 
 
 def fits_float(value: Any) -> bool:

@@ -162,3 +162,17 @@ def test_outputs_may_share_a_buffer_but_not_an_entry():
     assert np.array_equal(buffer[:, :5], expected.vector)
     with pytest.raises(ValueError, match="out must not overlap"):
         eigenpair(packed, 5, 2, out=(buffer[:, 0], buffer[:, :5]))
+
+
+@pytest.mark.parametrize("rows", [(), (4,)])
+def test_masked_entries_are_refused_and_a_mask_without_any_is_ignored(rows):
+    packed = np.random.default_rng(3).standard_normal((*rows, 6))
+    hidden = np.ma.masked_array(packed, np.arange(packed.size).reshape(packed.shape) == 2)
+    where = "row 2" if not rows else r"packed\[0, 2\]"
+    with pytest.raises(ValueError, match=f"packed must not be masked; got a masked entry at {where}: drop such rows"):
+        eigenvalue(hidden, 3, 1)
+    with pytest.raises(ValueError, match="out must not be masked"):
+        eigenvalue(packed, 3, 1, out=np.ma.masked_all(rows))
+    with pytest.raises(ValueError, match="offdiagonal must not be masked"):
+        tridiagonal_eigenvalue(np.ones(3), np.ma.masked_array(np.ones(2), [True, False]), 1)
+    assert np.array_equal(eigenvalue(np.ma.masked_array(packed), 3, 1), eigenvalue(packed, 3, 1))

@@ -15,16 +15,12 @@ import pytest
 import lambdak
 from lambdak import eigenpair, eigenvalue, tridiagonal_eigenpair, tridiagonal_eigenvalue, unsym
 from lambdak.eigen import eigenvalue_vjp, runtime, tridiagonal_eigenvalue_vjp
-from lambdak.eigen.runtime import _kernel
 
 DTYPES = [np.float32, np.float64]
 
 
 def packed_rows(rng, n, dim, dtype=np.float64):
     return rng.standard_normal((n, dim * (dim + 1) // 2)).astype(dtype)
-
-
-# ---- threads, processes, memory --------------------------------------------------------------------------------
 
 
 def bits(array):
@@ -58,7 +54,8 @@ N_JOBS = [(None, 0), (1, 1), (2, 2), (7, 7), (np.int64(2), 2), (-1, CPUS), (-2, 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), N_JOBS)
 def test_n_jobs_is_a_number_of_threads_as_scikit_learn_spells_it(n_jobs, expected, threads, monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: CPUS)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("joblib.cpu_count", lambda: CPUS)
     threads(3)
     assert runtime.thread_count(n_jobs) == expected
     assert lambdak.get_num_threads() == 3
@@ -172,6 +169,30 @@ def test_every_call_uses_the_threads_it_asks_for_whatever_the_process_and_other_
     assert after == setting
 
 
+BESIDE_A_CALL = """
+import os, sys, threading
+import numpy as np
+from lambdak import eigenvalue
+few = np.random.default_rng(0).standard_normal((20_000, 45))
+for copies in (20, 100, 500):
+    many = np.tile(few, (copies, 1))
+    long = threading.Thread(target=eigenvalue, args=(many, 9, 4), kwargs={"n_jobs": 1})
+    long.start()
+    before = len(os.listdir("/proc/self/task"))
+    eigenvalue(few, 9, 4, n_jobs=2)
+    after, beside = len(os.listdir("/proc/self/task")), long.is_alive()
+    long.join()
+    if beside:
+        sys.exit(after - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_call_beside_another_one_counts_it_among_its_threads():
+    assert run_python(BESIDE_A_CALL).returncode == 0
+
+
 def test_many_python_threads_may_call_at_once(threads):
     threads(2)
     packed = packed_rows(np.random.default_rng(17), 3000, 9)
@@ -250,44 +271,3 @@ def test_flush_to_zero_of_the_calling_thread_does_not_matter():
         torch.set_flush_denormal(False)
     assert np.abs(expected).max() > 0
     assert np.array_equal(got, expected)
-
-
-# ---- configuration ---------------------------------------------------------------------------------------------
-
-
-def test_show_config_names_the_kernel_in_use(capsys):
-    lambdak.show_config()
-    printed = capsys.readouterr().out
-    assert f"kernel   {_kernel.isa()}" in printed
-    assert "threads" in printed
-
-
-@pytest.mark.slow
-def test_the_environment_chooses_threads_and_instruction_set():
-    code = "import lambdak; print(lambdak.get_num_threads(), lambdak.eigen.runtime.get_isa())"
-    assert run_python(code, LAMBDAK_NUM_THREADS="3", LAMBDAK_ISA="baseline").stdout.split() == ["3", "baseline"]
-    for name, value in (("LAMBDAK_NUM_THREADS", "many"), ("LAMBDAK_ISA", "avx1024")):
-        done = run_python(code, **{name: value})
-        assert done.returncode == 1
-        assert f"{name} must be" in done.stderr
-        assert value in done.stderr
-
-
-@pytest.mark.slow
-def test_without_the_compiled_kernel_lapack_does_the_work():
-    code = """
-import sys
-sys.modules["lambdak.eigen._kernel"] = None
-import numpy as np, lambdak
-lambdak.show_config()
-lambdak.set_num_threads(2)
-print(lambdak.eigenvalue(np.array([2.0, 0.0, 5.0]), 2, 1))
-try:
-    lambdak.eigenvalue(np.array([2.0, 0.0, 5.0]), 2, 1, backend="native")
-except ValueError as error:
-    print(error)
-"""
-    printed = run_python(code).stdout
-    assert "not compiled" in printed
-    assert "5.0" in printed
-    assert "this install has no compiled kernel" in printed

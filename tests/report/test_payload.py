@@ -13,6 +13,7 @@ from report_cases import CERTIFICATE, IMAGE, SCRIPT, X, Y, fitted
 from scipy import sparse
 
 from lambdak.report import write_report
+from lambdak.report.payload import to_json
 
 
 def written(tmp_path, model, *data, **more):
@@ -136,3 +137,9 @@ def test_a_table_that_does_not_fit_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match="yet now missing"):
         written(tmp_path, fitted("regressor"), X.drop(columns="kind"))
     assert not list(tmp_path.iterdir())
+
+
+def test_half_surrogates_are_escaped_so_that_a_file_can_hold_them():
+    text = to_json({"\ud800": "é"})
+    assert text.encode("utf-8").decode("utf-8") == '{"\\ud800": "é"}'
+    assert json.loads(text) == {"\ud800": "é"}

@@ -32,3 +32,10 @@ def test_linear_must_name_columns_that_are_no_categories():
         TableEncoder(linear=["nope"]).fit(mixed_table())
     with pytest.raises(ValueError, match="column 'gaps' is in linear and in categorical_features"):
         TableEncoder(linear=["gaps"], categorical_features=["gaps"]).fit(mixed_table())
+
+
+@pytest.mark.parametrize("cells", [[3.0, 3.0], [np.nan, np.nan], [3.0, np.nan]])
+def test_a_line_over_one_number_has_no_slope_to_train(cells):
+    column = TableEncoder(n_knots=0, clamp=False).fit(np.array(cells)[:, None]).columns[0]
+    assert column.rising().shape == (1, 0)
+    np.testing.assert_array_equal(column.ramps(), np.eye(column.width)[:, 1:])

@@ -26,7 +26,8 @@ REFUSED = [
     ({"w": [b"a"]}, r"'w' is binary \(bytes\): decode it to strings"),
     ({"w": pd.Series([np.timedelta64(1, "s")], dtype=object)}, r"'w' is a duration \(\w+\): replace it with a number"),
     ({"w": pd.Categorical(pd.to_datetime([DAY]))}, r"'w' is a date \(datetime64\[\w+\]\): replace it"),
-    ({"w": pd.period_range("2024", periods=1)}, r"'w' is made of objects \(Period\)"),
+    ({"w": pd.period_range("2024", periods=1)}, r"'w' is a date \(Period\): replace it with numbers"),
+    ({"w": pd.interval_range(0, 1)}, r"'w' is made of intervals \(Interval\): convert it to strings or to a category"),
 ]
 
 
@@ -139,7 +140,9 @@ def test_lazy_frames_are_refused_with_the_way_out():
 def test_strings_in_a_numeric_column_are_refused_with_the_cell():
     encoder = TableEncoder().fit(pd.DataFrame({"age": [1.0, 2.0]}))
     for cells in (["old", "1"], np.array(["old", 1], dtype=object)):
-        with pytest.raises(ValueError, match="column 'age' must hold numbers; got 'old': convert it to numbers"):
+        with pytest.raises(
+            ValueError, match="column 'age' must hold numbers; got 'old' in row 0: convert it to numbers"
+        ):
             encoder.transform(pd.DataFrame({"age": cells}))
     with pytest.raises(ValueError, match="column 'x0' must hold numbers; got 'a'"):
         TableEncoder(linear=["x0"]).fit([["a"]])

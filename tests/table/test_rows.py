@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lambdak.table.rows import given_together, optional_rows, target_rows, weights_in_units
+from lambdak.table.rows import given_together, label_rows, optional_rows, target_rows, weights_in_units
 
 
 def test_one_number_is_that_of_every_row_and_none_is_none():
@@ -79,3 +79,22 @@ def test_weights_that_vanish_next_to_the_heaviest_count_as_zero():
 def test_multiples_of_more_than_a_million_are_no_counts():
     assert weights_in_units(np.array([1.0, 2.0**20])).tolist() == [1.0, 2.0**20]
     assert weights_in_units(np.array([1.0, 2.0**20 + 1.0])).max() < 2.0
+
+
+def test_what_is_missing_among_objects_is_nan():
+    found = target_rows(np.array([None, 1, float("nan"), "a"], object)).tolist()
+    assert [cell for cell in found if cell == cell] == [1, "a"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype"), [([True, False], bool), ([1, True], np.int64), ([1, 2.0], np.float64), (["a", "b"], object)]
+)
+def test_objects_of_one_kind_are_classes_of_that_kind(cells, dtype):
+    labels = label_rows(np.array(cells, object))
+    assert labels.dtype == dtype
+    assert labels.tolist() == cells
+
+
+def test_classes_that_64_bits_do_not_hold_are_refused_with_their_row():
+    with pytest.raises(ValueError, match=r"y_val must hold strings, .* got 1180591620717411303424 at row 1"):
+        label_rows(np.array([1, 2**70], object), "y_val")

@@ -115,3 +115,13 @@ def test_sparse_rows_of_weight_zero_may_hold_anything():
 def test_sparse_tables_have_no_categories():
     with pytest.raises(ValueError, match="categorical_features must be None for sparse X"):
         TableEncoder(categorical_features=[0]).fit(sparse.csr_array(counts()))
+
+
+def test_infinity_is_refused_with_its_row_in_fit_and_transform():
+    X = np.zeros((5, 3))
+    X[3, 1] = -np.inf
+    message = r"column 'x1' contains infinity or a value too large; got -inf in row 3: replace"
+    with pytest.raises(ValueError, match=message):
+        TableEncoder().fit(sparse.csr_array(X), [1.0, 0.0, 2.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match=message):
+        TableEncoder().fit(sparse.csr_array(np.eye(3))).transform(sparse.csr_array(X))

@@ -1,7 +1,9 @@
 """Which kernel runs here, on how many threads.
 
 The compiled kernel is built for several instruction sets; the best one for this CPU is chosen at import.
-``LAMBDAK_NUM_THREADS`` and ``LAMBDAK_ISA`` override the choices, ``show_config`` prints them.
+It runs on the CPUs that this process may use, or on as many threads as ``OMP_NUM_THREADS`` says, which joblib, Dask
+and torchrun set in their workers. ``LAMBDAK_NUM_THREADS`` and ``LAMBDAK_ISA`` override the choices, ``show_config``
+prints them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 import platform
 from importlib.metadata import version
 
+import joblib
 import numpy as np
 import scipy
 
@@ -60,7 +63,8 @@ def get_num_threads() -> int:
 def thread_count(n_jobs: int | None) -> int:
     """The threads of one call, in scikit-learn's spelling of n_jobs: -1 is every CPU, -2 all but one.
 
-    None gives 0, which an engine takes for the process's setting.
+    Where ``OMP_NUM_THREADS`` is set they are counted from that. None gives 0, which an engine takes for the process's
+    setting.
 
     >>> thread_count(2), thread_count(None)
     (2, 0)
@@ -70,7 +74,14 @@ def thread_count(n_jobs: int | None) -> int:
     wanted = check_int(n_jobs, "n_jobs", -MAX_THREADS, MAX_THREADS + 1)
     if wanted == 0:
         raise ValueError("n_jobs must not be 0: None leaves the choice, -1 uses every CPU")
-    return wanted if wanted > 0 else max((os.cpu_count() or 1) + 1 + wanted, 1)
+    return wanted if wanted > 0 else max(most_threads() + 1 + wanted, 1)
+
+
+def most_threads() -> int:
+    """The threads for this process alone: ``OMP_NUM_THREADS``, or the CPUs of its affinity mask and its container."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # one number for each level of nesting
+    wanted = int(first) if first.isdecimal() and int(first) else joblib.cpu_count()
+    return min(wanted, MAX_THREADS)
 
 
 def get_isa() -> str:
@@ -84,7 +95,7 @@ def show_config() -> None:
     rows = {
         "lambdak": version("lambdak"),
         "kernel": f"{get_isa()} (available: {choices})",
-        "threads": f"{get_num_threads()} (LAMBDAK_NUM_THREADS or lambdak.set_num_threads)",
+        "threads": f"{get_num_threads()} (LAMBDAK_NUM_THREADS, OMP_NUM_THREADS or lambdak.set_num_threads)",
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         "numpy": np.__version__,
         "scipy": scipy.__version__,
@@ -96,10 +107,9 @@ def show_config() -> None:
 def _from_environment() -> None:
     """Apply LAMBDAK_NUM_THREADS and LAMBDAK_ISA; a value that makes no sense stops the import with its name."""
     threads, isa = os.environ.get("LAMBDAK_NUM_THREADS"), os.environ.get("LAMBDAK_ISA")
-    if threads:
-        if not threads.isdecimal() or not 1 <= int(threads) <= MAX_THREADS:
-            raise ValueError(f"LAMBDAK_NUM_THREADS must be an int in [1, {MAX_THREADS}]; got {threads!r}")
-        set_num_threads(int(threads))
+    if threads and not (threads.isdecimal() and 1 <= int(threads) <= MAX_THREADS):
+        raise ValueError(f"LAMBDAK_NUM_THREADS must be an int in [1, {MAX_THREADS}]; got {threads!r}")
+    set_num_threads(int(threads) if threads else most_threads())
     if isa and _kernel is not None:
         if isa not in _kernel.available_isas():
             raise ValueError(f"LAMBDAK_ISA must be one of {_kernel.available_isas()} on this machine; got {isa!r}")

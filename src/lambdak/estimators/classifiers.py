@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
-from lambdak.table.rows import given_together, target_rows, weights_in_units
+from lambdak.table.rows import given_together, label_rows, weights_in_units
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 from lambdak.training.large.targets import Classes, Targets
 
@@ -74,7 +74,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        target = target_rows(y)
+        target = label_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
@@ -87,11 +87,13 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
-        target = target_rows(y)
+        target = label_rows(y)
         weight = self._weighted(target, sample_weight)
         if hasattr(self, "model_"):
             return self._continue(given_rows(X, _codes(self.classes_, target, "y", weight), weight))
-        known = _classes(target if classes is None else np.asarray(classes), weight if classes is None else None)
+        known = _classes(
+            target if classes is None else label_rows(classes, "classes"), weight if classes is None else None
+        )
         codes = _codes(known, target, "y", weight)
         return self._fit(given_rows(X, codes, weight), self._class_loss(len(known)), known)
 
@@ -184,7 +186,7 @@ def _codes(
     classes: NDArray[Any], labels: ArrayLike | None, name: str, weight: NDArray[np.float64] | None = None
 ) -> NDArray[Any]:
     """Positions of labels among the classes; those of rows that do not count are arbitrary."""
-    target = target_rows(labels)
+    target = label_rows(labels, name)
     unknown = ~np.isin(target, classes)
     if weight is not None:
         unknown &= weight > 0

@@ -153,7 +153,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         ended.
         """
         loss = self._loss()
-        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         file = open_checkpoint(checkpoint, checkpoint_every)
         return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)
@@ -245,7 +245,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         ended.
         """
         loss = Pinball(_levels(self.quantiles))
-        unseen = (X_val, loss.check_target(target_rows(y_val))) if given_together(X_val, y_val) else None
+        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
         file = open_checkpoint(checkpoint, checkpoint_every)
         return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)

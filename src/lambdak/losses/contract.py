@@ -134,8 +134,6 @@ class Loss(ABC):
         target = np.asarray(y)
         if target.ndim != 1 or not target.size:
             raise ValueError(f"y must have shape (rows,) with at least one row; got shape {target.shape}")
-        if target.dtype.kind not in "biufO":
-            raise ValueError(f"y must hold numbers for loss={self.name!r}; got {target[0]!r} at row 0")
         numbers = check_numbers(target, "y", f" for loss={self.name!r}")
         self._check(numbers)
         return numbers.astype(self._target_dtype or np.float64, copy=False)

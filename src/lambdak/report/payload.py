@@ -32,7 +32,8 @@ _ABSENT: dict[str, Any] = {
 }  # fmt: skip
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
-_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
 
 
 def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -92,9 +92,10 @@ class Category(Column):
         found = np.array(self._positions(levels), np.int32)
         given, known = _are_strings(levels), self._known_types
         if cells.named and given and known and not given & known:
+            code, level = next((code, level) for code, level in enumerate(levels) if level is not None)
             raise ValueError(
                 f"column {self.name!r} must hold {'strings' if True in known else 'numbers'}, as in training; got "
-                f"{next(level for level in levels if level is not None)!r}: convert it first"
+                f"{level!r} in row {cells.row(int(np.argmax(codes == code)))}: convert it first"
             )
         ids[:, 0] = (self.start + np.maximum(found, 0))[codes]
         weights[:, 0] = (found >= 0)[codes]

@@ -24,6 +24,10 @@ _REFUSED_TYPES: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ((bytes, bytearray, memoryview), "binary", "decode it to strings or replace it with numbers"),
     ((object,), "made of objects", NESTED),
 )
+_PANDAS_TYPES = {  # by name, for pandas may not be installed
+    "Period": ("a date", DATE),
+    "Interval": ("made of intervals", "convert it to strings or to a category, or replace it with its middle"),
+}
 _ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
 
 
@@ -53,7 +57,8 @@ def _check_types(name: str, types: set[type], dtype: str) -> None:
             continue
         if issubclass(kind, Complex) and not issubclass(kind, Real):
             raise ValueError(f"Complex data not supported\ncolumn {name!r} ({dtype})\n")
-        what, advice = next((what, advice) for refused, what, advice in _REFUSED_TYPES if issubclass(kind, refused))
+        known = next((what, advice) for refused, what, advice in _REFUSED_TYPES if issubclass(kind, refused))
+        what, advice = _PANDAS_TYPES.get(kind.__name__, known)
         refuse(name, what, kind.__name__ if dtype == "object" else dtype, advice)
 
 

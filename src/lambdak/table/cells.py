@@ -52,26 +52,30 @@ class Cells:
             result: NDArray[np.float64] = self.values.astype(np.float64, copy=False).view()
         else:
             codes, keys = self.factors or factorise(self.values)
-            result = np.array([self._number(key) for key in keys], np.float64)[codes]
+            result = np.array([self._number(key, code) for code, key in enumerate(keys)], np.float64)[codes]
         huge = np.abs(result) > LARGEST
         if huge.any():
             cell = int(np.argmax(huge))
-            row = (self.rows.start or 0) + cell if isinstance(self.rows, slice) else self.rows[cell]
             raise ValueError(
-                f"column {self.name!r} contains infinity or a value too large; got {self._shown(cell)} in row {row}: "
-                "replace it with NaN, which counts as missing, or with a finite cap"
+                f"column {self.name!r} contains infinity or a value too large; got {self._shown(cell)} in row "
+                f"{self.row(cell)}: replace it with NaN, which counts as missing, or with a finite cap"
             )
         result.setflags(write=False)
         return result
 
-    def _number(self, key: object) -> float:
+    def row(self, cell: int) -> int:
+        """The row of the table that a cell is in."""
+        return (self.rows.start or 0) + cell if isinstance(self.rows, slice) else int(self.rows[cell])
+
+    def _number(self, key: object, code: int) -> float:
         if is_missing(key):
             return float("nan")
         if isinstance(key, Real | np.bool_):
             return float(key) if fits_float(key) else float("inf")
+        codes = (self.factors or factorise(self.values))[0]
         raise ValueError(
-            f"column {self.name!r} must hold numbers; got {key!r}: convert it to numbers, "
-            "or fit with the column in categorical_features"
+            f"column {self.name!r} must hold numbers; got {key!r} in row {self.row(int(np.argmax(codes == code)))}: "
+            "convert it to numbers, or fit with the column in categorical_features"
         )
 
     def _shown(self, cell: int) -> str:

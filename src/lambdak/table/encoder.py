@@ -71,7 +71,7 @@ class TableEncoder:
 
     Notes
     -----
-    Missing cells (NaN, None, null) have their own design column if there were any in training. Otherwise a
+    Missing cells (NaN, None, null, masked) have their own design column if there were some in training. Otherwise a
     missing number counts as the training median (as 0 in a sparse table), and a missing level as an unseen one.
     Unseen levels count as OTHER if levels were pooled in training; otherwise they get weight 0, which is the
     average level once the levels are centred.
@@ -200,7 +200,7 @@ class TableEncoder:
         if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
             raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
         rows, mass = weighted_rows(sample_weight, csr.shape[0])
-        columns = fit_sparse(csr[rows], self.clamp, mass)
+        columns = fit_sparse(csr, rows, self.clamp, mass)
         return replace(self, columns=columns, from_names=False, from_sparse=True)
 
     def transform(self, X: object, dtype: DTypeLike = np.float32, threads: int = 0) -> Design:

@@ -120,9 +120,15 @@ class Linear(Numeric):
         most = min(tolerance, self.high - self.low) if self.clamp else tolerance
         return most / self.scale * self.increments()
 
+    # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    def ramps(self) -> Floats:
+        """(p, 1 and "missing"): the slope, unless the numbers of training were all equal and say nothing of it."""
+        return np.eye(self.width)[:, int(self.low == self.high) :]
+
     def rising(self) -> Floats:
-        """(1, 1): the slope itself."""
-        return np.ones((1, 1))
+        """(1, 1): the slope itself; (1, 0) if nothing is known of it."""
+        return np.ones((1, int(self.low < self.high)))
 
     # ---- in a file ---------------------------------------------------------------------------------------------
 

@@ -27,9 +27,10 @@ class Numeric(Column):
     low, high : float
         Range of the numbers in training (0 and 0 if all were missing).
     median : float
-        What a missing number is read as if none was missing in training.
+        What a missing number is read as if none, or all, were missing in training.
     has_missing : bool
-        Whether missing cells have their own design column, the last one: whether any was missing in training.
+        Whether missing cells have their own design column, the last one: whether some, but not all, were missing in
+        training.
     clamp : bool
         Whether the column is constant outside of [low, high]; otherwise it continues with the slope at its ends.
     """
@@ -54,7 +55,7 @@ class Numeric(Column):
 
     @property
     def missing(self) -> int:
-        """Design column of a missing cell; -1 if none was missing in training."""
+        """Design column of a missing cell; -1 if there is none."""
         return self.start + self.n_entries if self.has_missing else -1
 
     @property

@@ -1,4 +1,4 @@
-"""Tables of any library, column by column: pandas, polars, pyarrow, NumPy, lists of rows.
+"""Tables of any library, column by column: pandas, polars, pyarrow, NumPy, lists of rows; masked cells are missing.
 
 ``read_table(X)`` looks at names and shape only; ``Table.cells(i)`` then reads one column as a 1-D array and says
 what its dtype stands for: a number, a bool, a level (a category of numbers) or a text. ``Table.cells(i, rows)``
@@ -8,7 +8,7 @@ does so for some rows as if the others were not there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -217,6 +217,7 @@ def _are_names(labels: Sequence[object]) -> bool:
     return all(strings)
 
 
+_TO_TABLE = "pandas.DataFrame(X)"
 _MANY_ROWS = 1000  # up to which the cells of a category are read faster than its codes
 _PLAIN_INTEGERS = (nw.Int64, nw.Int32, nw.Int16, nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)
 
@@ -280,6 +281,22 @@ def _category_values(series: nw.Series[Any]) -> NDArray[Any]:
     return series.to_numpy()
 
 
+def _missing_where_masked(X: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Masked cells as NaN or None."""
+    if X.dtype.kind == "f":
+        return X.filled(np.nan)
+    hidden = np.ma.getmaskarray(X) if X.dtype.names is None else np.False_
+    if not hidden.any():
+        return X.data
+    cells = X.data.astype(object)
+    cells[hidden] = None
+    return cells
+
+
+def _is_record(row: object) -> bool:
+    return isinstance(row, Mapping)
+
+
 def _objects(cells: list[Any]) -> NDArray[Any]:
     result = np.empty(len(cells), object)
     result[:] = cells
@@ -287,10 +304,18 @@ def _objects(cells: list[Any]) -> NDArray[Any]:
 
 
 def _read_array(X: Any, keep: bool) -> Table:
+    if X is None or isinstance(X, str | bytes | Mapping | Iterator):
+        raise TypeError(f"X must be a table; got {type(X).__name__}: read or convert it first, as with {_TO_TABLE}")
+    if type(X) is list and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.stack(X)
     try:
-        array = np.asarray(X)
+        array = _missing_where_masked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"X must be a table whose rows have the same length; {error}") from None
+        raise ValueError(
+            f"X must be a table whose rows have the same length, and each cell a string or a number; {error}"
+        ) from None
+    if array.dtype.names or (array.ndim == 1 and array.dtype.kind == "O" and any(map(_is_record, array))):
+        raise TypeError(f"X must be a table; got an array of records: convert it first, with {_TO_TABLE}")
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):  # NumPy turned the numbers of mixed rows into strings
         array = np.asarray(X, dtype=object)
     if array.dtype.kind == "c":

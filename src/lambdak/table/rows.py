@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from lambdak._checks import check_numbers, check_weight
-from lambdak.table.cells import EVERY_ROW, Rows
+from lambdak._checks import check_numbers, check_unmasked, check_weight
+from lambdak.table.cells import EVERY_ROW, Rows, is_missing
 
 Floats = NDArray[np.float64]
 
 LARGEST_NUMBER = 2.0**1000  # of a target or an offset: scores that overshoot it are still finite
 _MOST_REPEATS = 1 << 20  # of the lightest row: beyond, weights are no counts of rows
+_LABEL_TYPES: tuple[tuple[type, ...], ...] = ((str,), (bool, np.bool_), (Integral,), (Real,))
 _LIGHTEST = 2.0**-126  # in units of the heaviest row: float32 would round it to nothing
 
 
@@ -89,8 +91,58 @@ def given_together(X_val: Any, y_val: ArrayLike | None) -> bool:
     return X_val is not None
 
 
-def target_rows(y: ArrayLike | None) -> NDArray[Any]:
-    """The target as one column."""
+def target_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
+    """The target as one column; what is missing among objects is NaN."""
     if y is None:
-        raise ValueError("y must be given: this estimator requires y to be passed, but the target y is None")
-    return np.asarray(column_or_1d(y, warn=True))
+        raise ValueError(f"{name} must be given: this estimator requires y to be passed, but the target y is None")
+    check_unmasked(y, name)
+    target = np.asarray(column_or_1d(y, warn=True))
+    if target.dtype.kind == "O":
+        target = target.copy()
+        target[[is_missing(cell) for cell in target]] = np.nan
+    return target
+
+
+def label_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
+    """The target as classes: strings, booleans, whole numbers or floats, none of them missing.
+
+    >>> label_rows(np.array([True, False], object)).dtype
+    dtype('bool')
+    """
+    target = target_rows(y, name)
+    unknown = [is_missing(cell) for cell in target] if target.dtype.kind == "O" else target != target
+    for bad, what in ((unknown, "missing"), (target.dtype.kind == "f" and np.isinf(target), "infinite")):
+        if np.any(bad):
+            row = int(np.argmax(bad))
+            raise ValueError(f"{name} must hold a class in every row; it is {what} at row {row}: drop such rows")
+    if target.dtype.kind not in "OUbiuf":
+        _refuse_label(name, target[0], 0)
+    return _plain_labels(target, name) if target.dtype.kind == "O" else target
+
+
+def _plain_labels(target: NDArray[Any], name: str) -> NDArray[Any]:
+    """Objects as an array of one kind."""
+    kinds = [next((i for i, kind in enumerate(_LABEL_TYPES) if isinstance(cell, kind)), -1) for cell in target]
+    if -1 in kinds:
+        _refuse_label(name, target[kinds.index(-1)], kinds.index(-1))
+    if len({kind == 0 for kind in kinds}) > 1:
+        row = kinds.index(0)
+        other = next(i for i, kind in enumerate(kinds) if kind)
+        raise ValueError(
+            f"{name} must hold classes of one kind; got {target[row]!r} at row {row} and {target[other]!r} at row "
+            f"{other}: convert them all to strings"
+        )
+    if kinds[0] == 0:
+        return target
+    try:
+        return target.astype((bool, np.int64, np.float64)[max(kinds) - 1])
+    except OverflowError:
+        row = next(i for i, cell in enumerate(target) if abs(cell) >= 2**63)
+        _refuse_label(name, target[row], row)
+
+
+def _refuse_label(name: str, label: object, row: int) -> NoReturn:
+    raise ValueError(
+        f"{name} must hold strings, booleans or whole numbers of 64 bits as classes; got {label!r} at row {row}: "
+        "convert them to strings"
+    )

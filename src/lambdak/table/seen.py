@@ -36,6 +36,11 @@ class SeenNumbers:
     rows: float
     spread: tuple[float, float] | None = None
 
+    @classmethod
+    def none(cls, rows: float) -> SeenNumbers:
+        """Those of a column without a number, one of zeros: nothing is known of what a number in it would do."""
+        return cls(np.zeros(1), np.ones(1), False, rows)
+
     def center_and_scale(self) -> tuple[float, float]:
         """Mean and standard deviation; the scale of a constant is 1."""
         return self.spread or center_and_scale(self.values, self.mass)
@@ -80,11 +85,9 @@ class SeenCells:
     def numbers(self) -> SeenNumbers:
         """Distinct numbers of the cells."""
         x = numbers_of_training(self.cells)
-        seen = ~np.isnan(x)
+        seen, rows = ~np.isnan(x), len(x) if self.mass is None else float(self.mass.sum())
         values, mass = distinct(x[seen], None if self.mass is None else self.mass[seen])
-        if not len(values):
-            values, mass = np.zeros(1), np.ones(1)
-        return SeenNumbers(values, mass, not seen.all(), len(x) if self.mass is None else float(self.mass.sum()))
+        return SeenNumbers(values, mass, not seen.all(), rows) if len(values) else SeenNumbers.none(rows)
 
     def level_counts(self) -> dict[object, float]:
         """Rows of each level of the cells."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lambdak._checks import FloatArray
-from lambdak.table.cells import LARGEST
+from lambdak.table.cells import EVERY_ROW, LARGEST, Rows
 from lambdak.table.knots import Floats, distinct
 from lambdak.table.linear_column import Linear
 from lambdak.table.read import position_names
@@ -32,22 +32,27 @@ def read_sparse(X: Any) -> Any:
     return csr
 
 
-def _check_values(csr: Any) -> None:
+def _check_values(csr: Any, rows: Rows = EVERY_ROW) -> None:
+    """Refuse infinity, and name its row: ``rows`` are those of the table that ``csr`` holds."""
     huge = np.abs(csr.data) > LARGEST
     if huge.any():
         cell = int(np.argmax(huge))
         name = position_names(csr.shape[1])[csr.indices[cell]]
+        own = int(np.searchsorted(csr.indptr, cell, side="right")) - 1
+        row = own if isinstance(rows, slice) else rows[own]
         raise ValueError(
-            f"column {name!r} contains infinity or a value too large; got {csr.data[cell]}: "
+            f"column {name!r} contains infinity or a value too large; got {csr.data[cell]} in row {row}: "
             "replace it with NaN, which counts as missing, or with a finite cap"
         )
 
 
-def fit_sparse(csr: Any, clamp: bool, mass: Floats | None) -> tuple[Linear, ...]:
-    """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs the rows."""
-    _check_values(csr)
+def fit_sparse(table: Any, rows: Rows, clamp: bool, mass: Floats | None) -> tuple[Linear, ...]:
+    """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs these rows."""
+    csr = table[rows]
+    _check_values(csr, rows)
     n_features = csr.shape[1]
-    missing = np.bincount(csr.indices[np.isnan(csr.data)], minlength=n_features) > 0
+    gaps = np.bincount(csr.indices[np.isnan(csr.data)], minlength=n_features)
+    missing = (gaps > 0) & (gaps < csr.shape[0])  # a column without a number has no influence
     index, value, mass = _distinct_cells(csr, mass)
     low, high = np.zeros(n_features), np.zeros(n_features)
     np.minimum.at(low, index, value)

@@ -20,6 +20,7 @@
 #include <immintrin.h>
 #endif
 
+#include "gil.hpp"
 #include "kernel.hpp"
 #include "pool.hpp"
 
@@ -138,7 +139,7 @@ struct Scratch {
 // the process's setting.
 template <class Body> void in_parallel(int64_t chunks, int threads, size_t bytes, Body body) {
   std::atomic<bool> out_of_memory{false};
-  nb::gil_scoped_release unlocked;
+  const WithoutGil unlocked;
   const auto task = [&](int64_t chunk) {
     static thread_local Scratch scratch;
     const PlainArithmetic plain;

@@ -59,7 +59,8 @@ void use_isa(const std::string& name) {
 
 // ---- look-up tables and row blocks -------------------------------------------------------------------------------
 
-// A function of (dim, index) that is computed once; calls on one matrix should not pay for it again.
+// A function of (dim, index) that is computed once; calls on one matrix should not pay for it again. Never deleted: a daemon
+// thread may still compute while the process ends.
 template <class Value> class Memo {
  public:
   template <class Make> const Value& get(int dim, int index, Make make) {
@@ -75,7 +76,7 @@ template <class Value> class Memo {
 };
 
 template <class T> const T* entry_scales(int dim) {
-  static Memo<std::vector<T>> memo;
+  static Memo<std::vector<T>>& memo = *new Memo<std::vector<T>>;
   return memo
       .get(dim, 0, [dim] {
         std::vector<T> scale(size_t(dim) * (dim + 1) / 2, T(std::sqrt(0.5)));
@@ -108,7 +109,7 @@ double row_cost(const Job& job) {
 }  // namespace
 
 void complete(Job& job, std::vector<Guess>& guess) {
-  static Memo<Guess> guesses;
+  static Memo<Guess>& guesses = *new Memo<Guess>;
   for (int m = 0; job.index && m < job.n_index; ++m)
     guess.push_back(guesses.get(job.dim, job.index[m], [&] { return semicircle_guess(job.index[m], job.dim); }));
   job.guess = guess.data();
@@ -242,7 +243,6 @@ namespace nb = nanobind;
 NB_MODULE(_kernel, m) {
   using namespace lambdak;
   nb::set_leak_warnings(false);  // a program may well hold a OneRow until it ends
-  num_threads = hardware_threads();
   active = available().back();
   m.def("solve", &solve, nb::arg("matrices"), nb::arg("index"), nb::arg("out").noconvert(), nb::arg("threads"));
   m.def("solve_plain", &solve_plain, nb::arg("packed"), nb::arg("dim"), nb::arg("index"), nb::arg("value").noconvert(),

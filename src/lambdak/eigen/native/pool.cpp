@@ -119,10 +119,16 @@ class Pool {
 };
 
 std::atomic<Pool*> shared{nullptr};
+std::atomic<int> callers{0};  // inside of parallel_for
+
+struct Caller {
+  const int others = callers.fetch_add(1);
+  ~Caller() { callers.fetch_sub(1); }
+};
 
 // After fork a child has none of the pool's threads, and perhaps a locked mutex: it abandons the pool and creates its own.
 #if !defined(_WIN32)
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { shared.store(nullptr); });
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { shared.store(nullptr), callers.store(0); });
 #endif
 
 // Never deleted: its threads may outlive every static destructor.
@@ -137,17 +143,9 @@ Pool& pool() {
 
 }  // namespace
 
-int hardware_threads() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
-  const int count = int(std::thread::hardware_concurrency());
-  return count > 0 ? count : 1;
-}
-
 void parallel_for(int64_t chunks, int threads, const std::function<void(int64_t)>& body) {
-  if (threads > chunks) threads = int(chunks);
+  const Caller caller;
+  threads = int(std::min<int64_t>(threads - caller.others, chunks));
   if (threads > 1 && pool().run(chunks, threads, body)) return;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }

@@ -95,7 +95,7 @@ class NumberSketch:
     def numbers(self) -> SeenNumbers:
         """What columns are fitted with."""
         if not self.seen:
-            return SeenNumbers(np.zeros(1), np.ones(1), self.missing > 0, self.rows)
+            return SeenNumbers.none(self.rows)
         spread = None if self.exact else (self._mean, max(self._deviation, np.finfo(np.float64).tiny))
         return SeenNumbers(self.values, self.mass, self.missing > 0, self.rows, spread)
 
