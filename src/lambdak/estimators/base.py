@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.eigen.runtime import thread_count
+from lambdak.estimators.large import GivenBatches, PathLike, batches_of, fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
 from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
@@ -26,6 +27,7 @@ from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
 from lambdak.training.large.choice import LargeRequest
 from lambdak.training.large.targets import Targets
+from lambdak.training.large.transport import Transport
 from lambdak.training.rows import GivenRows
 
 
@@ -172,6 +174,26 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
     def _targets(self) -> Targets:
         """What the targets of a large table must be."""
         raise NotImplementedError
+
+    def _fit_elsewhere(
+        self, rows: GivenBatches, cache: PathLike | None, transport: Transport | None, checkpoint: Checkpoint | None
+    ) -> Self:
+        """Fit to rows that are not in memory, or of several processes."""
+        if self.warm_start and hasattr(self, "model_"):
+            raise ValueError("warm_start must be False with a large table: partial_fit continues, batch by batch")
+        if checkpoint is not None and self.random_state is None:
+            raise ValueError(
+                "random_state must be set where a large table has a checkpoint, so that the same rows are drawn again"
+            )
+        request = self._large_request(checkpoint)
+        return self._keep(fit_elsewhere(request, rows, cache, transport), request.parameters)
+
+    def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Self:
+        """Train the fitted members further, batch by batch."""
+        for part in batches_of(X, y, sample_weight, offset):
+            beside = {} if part.offset is None else {"offset": part.offset}
+            self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
+        return self
 
     def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:
         seed, parameters = new_seed(self.random_state), parameters_of(self)

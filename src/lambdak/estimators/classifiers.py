@@ -13,10 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
+from lambdak.estimators.large import is_elsewhere
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.table.rows import given_together, label_rows, weights_in_units
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 from lambdak.training.large.targets import Classes, Targets
+from lambdak.training.large.transport import Transport
 
 
 class _Classifier(ClassifierMixin, SpectralEstimator):
@@ -67,26 +69,38 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         y_val: ArrayLike | None = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: float = 60.0,
+        cache: PathLike | None = None,
+        transport: Transport | None = None,
     ) -> Self:
         """Fit to a table and its classes; classes of weight zero do not count.
+
+        X may be larger than memory: the path of a Parquet file or of a folder of them, a pyarrow dataset, or an object
+        that can be iterated again over batches. y and sample_weight are then names of columns. Rows are encoded
+        once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With a
+        ``transport``, X are the rows of this process, and all processes of it fit one model together.
 
         ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        if is_elsewhere(X, cache, transport):
+            return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
         target = label_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
         unseen = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
         codes = _codes(known, target, "y", weight)
-        file = open_checkpoint(checkpoint, checkpoint_every)
         return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known, file)
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
+        if is_elsewhere(X):
+            fitted = hasattr(self, "model_")
+            return self._continue_batches(X, y, sample_weight) if fitted else self.fit(X, y, sample_weight)
         target = label_rows(y)
         weight = self._weighted(target, sample_weight)
         if hasattr(self, "model_"):
@@ -166,8 +180,9 @@ class SpectralOrdinalClassifier(_Classifier):
 
 
 def _labels(target: NDArray[Any]) -> NDArray[Any]:
-    check_classification_targets(target)
-    return target
+    labels = label_rows(target)
+    check_classification_targets(labels)
+    return labels
 
 
 def _known_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:

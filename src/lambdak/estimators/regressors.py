@@ -11,10 +11,12 @@ from sklearn.base import RegressorMixin
 
 from lambdak._checks import FloatArray
 from lambdak.estimators.base import SpectralEstimator, given_rows
+from lambdak.estimators.large import is_elsewhere
 from lambdak.losses import Loss, Pinball, make_loss
 from lambdak.table.rows import given_together, target_rows
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 from lambdak.training.large.targets import Numbers, Targets
+from lambdak.training.large.transport import Transport
 
 
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
@@ -145,17 +147,26 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         y_val: ArrayLike | None = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: float = 60.0,
+        cache: PathLike | None = None,
+        transport: Transport | None = None,
     ) -> Self:
         """Fit to a table and its targets.
+
+        X may be larger than memory: the path of a Parquet file or of a folder of them, a pyarrow dataset, or an object
+        that can be iterated again over batches. y, sample_weight and offset are then names of columns. Rows are encoded
+        once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With a
+        ``transport``, X are the rows of this process, and all processes of it fit one model together.
 
         ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        if is_elsewhere(X, cache, transport):
+            return self._fit_elsewhere((X, y, sample_weight, offset, X_val), cache, transport, file)
         loss = self._loss()
         unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
-        file = open_checkpoint(checkpoint, checkpoint_every)
         return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)
 
     def partial_fit(
@@ -164,6 +175,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight, offset=offset)
+        if is_elsewhere(X):
+            return self._continue_batches(X, y, sample_weight, offset)
         target = self.model_.loss.check_target(target_rows(y))
         return self._continue(given_rows(X, target, sample_weight, offset))
 
@@ -237,23 +250,34 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         y_val: ArrayLike | None = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: float = 60.0,
+        cache: PathLike | None = None,
+        transport: Transport | None = None,
     ) -> Self:
         """Fit to a table and its targets.
+
+        X may be larger than memory: the path of a Parquet file or of a folder of them, a pyarrow dataset, or an object
+        that can be iterated again over batches. y and sample_weight are then names of columns. Rows are encoded
+        once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With a
+        ``transport``, X are the rows of this process, and all processes of it fit one model together.
 
         ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
+        file = open_checkpoint(checkpoint, checkpoint_every)
+        if is_elsewhere(X, cache, transport):
+            return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
         loss = Pinball(_levels(self.quantiles))
         unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
         target = loss.check_target(target_rows(y))
-        file = open_checkpoint(checkpoint, checkpoint_every)
         return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
+        if is_elsewhere(X):
+            return self._continue_batches(X, y, sample_weight)
         target = self.model_.loss.check_target(target_rows(y))
         return self._continue(given_rows(X, target, sample_weight))
 

@@ -32,6 +32,7 @@ from lambdak.torch.packing import sym, unsym
 from lambdak.torch.shrink import add_proximal_step, shrink_, spectral_penalty
 from lambdak.torch.sparse import SparseSpectralNeuron
 from lambdak.torch.sums import SpectralMixture, eigenvalue_sum, ky_fan_sum
+from lambdak.torch.transport import ProcessGroup
 
 __all__ = [
     "Definite",
@@ -41,6 +42,7 @@ __all__ = [
     "HermitianSpectralNeuron",
     "HyperSpectralNeuron",
     "OrderedSpectralLayer",
+    "ProcessGroup",
     "SparseSpectralNeuron",
     "SpectralEnsemble",
     "SpectralLayer",

@@ -1,0 +1,77 @@
+"""Fits on tables that are not in memory, or of which other processes have a part: how ``fit`` gets there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from lambdak._checks import check_weight
+from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
+from lambdak.table.large.cache import cache_place
+from lambdak.table.read import read_table
+from lambdak.table.rows import optional_rows, target_rows
+from lambdak.training.checkpoint import NoCheckpoint
+from lambdak.training.fit import Fit
+from lambdak.training.large.choice import LargeRequest
+from lambdak.training.large.fit import Source, fit_alone, fit_together
+from lambdak.training.large.transport import Transport
+
+PathLike = str | os.PathLike[str]
+
+
+GivenBatches = tuple[Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, X_val
+
+
+def is_elsewhere(X: Any, cache: PathLike | None = None, transport: Transport | None = None) -> bool:
+    """Whether not all rows are in the memory of this process."""
+    return cache is not None or transport is not None or as_batches(X) is not None
+
+
+def batches_of(X: Any, y: Any, sample_weight: Any, offset: Any) -> Iterator[Drawn]:
+    """The batches of a large table."""
+    return drawn(cast("Batches", as_batches(X)), y, sample_weight, offset)
+
+
+def fit_elsewhere(
+    request: LargeRequest, rows: GivenBatches, cache: PathLike | None, transport: Transport | None
+) -> Fit:
+    """The fit of batches of rows, or of the rows of all processes of a transport."""
+    X, y, sample_weight, offset, X_val = rows
+    if X_val is not None:
+        raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
+    batches = as_batches(X)
+    if transport is not None:
+        if not isinstance(request.checkpoint, NoCheckpoint):
+            raise ValueError("checkpoint cannot be given with a transport: give one of them")
+        parts = _in_memory(X, y, sample_weight, offset) if batches is None else drawn(batches, y, sample_weight, offset)
+        return fit_together(request, parts, transport)
+    if batches is None:
+        raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
+    return fit_alone(request, Source(batches, y, sample_weight, offset, _place(X, batches, cache)))
+
+
+def _place(X: Any, batches: Batches, cache: PathLike | None) -> Path | None:
+    """Where the cache is: beside a file or folder, in a folder that is given, or temporary."""
+    if batches.fingerprint is None:
+        return None if cache is None else Path(cache) / "table.lambdak-cache"
+    if isinstance(X, str | os.PathLike):
+        return cache_place(X, cache)
+    return None if cache is None else Path(cache) / f"{batches.fingerprint[:16]}.lambdak-cache"
+
+
+def _in_memory(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None) -> Iterator[Drawn]:
+    """A table in memory as one batch."""
+    if issparse(X):
+        raise TypeError("X must not be sparse with a transport: its rows have no fixed length; convert it to a table")
+    table, target = read_table(X, keep=False), target_rows(y)
+    if len(target) != table.shape[0]:
+        raise ValueError(f"y must have {table.shape[0]} entries, one per row of X; got {len(target)}")
+    weight = None if sample_weight is None else check_weight(np.asarray(sample_weight), len(target))
+    if len(target):
+        yield Drawn(0, table, target, weight, optional_rows(offset, len(target), "offset"))
