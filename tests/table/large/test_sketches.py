@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from lambdak.table.cells import Cells
 from lambdak.table.knots import center_and_scale, choose_knots, distinct
 from lambdak.table.large import sketches
-from lambdak.table.large.sketches import LevelCounts, NumberSketch, condensed
+from lambdak.table.large.sketches import LevelCounts, NumberSketch
 
 KNOTS = 32
 
 
-def sketched(parts, seed=0):
-    own, rng = NumberSketch(), np.random.default_rng([seed, 1])
+def sketched(parts, seed=0, share=1.0):
+    own, rng = NumberSketch(share), np.random.default_rng([seed, 1])
     for part in parts:
         own.add_(Cells("x", np.asarray(part, float), "number"), rng.random(len(part)))
     return own
@@ -60,26 +62,20 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("all_rows", [1 << 30, 1 << 15], ids=["all rows", "thinned"])
-def test_knots_of_many_values_are_near_those_of_all_rows(shape, all_rows, monkeypatch):
-    monkeypatch.setattr(sketches, "_ALL_ROWS", all_rows)
+@pytest.mark.parametrize("share", [1.0, 0.15])
+def test_knots_of_many_values_are_near_those_of_all_rows(shape, share):
     x = SHAPES[shape](np.random.default_rng(0), 200_000)
-    own = merged([sketched(np.array_split(part, 5), i) for i, part in enumerate(np.array_split(x, 3))])
+    own = merged([sketched(np.array_split(part, 5), i, share) for i, part in enumerate(np.array_split(x, 3))])
     assert not own.exact
-    assert rank_error(x, own) < (0.002 if all_rows > 1 << 20 else 0.01)
+    assert rank_error(x, own) < (0.002 if share == 1.0 else 0.01)
     assert own.numbers().mass.sum() == pytest.approx(np.count_nonzero(~np.isnan(x)))
-    assert len(own.values) <= 2 * sketches.EXACT_VALUES
+    assert len(pickle.dumps(own)) < 50_000
 
 
 def test_a_spike_stays_a_spike():
     x = SHAPES["spikes"](np.random.default_rng(0), 100_000)
     own = sketched(np.array_split(x, 7)).numbers()
-    assert own.mass[own.values == 0.0] == np.count_nonzero(x == 0.0)
-
-
-def test_values_that_stand_for_others_are_values_of_the_column():
-    x = np.random.default_rng(0).integers(0, 10**9, 100_000).astype(float)
-    assert np.isin(sketched(np.array_split(x, 3)).values, x).all()
+    assert own.mass[own.values == 0.0] == pytest.approx(np.count_nonzero(x == 0.0), rel=0.01)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
@@ -99,31 +95,20 @@ def test_merging_in_any_grouping_gives_nearly_the_same_and_in_the_same_one_the_s
     pairs = [merged([sketched([parts[i]], i), sketched([parts[i + 1]], i + 1)]) for i in range(0, 8, 2)]
     as_tree = merged([merged(pairs[:2]), merged(pairs[2:])])
     again = merged([sketched([part], i) for i, part in enumerate(parts)])
-    assert one_by_one.values.tobytes() == again.values.tobytes()
-    assert one_by_one.mass.tobytes() == again.mass.tobytes()
+    assert one_by_one.numbers().values.tobytes() == again.numbers().values.tobytes()
+    assert pickle.loads(pickle.dumps(again)).numbers().values.tobytes() == again.numbers().values.tobytes()
     for own in (one_by_one, as_tree):
         assert rank_error(x, own) < 0.002
 
 
 def test_nothing_but_missing_cells_is_known_as_zero():
     own = sketched([[np.nan] * 5, [np.nan]]).numbers()
-    assert (own.values.tolist(), own.mass.tolist(), own.missing, own.rows) == ([0.0], [1.0], True, 6)
+    assert (own.values.tolist(), own.mass.tolist(), own.missing, own.rows) == ([0.0], [1.0], False, 6)
 
 
 def test_counts_of_booleans_become_numbers():
     own = NumberSketch.of_counts({True: 3.0, False: 5.0, None: 2.0}).numbers()
     assert (own.values.tolist(), own.mass.tolist(), own.missing, own.rows) == ([0.0, 1.0], [5.0, 3.0], True, 10)
-
-
-def test_condensing_keeps_ends_order_and_mass():
-    rng = np.random.default_rng(0)
-    values, mass = np.sort(rng.normal(size=5000)), rng.integers(1, 50, 5000).astype(float)
-    own, total = condensed(values, mass, 100)
-    assert (own[0], own[-1]) == (values[0], values[-1])
-    assert (np.diff(own) > 0).all()
-    assert total.sum() == mass.sum()
-    assert total[1:-1].max() <= 2 * mass.sum() / 100
-    assert len(own) <= 103
 
 
 def test_levels_are_counted_and_merged():

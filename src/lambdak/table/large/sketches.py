@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +19,41 @@ from lambdak.table.knots import Floats, center_and_scale, distinct
 from lambdak.table.seen import SeenNumbers, numbers_of_training
 
 EXACT_VALUES: Final = 1 << 13  # distinct numbers of a column, up to which all of them are kept
-_CELLS = EXACT_VALUES // 2  # beyond: numbers that stand for equal shares of the rows
-_ALL_ROWS = (
-    1 << 18
-)  # of a column with more distinct numbers; of those after it, fewer and fewer are sorted: 0.1 % of rank
 MOST_LEVELS: Final = 1 << 20  # of a category, up to which all of them are counted
+
+_COMPRESSION = 1000  # of a t-digest: its ranks are right to about 0.1 %, in some 20 kB
+_RANKS = 1 << 12  # of a t-digest, at which its numbers are read
 
 
 class NumberSketch:
-    """Numbers of a column and how often each occurs: all of them, or some that stand for equal shares of the rows.
+    """Numbers of a column: counts of all of them, or a t-digest where they are many.
 
-    Up to 8192 distinct numbers are kept as they are. Beyond, the number in the middle of its neighbours stands for
-    about 1/4096 of the rows, and a number that has a larger share stands for itself, so that spikes stay as they are.
-    Smallest and largest number, mean, standard deviation and whether any is missing are those of all rows.
+    Up to 8192 distinct numbers are counted as they are, so that whole numbers and spikes stay exact. Smallest and
+    largest number, mean, standard deviation and whether any is missing are those of all rows. A t-digest, that of the
+    library datasketches, takes in the ``share`` of the rows with the smallest keys.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = 1.0) -> None:
         self.rows = 0  # all of them
         self.missing = 0
         self.values, self.mass = np.empty(0), np.empty(0)
-        self.exact = True
+        self._digest: Any = None
+        self._share = share
+        self._ends = (np.inf, -np.inf)
         self._mean, self._deviation = 0.0, 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_digest": None if self._digest is None else self._digest.serialize()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._digest is not None:
+            self._digest = _t_digest().deserialize(self._digest)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all numbers are counted."""
+        return self._digest is None
 
     @property
     def seen(self) -> int:
@@ -47,7 +61,7 @@ class NumberSketch:
         return self.rows - self.missing
 
     def add_(self, cells: Cells, keys: Floats) -> None:
-        """Take in the cells of a batch; random ``keys`` in [0, 1) decide which rows are left out, if any are."""
+        """Take in the cells of a batch; random ``keys`` in [0, 1) decide which rows a t-digest leaves out."""
         x = numbers_of_training(cells)
         there = ~np.isnan(x)
         gone = len(x) - int(np.count_nonzero(there))
@@ -56,18 +70,21 @@ class NumberSketch:
             self._add_numbers_(x[there] if gone else x, keys[there] if gone else keys)
 
     def _add_numbers_(self, x: Floats, keys: Floats) -> None:
-        share = 1.0 if self.exact else min(1.0, _ALL_ROWS / max(self.seen, 1))
-        values, mass = distinct(x) if share == 1.0 else _some_distinct(x, x[keys < share])
-        self._join_(values, mass, len(x), _moments(x))
+        self._count_(len(x), _moments(x), (float(x.min()), float(x.max())))
+        if self.exact:
+            self._join_(*distinct(x))
+        else:
+            self._digest.update(np.ascontiguousarray(x if self._share == 1.0 else x[keys < self._share]))
 
     @classmethod
-    def of_counts(cls, counts: dict[object, float]) -> NumberSketch:
+    def of_counts(cls, counts: dict[object, float], share: float = 1.0) -> NumberSketch:
         """The sketch of levels that are numbers or booleans, and None for missing cells."""
-        result, there = cls(), {level: count for level, count in counts.items() if level is not None}
+        result, there = cls(share), {level: count for level, count in counts.items() if level is not None}
         if there:
             numbers = np.array([float(level) for level in there])  # type: ignore[arg-type]
             values, mass = distinct(numbers, np.array(list(there.values())))
-            result._join_(values, mass, int(mass.sum()), center_and_scale(values, mass))
+            result._count_(int(mass.sum()), center_and_scale(values, mass), (float(values[0]), float(values[-1])))
+            result._join_(values, mass)
         result.add_missing_(int(counts.get(None, 0)))
         return result
 
@@ -78,53 +95,69 @@ class NumberSketch:
     def merge_(self, other: NumberSketch) -> None:
         """Take in another sketch of the same column."""
         self.add_missing_(other.missing)
-        self.exact = self.exact and other.exact
-        if other.seen:
-            self._join_(other.values, other.mass, other.seen, (other._mean, other._deviation))
+        if not other.seen:
+            return
+        self._count_(other.seen, (other._mean, other._deviation), other._ends)
+        if self.exact and other.exact:
+            self._join_(other.values, other.mass)
+            return
+        self._turn_()
+        self._digest.merge(other._digest if other._digest is not None else other._digested())
 
-    def _join_(self, values: Floats, mass: Floats, rows: int, moments: tuple[float, float]) -> None:
-        if len(values) > EXACT_VALUES:
-            values, mass, self.exact = *condensed(values, mass, _CELLS), False
+    def _count_(self, rows: int, moments: tuple[float, float], ends: tuple[float, float]) -> None:
         self._mean, self._deviation = _joined((self.seen, self._mean, self._deviation), (rows, *moments))
         self.rows += rows
+        self._ends = min(self._ends[0], ends[0]), max(self._ends[1], ends[1])
+
+    def _join_(self, values: Floats, mass: Floats) -> None:
         together = np.concatenate([self.values, values])
         self.values, self.mass = distinct(together, np.concatenate([self.mass, mass]))
         if len(self.values) > EXACT_VALUES:
-            self.values, self.mass, self.exact = *condensed(self.values, self.mass, _CELLS), False
+            self._turn_()
+
+    def _turn_(self) -> None:
+        """Turn counts into a t-digest."""
+        if self.exact:
+            self._digest = self._digested()
+            self.values, self.mass = np.empty(0), np.empty(0)
+
+    def _digested(self) -> Any:
+        digest = _t_digest()(_COMPRESSION)
+        if len(self.values):
+            digest.update(_thinned(self.values, self.mass, self._share))
+        return digest
 
     def numbers(self) -> SeenNumbers:
         """What columns are fitted with."""
         if not self.seen:
             return SeenNumbers.none(self.rows)
-        spread = None if self.exact else (self._mean, max(self._deviation, np.finfo(np.float64).tiny))
-        return SeenNumbers(self.values, self.mass, self.missing > 0, self.rows, spread)
+        if self.exact:
+            return SeenNumbers(self.values, self.mass, self.missing > 0, self.rows)
+        low, high = self._ends
+        ranks = (np.arange(_RANKS) + 0.5) / _RANKS
+        read = np.clip([self._digest.get_quantile(rank) for rank in ranks], low, high)
+        values, mass = distinct(np.concatenate([[low], read, [high]]))
+        spread = (self._mean, max(self._deviation, np.finfo(np.float64).tiny))
+        return SeenNumbers(values, mass * (self.seen / mass.sum()), self.missing > 0, self.rows, spread)
 
 
-def condensed(values: Floats, mass: Floats, cells: int) -> tuple[Floats, Floats]:
-    """Some of the distinct ``values``, each for its neighbours: the ends, what has a share of 1/cells, and middles.
+def _thinned(values: Floats, mass: Floats, share: float) -> Floats:
+    """The numbers of a share of the rows, evenly spread over all of them in order.
 
-    >>> condensed(np.arange(12.0), np.array([1, 1, 1, 20, 1, 1, 1, 1, 1, 1, 1, 1.0]), 4)
-    (array([ 0.,  1.,  3.,  6., 10., 11.]), array([ 1.,  2., 20.,  6.,  1.,  1.]))
+    >>> _thinned(np.array([1.0, 5.0]), np.array([6.0, 2.0]), 0.5)
+    array([1., 1., 1., 5.])
     """
-    share = mass.sum() / cells
-    own = mass >= share
-    own[[0, -1]] = True
-    light = np.where(own, 0.0, mass)
-    cell = np.floor((np.cumsum(light) - light / 2) / share)
-    starts = np.flatnonzero(np.append(True, own[1:] | own[:-1] | (np.diff(cell) != 0)))
-    total = np.add.reduceat(mass, starts)
     edges = np.cumsum(mass)
-    middle = np.searchsorted(edges, edges[starts] - mass[starts] + total / 2)
-    return values[middle], total
+    places = (np.arange(max(int(edges[-1] * share), 1)) + 0.5) / share
+    return np.asarray(values[np.minimum(np.searchsorted(edges, places), len(values) - 1)])
 
 
-def _some_distinct(x: Floats, some: Floats) -> tuple[Floats, Floats]:
-    """Distinct values of some of the numbers, with the mass of all; the ends are among them, as one row each."""
-    values, mass = distinct(np.concatenate([[x.min(), x.max()], some]))
-    each = (len(x) - 2) / max(len(some), 1)
-    mass *= each
-    mass[[0, -1]] += 1.0 - each
-    return (values, mass) if len(values) > 1 else (values, np.array([float(len(x))]))
+def _t_digest() -> Any:
+    try:
+        from datasketches import tdigest_double
+    except ImportError:
+        raise ImportError('large tables need a library of sketches: pip install "lambdak[tables]"') from None
+    return tdigest_double
 
 
 def _moments(x: Floats) -> tuple[float, float]:

@@ -43,8 +43,8 @@ class ColumnSketch:
     one table they would become a category of both, but in batches it is a file that was read wrongly.
     """
 
-    def __init__(self, name: str, template: TableEncoder, listed: bool) -> None:
-        self.name = name
+    def __init__(self, name: str, template: TableEncoder, listed: bool, share: float = 1.0) -> None:
+        self.name, self._share = name, share
         self._template, self._listed = template, listed
         self._kind: str | None = None
         self._unknown: str | None = None  # kind of the cells where all were missing so far
@@ -80,7 +80,7 @@ class ColumnSketch:
             self._become_(other._kind, other._since)
         self._unknown = _either(self._unknown, other._unknown)
         if self._numbers is not None:
-            self._numbers.merge_(other._numbers or NumberSketch.of_counts(other._levels.counts))
+            self._numbers.merge_(other._numbers or NumberSketch.of_counts(other._levels.counts, self._share))
         else:
             self._levels.merge_(other._levels)
 
@@ -99,7 +99,8 @@ class ColumnSketch:
         if known is None:
             self._since = batch
         if not self.is_category and self._numbers is None:
-            self._numbers, self._levels = NumberSketch.of_counts(self._levels.counts), LevelCounts(self.name)
+            self._numbers = NumberSketch.of_counts(self._levels.counts, self._share)
+            self._levels = LevelCounts(self.name)
 
     def _joined_kind(self, kind: str, batch: int) -> str:
         if self._kind in (None, kind):
@@ -125,7 +126,7 @@ class ColumnSketch:
 
     def numbers(self) -> SeenNumbers:
         """Its cells as numbers."""
-        return (self._numbers or NumberSketch.of_counts(self._levels.counts)).numbers()
+        return (self._numbers or NumberSketch.of_counts(self._levels.counts, self._share)).numbers()
 
     def level_counts(self) -> dict[object, float]:
         """Rows of each level."""
@@ -145,6 +146,9 @@ class TableSummary:
         Of the sample.
     labels : bool
         Whether the target has labels to be counted, as classes have.
+    share : float
+        Of the rows, whose numbers are looked at where a column has many of them: less than 1 saves time where the rows
+        are known to be many.
 
     Attributes
     ----------
@@ -155,9 +159,15 @@ class TableSummary:
     """
 
     def __init__(
-        self, template: TableEncoder, *, sample_rows: int = SAMPLE_ROWS, seed: int = 0, labels: bool = False
+        self,
+        template: TableEncoder,
+        *,
+        sample_rows: int = SAMPLE_ROWS,
+        seed: int = 0,
+        labels: bool = False,
+        share: float = 1.0,
     ) -> None:
-        self._template = replace(template, columns=())
+        self._template, self._share = replace(template, columns=()), share
         self.seed, self.rows = check_int(seed, "seed", 0, 1 << 63), 0
         self.names: tuple[str, ...] = ()
         self.named = True  # whether the names are the user's
@@ -192,7 +202,8 @@ class TableSummary:
         listed = listed_columns(self._template.categorical_features, table)
         self.names, self.named = table.names, table.named
         self._columns = [
-            ColumnSketch(name, self._template, bool(own)) for name, own in zip(table.names, listed, strict=True)
+            ColumnSketch(name, self._template, bool(own), self._share)
+            for name, own in zip(table.names, listed, strict=True)
         ]
 
     def merge_(self, other: TableSummary) -> None:
@@ -203,7 +214,7 @@ class TableSummary:
             self.names, self.named, self._columns = (
                 other.names,
                 other.named,
-                [ColumnSketch(each.name, self._template, each._listed) for each in other._columns],
+                [ColumnSketch(each.name, self._template, each._listed, self._share) for each in other._columns],
             )
         if self.names != other.names:
             raise ValueError(f"all parts of X must have the same columns; got {self.names} and {other.names}")

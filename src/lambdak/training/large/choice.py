@@ -26,6 +26,7 @@ from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 
 SAMPLE = 200_000  # rows that decide about a large fit; a table with no more is fitted in memory
+_DIGESTED = 2_000_000  # rows whose numbers are looked at, if it is known that there are more
 _VALIDATION = 0.2  # of the sample: rows that no member is trained on
 _KEPT = 50_000  # rows of the sample that are needed until the end
 
@@ -41,10 +42,12 @@ class LargeRequest:
     parameters: dict[str, Any]
     checkpoint: Checkpoint
 
-    def summary(self) -> TableSummary:
-        """A summary of no rows yet."""
+    def summary(self, rows: int | None = None) -> TableSummary:
+        """A summary of nothing yet, for a table of this many ``rows``, if that is known."""
         template = encoder_template(self.settings, SAMPLE, 1)  # which columns are categories is all that counts yet
-        return TableSummary(template, sample_rows=SAMPLE, seed=self.seed, labels=self.targets.counts_labels)
+        share = 1.0 if rows is None else min(1.0, _DIGESTED / max(rows, 1))
+        labels = self.targets.counts_labels
+        return TableSummary(template, sample_rows=SAMPLE, seed=self.seed, labels=labels, share=share)
 
     def request(self, rows: GivenRows, known: KnownTargets) -> Request:
         """The request of an ordinary fit."""
@@ -89,9 +92,8 @@ class Choice:
         kept = row_keys(self.seed, part.index, len(part)) > self.threshold
         if weight is not None:
             kept &= weight > 0
-        design = self.session.draft.encoder.transform(part.table, threads=threads).take(kept)
-        weight, offset = (None if some is None else some[kept] for some in (weight, part.offset))
-        return self.packing.pack(design, y[kept], weight, offset)
+        encoder = self.session.draft.encoder
+        return np.asarray(self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads)[kept])
 
     def no_records(self) -> Records:
         """Those of a batch without rows."""

@@ -34,9 +34,9 @@ def fit_sample(request: LargeRequest, summary: TableSummary) -> Fit:
     return fit_model(request.request(GivenRows(sample.table, y, weight, sample.offset), known))
 
 
-def summarised(request: LargeRequest, parts: Iterable[Drawn]) -> TableSummary:
-    """The summary of some batches."""
-    summary = request.summary()
+def summarised(request: LargeRequest, parts: Iterable[Drawn], rows: int | None = None) -> TableSummary:
+    """The summary of some batches of a table with this many ``rows``, if that is known."""
+    summary = request.summary(rows)
     for part in parts:
         summary.add_(request.read(part))
     return summary
@@ -82,7 +82,7 @@ class Source:
 def fit_alone(request: LargeRequest, source: Source) -> Fit:
     """The model of a table that need not fit in memory."""
     settings, total = request.settings, source.batches.n_rows
-    summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose))
+    summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose), total)
     if is_small(summary):
         return fit_sample(request, summary)
     choice = choose(request, summary)

@@ -1,0 +1,102 @@
+"""A fit on more rows than fit in memory: rows/s, peak memory, where the time goes, and the score beside a sample's.
+
+Rows are produced batch by batch by an object that can start again, so that no input file is needed; the cache of
+encoded records goes to a folder (``--cache``, about 108 bytes per row). Run: python benchmarks/larger_than_memory.py
+--rows 100000000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+
+import numpy as np
+import pyarrow as pa
+from sklearn.metrics import r2_score
+
+from lambdak import SpectralRegressor
+
+COLUMNS = 20
+AT_ONCE = 1 << 17
+
+
+def target(X):
+    """Additive parts, products, a step and an absolute value of the first eleven columns."""
+    f = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return f + 6 * np.sin(9 * X[:, 5]) * X[:, 6] + 4 * np.abs(X[:, 7] - X[:, 8]) + 3 * (X[:, 9] > 0.6) * X[:, 10]
+
+
+def drawn(seed, rows):
+    rng = np.random.default_rng(seed)
+    X = rng.random((rows, COLUMNS), dtype=np.float32)
+    return X, target(X) + rng.standard_normal(rows, dtype=np.float32)
+
+
+class Rows:
+    """Batches of synthetic rows, the same in every pass; remembers when passes began and ended."""
+
+    def __init__(self, rows):
+        self.rows, self.passes, self.reading = rows, [], 0.0
+
+    def reset(self):
+        """Start again: each pass begins with this."""
+
+    def __iter__(self):
+        began = time.perf_counter()
+        for number, first in enumerate(range(0, self.rows, AT_ONCE)):
+            now = time.perf_counter()
+            X, y = drawn([1, number], min(AT_ONCE, self.rows - first))
+            names = [f"x{i}" for i in range(COLUMNS)]
+            batch = pa.table({**{name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}, "y": y})
+            self.reading += time.perf_counter() - now
+            yield batch
+        self.passes.append((began, time.perf_counter()))
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # kB to GB
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--effort", default="fast")
+    parser.add_argument("--cache", default=None)
+    parser.add_argument("--no-sample", action="store_true", help="do not fit a sample in memory afterwards")
+    args = parser.parse_args()
+    source, before = Rows(int(args.rows)), peak()
+    with tempfile.TemporaryDirectory(dir=args.cache) as folder:
+        began = time.perf_counter()
+        model = SpectralRegressor(effort=args.effort, random_state=0, verbose=1).fit(source, "y", cache=folder)
+        ended = time.perf_counter()
+    most = peak()
+    X, y = drawn(0, 200_000)
+    (_, (a, b), (c, d)) = ([(began, began)] + source.passes)[-3:]
+    total = ended - began
+    print(f"{source.rows:,} rows x {COLUMNS} columns, effort {args.effort}: {total:.0f} s, "
+          f"{source.rows / total / 1e6:.2f} million rows/s, peak memory {most:.2f} GB (import {before:.2f} GB)")  # fmt: skip
+    print("| part | s | share |\n|---|---|---|")
+    reading = source.reading
+    shares = {
+        "producing batches (both passes)": reading,
+        "summary": b - a - reading / 2,
+        "pilot and trial models on the sample": c - b,
+        "encoding and writing the cache": d - c - reading / 2,
+        "training": ended - d,
+    }
+    for name, seconds in shares.items():
+        print(f"| {name} | {seconds:.1f} | {seconds / total:.0%} |")
+    print(f"training: {source.rows / (ended - d) / 1e6:.2f} million rows/s")
+    print(f"R² on 200,000 fresh rows: {r2_score(y, model.predict(X)):.5f}; "
+          f"of the noiseless target {r2_score(target(X), model.predict(X)):.5f}")  # fmt: skip
+    if not args.no_sample:
+        X_sample, y_sample = drawn(2, 200_000)
+        own = SpectralRegressor(effort=args.effort, random_state=0).fit(X_sample, y_sample)
+        print(f"in memory, a sample of 200,000 rows: {r2_score(y, own.predict(X)):.5f}; "
+              f"{r2_score(target(X), own.predict(X)):.5f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
