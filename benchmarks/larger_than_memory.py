@@ -38,16 +38,13 @@ class Rows:
     """Batches of synthetic rows, the same in every pass; remembers when passes began and ended."""
 
     def __init__(self, rows):
-        self.rows, self.passes, self.reading = rows, [], 0.0
-
-    def reset(self):
-        """Start again: each pass begins with this."""
+        self.n_rows, self.passes, self.reading = rows, [], 0.0
 
     def __iter__(self):
         began = time.perf_counter()
-        for number, first in enumerate(range(0, self.rows, AT_ONCE)):
+        for number, first in enumerate(range(0, self.n_rows, AT_ONCE)):
             now = time.perf_counter()
-            X, y = drawn([1, number], min(AT_ONCE, self.rows - first))
+            X, y = drawn([1, number], min(AT_ONCE, self.n_rows - first))
             names = [f"x{i}" for i in range(COLUMNS)]
             batch = pa.table({**{name: np.ascontiguousarray(X[:, i]) for i, name in enumerate(names)}, "y": y})
             self.reading += time.perf_counter() - now
@@ -73,10 +70,10 @@ def main():
         ended = time.perf_counter()
     most = peak()
     X, y = drawn(0, 200_000)
-    (_, (a, b), (c, d)) = ([(began, began)] + source.passes)[-3:]
+    (a, b), (c, d) = source.passes[-2:]
     total = ended - began
-    print(f"{source.rows:,} rows x {COLUMNS} columns, effort {args.effort}: {total:.0f} s, "
-          f"{source.rows / total / 1e6:.2f} million rows/s, peak memory {most:.2f} GB (import {before:.2f} GB)")  # fmt: skip
+    print(f"{source.n_rows:,} rows x {COLUMNS} columns, effort {args.effort}: {total:.0f} s,")
+    print(f"{source.n_rows / total / 1e6:.2f} million rows/s, peak memory {most:.2f} GB (import {before:.2f} GB)")
     print("| part | s | share |\n|---|---|---|")
     reading = source.reading
     shares = {
@@ -88,7 +85,7 @@ def main():
     }
     for name, seconds in shares.items():
         print(f"| {name} | {seconds:.1f} | {seconds / total:.0%} |")
-    print(f"training: {source.rows / (ended - d) / 1e6:.2f} million rows/s")
+    print(f"training: {source.n_rows / (ended - d) / 1e6:.2f} million rows/s")
     print(f"R² on 200,000 fresh rows: {r2_score(y, model.predict(X)):.5f}; "
           f"of the noiseless target {r2_score(target(X), model.predict(X)):.5f}")  # fmt: skip
     if not args.no_sample:

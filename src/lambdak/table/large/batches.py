@@ -88,6 +88,8 @@ _SAME = "each pass over X must give the same batches"
 class IterableBatches(Batches):
     """What users iterate themselves: frames of any library, from an object that can start again.
 
+    If it has an attribute ``n_rows``, so many rows are expected: progress has an end, and fewer numbers are looked at.
+
     It is read in the caller's thread, for connections to a database may be bound to it.
     """
 
@@ -98,6 +100,8 @@ class IterableBatches(Batches):
         if first is None:
             raise ValueError("X must have rows; got no batches")
         self.column_names = _names(first)
+        known = getattr(source, "n_rows", None)
+        self.n_rows = int(known) if isinstance(known, int) else None
 
     def _start(self) -> Iterable[Any]:
         if hasattr(self._source, "reset"):
