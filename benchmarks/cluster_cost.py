@@ -2,9 +2,9 @@
 
 usage: python benchmarks/cluster_cost.py [--rows 1e10] [--machines 64] [--columns 20] [--effort fast]
 
-Measured here: rows/s of one thread in a step, and the time of a step that does not depend on rows (rounding, Adam, writing
-the coefficients). Assumed and printed: threads per machine, bandwidth and latency of the network. A step sums one array of
-whole numbers over a binomial tree: up and down, log2(machines) hops each.
+Measured here: rows/s of one thread in a step, and the time of a step that does not depend on rows (rounding, Adam,
+writing the coefficients). Assumed and printed: threads per machine, bandwidth and latency of the network. A step sums
+one array of whole numbers over a binomial tree: up and down, log2(machines) hops each.
 """
 
 from __future__ import annotations
@@ -73,30 +73,22 @@ def main() -> None:
     per_row = (large - small) / (8192 - 512)
     fixed = small - 512 * per_row
     schedule = large_schedule(choice.session.settings, int(args.rows))
-    batch, steps = schedule.plain.batch, schedule.steps
+    batch = schedule.plain.batch
     print(f"measured on one thread: {per_row * 1e6:.3f} µs per row of a step, {fixed * 1e3:.2f} ms per step besides")
-    print(
-        f"{size:,} coefficients: a sum is {size * 8 / 1e6:.2f} MB; batch {batch:,}, {schedule.epochs} epoch(s), {steps:,} steps"
-    )
-    print(f"assumed: {args.threads} threads per machine, {args.gigabits:g} Gbit/s, {args.latency * 1e6:g} µs per hop; "
-          f"one shard per thread group, rows spread evenly")  # fmt: skip
-    print(
-        "| machines | hours | compute ms per step | network ms per step | MB sent by a machine per step | GB in all |"
-    )
-    print("|---|---|---|---|---|---|")
+    print(f"{size:,} coefficients: a sum is {size * 8 / 1e6:.2f} MB; batch {batch:,}, {schedule.epochs} epoch(s)")
+    print(f"assumed: {args.threads} threads per machine, {args.gigabits:g} Gbit/s, {args.latency * 1e6:g} µs per hop")
+    names = ["machines", "steps", "hours", "compute ms", "network ms", "MB sent per step", "TB in all", "GB kept each"]
+    print("| " + " | ".join(names) + " |\n|" + "---|" * len(names))
     for machines in args.machines:
-        # Batches grow with the machines, as far as they do not cost steps: 8192 rows for each.
-        rows = batch * max(machines // 8, 1)
+        rows = batch * max(machines // 8, 1)  # batches grow with the machines: there are steps enough
         count = int(args.rows * schedule.epochs / rows)
         compute = rows / machines / args.threads * per_row + fixed
         hops = int(np.ceil(np.log2(machines))) if machines > 1 else 0
         network = 2 * hops * (size * 8 / (args.gigabits * 1e9 / 8) + args.latency)
         sent = 2 * size * 8 / 1e6 if machines > 1 else 0.0
         kept = args.rows * choice.packing.record_bytes / machines / 1e9
-        hours = count * (compute + network) / 3600
-        print(
-            f"| {machines} | {hours:.2f} | {compute * 1e3:.2f} | {network * 1e3:.2f} | {sent:.2f} | {count * sent / 1e3:,.0f} |"
-        )
+        times = f"{count * (compute + network) / 3600:.2f} | {compute * 1e3:.2f} | {network * 1e3:.2f}"
+        print(f"| {machines} | {count:,} | {times} | {sent:.2f} | {count * sent / 1e6:.2f} | {kept:,.0f} |")
 
 
 if __name__ == "__main__":

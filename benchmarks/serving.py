@@ -9,7 +9,8 @@ matrices of the row, so what the predictor adds to it can be read off; "training
 with the ids and weights of the row at hand. All sides of a line take turns, and the fastest of many short rounds
 counts, as other programs' load spoils means.
 
---stream: rows per second of `lambdak predict`, its peak memory, and the cores it keeps busy (CPU seconds per second).
+--stream: rows per second of `lambdak predict`, its peak memory, the cores that it got (CPU seconds per second), and the
+cores that it wanted: seconds that its threads ran or waited for a core, per second, so that load by others counts, too.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ def write_table(path: Path, rows: int) -> None:
     writer.close()
 
 
-def run(model: Path, source: Path, out: Path) -> tuple[float, float, float]:
-    """Seconds, CPU seconds and peak megabytes of one command."""
+def run(model: Path, source: Path, out: Path) -> tuple[float, float, float, float]:
+    """Seconds, cores it got, cores it wanted, and peak megabytes of one command."""
     command = [
         sys.executable,
         "-c",
@@ -156,15 +157,28 @@ def run(model: Path, source: Path, out: Path) -> tuple[float, float, float]:
     ]
     before, start = os.times(), time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        peak = 0.0
+        peak, wanted = 0.0, dict[str, float]()
         while process.poll() is None:
             peak = max(peak, highest(process.pid))
+            wanted |= running_or_waiting(process.pid)
             time.sleep(0.02)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed")
     seconds, after = time.perf_counter() - start, os.times()
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
-    return seconds, cpu, peak
+    return seconds, cpu / seconds, sum(wanted.values()) / seconds, peak
+
+
+def running_or_waiting(pid: int) -> dict[str, float]:
+    """Seconds that each thread of a process ran or waited for a core until now."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            ran, waited, _ = map(int, task.read_text().split())
+        except (OSError, ValueError):
+            continue
+        found[task.parent.name] = (ran + waited) / 1e9
+    return found
 
 
 def highest(pid: int) -> float:
@@ -178,8 +192,8 @@ def highest(pid: int) -> float:
 
 def print_streams(rows: int, formats: list[str]) -> None:
     shown = Table(title=f"lambdak predict, {STREAM_COLUMNS} columns", title_justify="left")
-    for title in ("in and out", "rows", "file MB", "seconds", "rows/s", "CPU s / s", "peak MB"):
-        shown.add_column(title, justify="left" if title == "in and out" else "right")
+    for title in ("format", "rows", "file MB", "seconds", "rows/s", "cores", "wanted", "peak MB"):
+        shown.add_column(title, justify="left" if title == "format" else "right")
     with tempfile.TemporaryDirectory() as folder:
         X = frame(TRAIN, STREAM_COLUMNS, 0)
         model = Path(folder) / "model.safetensors"
@@ -188,10 +202,10 @@ def print_streams(rows: int, formats: list[str]) -> None:
             for count in (rows // BATCHES, rows):
                 source, out = Path(folder) / f"in.{form}", Path(folder) / f"out.{form}"
                 write_table(source, count)
-                seconds, cpu, peak = run(model, source, out)
+                seconds, cores, wanted, peak = run(model, source, out)
                 size = source.stat().st_size / 1e6
-                numbers = (f"{seconds:.1f}", f"{count / seconds:,.0f}", f"{cpu / seconds:.2f}", f"{peak:.0f}")
-                shown.add_row(form, f"{count:,}", f"{size:.0f}", *numbers)
+                numbers = (f"{cores:.2f}", f"{wanted:.2f}", f"{peak:.0f}")
+                shown.add_row(form, f"{count:,}", f"{size:.0f}", f"{seconds:.1f}", f"{count / seconds:,.0f}", *numbers)
     Console().print(shown)
 
 

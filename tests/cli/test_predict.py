@@ -162,3 +162,24 @@ def test_memory_does_not_grow_with_the_rows(shelf, tmp_path, suffix):
         assert shown.returncode == 0, shown.stderr
         peaks.append(int(re.search(r"VmHWM:\s+(\d+) kB", shown.stderr)[1]) / 1024)
     assert peaks[1] < peaks[0] + 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interruption_half_way_ends_all_threads_and_leaves_no_file(shelf, tmp_path, number):
+    """After the first of many parts is written."""
+    code = f"""
+from functools import partial
+from lambdak.cli import csv_blocks, csv_stream, table_streams, written_tables
+csv_stream.blocks, table_streams.ROWS = partial(csv_blocks.blocks, size=200), 7
+write = written_tables._CsvWriter.write
+def interrupted(self, part):
+    write(self, part)
+    os.kill(os.getpid(), signal.{number})
+written_tables._CsvWriter.write = interrupted
+"""
+    out = tmp_path / "out.csv"
+    shown = process(code, "predict", shelf / "rows.csv", "--model", shelf / "y.safetensors", "--out", out)
+    assert shown.returncode == {"SIGINT": 130, "SIGTERM": 143}[number]
+    assert "Traceback" not in shown.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -81,11 +81,11 @@ def test_wrong_rows_and_models_are_refused():
             solver(coef, 3)((1.0, ((bad,), (1.0,))), True)
         with pytest.raises(ValueError, match="a coefficient that does not exist"):
             solver(coef, 3, levels=[bad])((1.0, ((1,), (1.0,))), True)
-    for wrong in (((1,), (1.0, 2.0)), ((1,),)):
-        with pytest.raises((ValueError, IndexError)):
+    for wrong in (((1,), (1.0, 2.0)), ((1,),), 3, ((1,), 2.0)):
+        with pytest.raises(ValueError, match="entries must be ids and weights, as many of each"):
             solver(coef, 3)((1.0, wrong), True)
-    for wrong in ((("x",), (1.0,)), ((1,), ("x",)), 3):
-        with pytest.raises((TypeError, ValueError, SystemError)):
+    for wrong in ((("x",), (1.0,)), ((1,), ("x",))):
+        with pytest.raises(TypeError):
             solver(coef, 3)((1.0, wrong), True)
     for change in (
         {"index": [3]}, {"index": []}, {"curves": [None]}, {"curves": [(KNOTS[:1], 1, True), None]},

@@ -1,6 +1,7 @@
 """Tables of any make are read alike."""
 
 import decimal
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -126,3 +127,21 @@ def test_integer_names_of_pandas_columns_count_as_no_names():
 def test_categories_of_intervals_get_readable_levels():
     X = pd.DataFrame({"age": pd.cut([1, 2, 11, 12, 21], [0, 10, 20, 30])})
     assert TableEncoder(min_level_count=1).fit(X).columns[0].levels == ("(0, 10]", "(10, 20]", "(20, 30]")
+
+
+def test_a_part_of_a_table_counts_its_rows_from_where_it_begins():
+    part = replace(read_table(pd.DataFrame({"a": [1.0, np.inf]})), first_row=1000)
+    with pytest.raises(ValueError, match=r"column 'a' contains infinity .* in row 1001"):
+        part.cells(0).numbers()
+    with pytest.raises(ValueError, match="in row 1001"):
+        part.cells(0, slice(1, 2)).numbers()
+    with pytest.raises(ValueError, match="in row 1"):
+        read_table(pd.DataFrame({"a": [1.0, np.inf]})).cells(0, slice(1, 2)).numbers()
+
+
+def test_strings_of_arrow_are_those_of_pandas_with_gaps_in_any_chunk():
+    chunks = pa.chunked_array([["b", None, "a"], ["a", "c"], pa.array([], pa.string()), [None, "b"]])
+    for column in (chunks, chunks.slice(1, 4), pa.chunked_array([["x"]]), pa.chunked_array([[None]], pa.string())):
+        codes, levels = read_table(pa.table({"s": column})).cells(0).levels()
+        assert [levels[code] for code in codes] == column.to_pylist()
+        assert len(set(levels)) == len(levels)

@@ -90,7 +90,10 @@ class OneRow {
     PyObject* const id = PyTuple_GetItem(entries.ptr(), 0);
     PyObject* const weight = PyTuple_GetItem(entries.ptr(), 1);
     const auto size = id && weight ? PyTuple_Size(id) : -1;
-    if (size < 0 || PyTuple_Size(weight) != size) throw nb::value_error("entries must be ids and weights");
+    if (size < 0 || PyTuple_Size(weight) != size) {
+      PyErr_Clear();
+      throw nb::value_error("entries must be ids and weights, as many of each");
+    }
     for (Py_ssize_t i = 0; i < size; ++i) {
       ids.push_back(int32_t(PyLong_AsLong(PyTuple_GetItem(id, i))));
       weights.push_back(PyFloat_AsDouble(PyTuple_GetItem(weight, i)));
