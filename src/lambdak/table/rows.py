@@ -97,8 +97,8 @@ def target_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
         raise ValueError(f"{name} must be given: this estimator requires y to be passed, but the target y is None")
     check_unmasked(y, name)
     target = np.asarray(column_or_1d(y, warn=True))
-    if target.dtype.kind == "O":
-        target = target.copy()
+    if target.dtype.kind in "OT":  # T is NumPy's type of strings of any length
+        target = target.astype(object)
         target[[is_missing(cell) for cell in target]] = np.nan
     return target
 
