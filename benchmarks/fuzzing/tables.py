@@ -97,7 +97,7 @@ def table(trial: Trial, rows: int) -> Any:
     if trial.chance(10) and width:
         names[-1] = trial.pick([1, None, ("a", "b"), names[0]])
     trial.notes |= {"names": repr(names), "cells": repr(cells)[:4000]}
-    kind = trial.pick(["pandas", "array", "list", "polars", "arrow", "sparse", "numbers"])
+    kind = trial.pick(["pandas", "array", "list", "polars", "arrow", "sparse", "numbers", "masked"])
     trial.notes["container"] = kind
     return contained(trial, kind, cells, names, rows)
 
@@ -129,6 +129,8 @@ def contained(trial: Trial, kind: str, cells: list[list[Any]], names: list[Any],
                 return stacked
             case _:
                 numbers = np.array([[float(cell) for cell in own] for own in cells]).T.reshape(rows, len(cells))
+                if kind == "masked":
+                    return np.ma.masked_array(numbers, np.arange(numbers.size).reshape(numbers.shape) % 3 == 0)
                 return (
                     trial.pick([sparse.csr_array, sparse.csc_matrix, sparse.coo_array])(numbers)
                     if kind == "sparse"
@@ -142,6 +144,8 @@ def contained(trial: Trial, kind: str, cells: list[list[Any]], names: list[Any],
 def labels(trial: Trial, estimator: type, rows: int) -> np.ndarray:
     """A target that may be hostile, too."""
     rng = np.random.default_rng(trial.below(1000))
+    if trial.chance(6):
+        return objects(column(trial, rows)[:rows])
     if estimator in (SpectralClassifier, SpectralOrdinalClassifier):
         codes = rng.integers(0, trial.pick([2, 3, 4]), rows)
         return trial.pick([codes, codes.astype(str), codes > 0, codes.astype(float), objects([f"k{c}" for c in codes])])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,20 @@ def test_objects_of_one_kind_are_classes_of_that_kind(cells, dtype):
     assert labels.tolist() == cells
 
 
+def test_strings_of_any_length_are_classes():
+    assert label_rows(np.array(["a", "bc"], np.dtypes.StringDType())).tolist() == ["a", "bc"]
+
+
 def test_classes_that_64_bits_do_not_hold_are_refused_with_their_row():
     with pytest.raises(ValueError, match=r"y_val must hold strings, .* got 1180591620717411303424 at row 1"):
         label_rows(np.array([1, 2**70], object), "y_val")
+
+
+@pytest.mark.parametrize("cells", [[0, float("inf")], [0.5, Fraction(10**400)], [0, float("nan")]])
+def test_a_class_that_is_no_finite_number_is_refused_with_its_row(cells):
+    with pytest.raises(ValueError, match="at row 1"):
+        label_rows(np.array(cells, object))
+
+
+def test_no_labels_are_no_labels():
+    assert len(label_rows(np.array([], object))) == 0

@@ -97,8 +97,8 @@ def target_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
         raise ValueError(f"{name} must be given: this estimator requires y to be passed, but the target y is None")
     check_unmasked(y, name)
     target = np.asarray(column_or_1d(y, warn=True))
-    if target.dtype.kind == "O":
-        target = target.copy()
+    if target.dtype.kind in "OT":  # T is NumPy's type of strings of any length
+        target = target.astype(object)
         target[[is_missing(cell) for cell in target]] = np.nan
     return target
 
@@ -110,14 +110,21 @@ def label_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
     dtype('bool')
     """
     target = target_rows(y, name)
-    unknown = [is_missing(cell) for cell in target] if target.dtype.kind == "O" else target != target
-    for bad, what in ((unknown, "missing"), (target.dtype.kind == "f" and np.isinf(target), "infinite")):
-        if np.any(bad):
-            row = int(np.argmax(bad))
-            raise ValueError(f"{name} must hold a class in every row; it is {what} at row {row}: drop such rows")
+    if target.dtype.kind == "O":
+        _refuse_unknown(np.array([is_missing(cell) for cell in target], bool), "missing", name)
+        target = _plain_labels(target, name)
     if target.dtype.kind not in "OUbiuf":
         _refuse_label(name, target[0], 0)
-    return _plain_labels(target, name) if target.dtype.kind == "O" else target
+    if target.dtype.kind == "f":
+        _refuse_unknown(np.isnan(target), "missing", name)
+        _refuse_unknown(np.isinf(target), "infinite", name)
+    return target
+
+
+def _refuse_unknown(bad: NDArray[np.bool_], what: str, name: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} must hold a class in every row; it is {what} at row {row}: drop such rows")
 
 
 def _plain_labels(target: NDArray[Any], name: str) -> NDArray[Any]:
@@ -132,7 +139,7 @@ def _plain_labels(target: NDArray[Any], name: str) -> NDArray[Any]:
             f"{name} must hold classes of one kind; got {target[row]!r} at row {row} and {target[other]!r} at row "
             f"{other}: convert them all to strings"
         )
-    if kinds[0] == 0:
+    if not kinds or kinds[0] == 0:
         return target
     try:
         return target.astype((bool, np.int64, np.float64)[max(kinds) - 1])
