@@ -1,0 +1,238 @@
+"""Tables that are not in memory: files, folders, datasets and batches of a user's own give the models of any other fit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from sklearn.metrics import r2_score
+
+import lambdak
+from lambdak import (
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+)
+from lambdak.estimators.base import SpectralEstimator
+
+ROWS, SAMPLE = 12_000, 2_000
+NAMES = list("abcd")
+FAST = {"effort": "fast", "random_state": 0, "max_iter": 4}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((ROWS, 3)), columns=list("abc"))
+    table["d"] = rng.choice(["u", "v", "w"], ROWS)
+    f = 8 * table.a * table.b + 5 * table.c + 2 * (table.d == "u")
+    table["y"] = f + 0.3 * rng.standard_normal(ROWS)
+    table["w"] = rng.integers(1, 4, ROWS).astype(float)
+    table["label"] = np.where(table.y > 5, "high", "low")
+    table["grade"] = np.digitize(table.y, [3, 5, 8])
+    return table
+
+
+@pytest.fixture
+def small_sample(monkeypatch):
+    """A sample that is smaller than the tables here, so that they count as large."""
+    whole = SpectralEstimator._large_request
+    monkeypatch.setattr(
+        SpectralEstimator,
+        "_large_request",
+        lambda self, checkpoint=None: replace(whole(self, checkpoint), sample_rows=SAMPLE),
+    )
+
+
+def saved(frame, folder, *columns):
+    path = folder / "table.parquet"
+    frame[[*NAMES, *columns]].to_parquet(path)
+    return path
+
+
+class Batches:
+    """Batches that start again, and count how often."""
+
+    def __init__(self, frame, size=2500):
+        self.frame, self.size, self.passes = frame, size, 0
+
+    def __iter__(self):
+        self.passes += 1
+        for start in range(0, len(self.frame), self.size):
+            yield self.frame.iloc[start : start + self.size]
+
+
+def same_bits(one, other):
+    np.testing.assert_array_equal(one.model_.coef, other.model_.coef)
+    np.testing.assert_array_equal(one.model_.start, other.model_.start)
+
+
+def test_a_table_that_is_no_larger_than_the_sample_gives_the_bits_of_a_fit_in_memory(frame, tmp_path):
+    path = saved(frame, tmp_path, "y", "w")
+    from_file = SpectralRegressor(**FAST).fit(path, "y", "w")
+    same_bits(from_file, SpectralRegressor(**FAST).fit(frame[NAMES], frame.y, frame.w))
+    assert os.listdir(tmp_path) == ["table.parquet"]
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("settings", [{}, {"loss": "huber"}, {"max_influence": {"a": 3.0}}, {"monotonic_cst": {"c": 1}}])
+def test_a_large_fit_is_about_as_good_as_one_in_memory(frame, tmp_path, settings):
+    path, options = saved(frame, tmp_path, "y"), FAST | settings
+    large, usual = SpectralRegressor(**options).fit(path, "y"), SpectralRegressor(**options).fit(frame[NAMES], frame.y)
+    scores = [r2_score(frame.y, model.predict(frame[NAMES])) for model in (large, usual)]
+    assert scores[0] > scores[1] - 0.02
+    assert large.feature_names_in_.tolist() == NAMES
+    assert all(claim.holds for claim in large.certify().requested)
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize(("kind", "target"), [
+    (SpectralClassifier, "label"), (SpectralClassifier, "grade"), (SpectralOrdinalClassifier, "grade")
+])  # fmt: skip
+def test_classes_are_those_of_all_batches(frame, tmp_path, kind, target):
+    path = saved(frame.sort_values(target), tmp_path, target)
+    model = kind(**FAST, class_weight="balanced").fit(path, target)
+    assert model.classes_.tolist() == sorted(frame[target].unique())
+    assert model.score(frame[NAMES], frame[target]) > 0.85
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_quantiles_of_a_large_table_cover_their_share(frame, tmp_path):
+    model = SpectralQuantileRegressor(**FAST).fit(saved(frame, tmp_path, "y"), "y")
+    covered = (frame.y.to_numpy()[:, None] <= model.predict_quantiles(frame[NAMES])).mean(axis=0)
+    np.testing.assert_allclose(covered, [0.05, 0.5, 0.95], atol=0.04)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_weights_and_offsets_are_columns(frame, tmp_path):
+    rng = np.random.default_rng(1)
+    table = frame.assign(o=np.log(rng.uniform(0.5, 2, ROWS)))
+    table["n"] = rng.poisson(np.exp(0.2 * table.y + table.o)).astype(float)
+    path = saved(table, tmp_path, "n", "o", "w")
+    model = SpectralRegressor("poisson", **FAST).fit(path, "n", "w", offset="o")
+    told = model.predict(table[NAMES], offset=table.o)
+    assert np.corrcoef(told, np.exp(0.2 * table.y + table.o))[0, 1] > 0.95
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_files_folders_datasets_and_batches_of_the_same_rows_give_the_same_bits(frame, tmp_path):
+    path, folder = saved(frame, tmp_path, "y"), tmp_path / "folder"
+    folder.mkdir()
+    frame[[*NAMES, "y"]].to_parquet(folder / "part-0.parquet")
+    table = frame[[*NAMES, "y"]]
+    sources = [path, str(path), folder, ds.dataset(path), Batches(table, ROWS), [pa.Table.from_pandas(table)]]
+    first, *others = (SpectralRegressor(**FAST).fit(source, "y", cache=tmp_path / str(i)) for i, source in enumerate(sources))
+    for other in others:
+        same_bits(other, first)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_the_cache_is_beside_the_file_and_used_again(frame, tmp_path, monkeypatch):
+    path = saved(frame, tmp_path, "y")
+    model = SpectralRegressor(**FAST).fit(path, "y")
+    assert sorted(os.listdir(tmp_path)) == ["table.parquet", "table.parquet.lambdak-cache"]
+    monkeypatch.setattr("lambdak.training.large.fit.build_cache", None)  # would fail
+    same_bits(SpectralRegressor(**FAST).fit(path, "y"), model)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_batches_of_a_user_are_read_twice_and_leave_nothing_behind(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    source = Batches(frame[[*NAMES, "y"]])
+    SpectralRegressor(**FAST).fit(source, "y")
+    assert source.passes <= 3  # one of them only looks at the first batch
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_the_order_of_rows_in_a_file_does_not_matter_much(frame, tmp_path):
+    scores = []
+    for name, table in {"sorted": frame.sort_values("y"), "random": frame}.items():
+        (tmp_path / name).mkdir()
+        model = SpectralRegressor(**FAST).fit(saved(table, tmp_path / name, "y"), "y")
+        scores.append(r2_score(frame.y, model.predict(frame[NAMES])))
+    assert abs(scores[0] - scores[1]) < 0.01
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_model_of_a_large_table_is_saved_explained_and_trained_further(frame, tmp_path):
+    path = saved(frame, tmp_path, "y")
+    model = SpectralRegressor(**FAST).fit(path, "y")
+    model.save(tmp_path / "model.safetensors", training_state=True)
+    again = lambdak.load(tmp_path / "model.safetensors")
+    few = frame[NAMES].head(50)
+    np.testing.assert_array_equal(again.predict(few), model.predict(few))
+    np.testing.assert_allclose(model.explain_local(few).to_frame().groupby("row").influence.sum().to_numpy().shape, (50,))
+    same_bits(again.partial_fit(path, "y"), model.partial_fit(path, "y"))
+
+
+@pytest.mark.parametrize(("give", "message"), [
+    ({"y": "nothing"}, "y must be a column of X, one of"),
+    ({"y": None}, "y must be the name of a column"),
+    ({"X_val": pd.DataFrame({"a": [1.0]}), "y_val": [1.0]}, "X_val cannot be given with a large table"),
+])  # fmt: skip
+def test_what_a_large_table_cannot_have_is_said(frame, tmp_path, give, message):
+    options = {"y": "y"} | give
+    with pytest.raises((ValueError, TypeError), match=message):
+        SpectralRegressor(**FAST).fit(saved(frame, tmp_path, "y"), options.pop("y"), **options)
+
+
+def test_a_cache_or_a_checkpoint_without_what_it_needs_is_refused(frame, tmp_path):
+    with pytest.raises(TypeError, match="cache can be given only with a large table"):
+        SpectralRegressor(**FAST).fit(frame[NAMES], frame.y, cache=tmp_path)
+    with pytest.raises(ValueError, match="random_state must be set"):
+        SpectralRegressor().fit(saved(frame, tmp_path, "y"), "y", checkpoint=tmp_path / "c")
+
+
+KILLED = """
+import sys
+from dataclasses import replace
+from lambdak import SpectralRegressor
+from lambdak.estimators.base import SpectralEstimator
+from lambdak.training import checkpoint_file
+
+whole, save = SpectralEstimator._large_request, checkpoint_file.{kind}.save
+SpectralEstimator._large_request = lambda self, checkpoint=None: replace(whole(self, checkpoint), sample_rows={sample})
+count = 0
+
+
+def counted(self, *args):
+    global count
+    save(self, *args)
+    count += 1
+    if count == int(sys.argv[3]):
+        import os, signal
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+checkpoint_file.{kind}.save = counted
+model = SpectralRegressor(effort="fast", random_state=0, max_iter=4)
+model.fit(sys.argv[1], "y", checkpoint=sys.argv[2], checkpoint_every=0)
+model.save(sys.argv[2] + ".model")
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_large_fit_continues_and_ends_with_the_same_bits(frame, tmp_path, small_sample):
+    from lambdak.training import checkpoint_file
+
+    path = saved(frame, tmp_path, "y")
+    wanted = SpectralRegressor(**FAST).fit(path, "y")
+    kind = next(name for name, own in vars(checkpoint_file).items() if isinstance(own, type) and hasattr(own, "save"))
+    script = textwrap.dedent(KILLED).format(kind=kind, sample=SAMPLE)
+    for turn in (3, 4, 0):
+        call = [sys.executable, "-c", script, str(path), str(tmp_path / "fit.checkpoint"), str(turn)]
+        ended = subprocess.run(call, capture_output=True, text=True, timeout=120)
+        assert ended.returncode == (-signal.SIGKILL if turn else 0), ended.stderr
+    same_bits(lambdak.load(f"{tmp_path}/fit.checkpoint.model"), wanted)
+    assert not (tmp_path / "fit.checkpoint").exists()
