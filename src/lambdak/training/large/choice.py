@@ -40,11 +40,17 @@ class LargeRequest:
     seed: int
     parameters: dict[str, Any]
     checkpoint: Checkpoint
+    sample_rows: int = SAMPLE
 
     def summary(self) -> TableSummary:
         """A summary of no rows yet."""
-        template = encoder_template(self.settings, SAMPLE, 1)  # which columns are categories is all that counts yet
-        return TableSummary(template, sample_rows=SAMPLE, seed=self.seed, labels=self.targets.counts_labels)
+        rows, labels = self.sample_rows, self.targets.counts_labels
+        template = encoder_template(self.settings, rows, 1)  # which columns are categories is all that counts yet
+        return TableSummary(template, sample_rows=rows, seed=self.seed, labels=labels)
+
+    def is_small(self, summary: TableSummary) -> bool:
+        """Whether the sample is the whole table."""
+        return summary.rows <= self.sample_rows
 
     def request(self, rows: GivenRows, known: KnownTargets) -> Request:
         """The request of an ordinary fit."""
