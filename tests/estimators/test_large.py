@@ -85,7 +85,9 @@ def test_a_table_that_is_no_larger_than_the_sample_gives_the_bits_of_a_fit_in_me
 
 
 @pytest.mark.usefixtures("small_sample")
-@pytest.mark.parametrize("settings", [{}, {"loss": "huber"}, {"max_influence": {"a": 3.0}}, {"monotonic_cst": {"c": 1}}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"loss": "huber"}, {"max_influence": {"a": 3.0}}, {"monotonic_cst": {"c": 1}}]
+)
 def test_a_large_fit_is_about_as_good_as_one_in_memory(frame, tmp_path, settings):
     path, options = saved(frame, tmp_path, "y"), FAST | settings
     large, usual = SpectralRegressor(**options).fit(path, "y"), SpectralRegressor(**options).fit(frame[NAMES], frame.y)
@@ -131,7 +133,9 @@ def test_files_folders_datasets_and_batches_of_the_same_rows_give_the_same_bits(
     frame[[*NAMES, "y"]].to_parquet(folder / "part-0.parquet")
     table = frame[[*NAMES, "y"]]
     sources = [path, str(path), folder, ds.dataset(path), Batches(table, ROWS), [pa.Table.from_pandas(table)]]
-    first, *others = (SpectralRegressor(**FAST).fit(source, "y", cache=tmp_path / str(i)) for i, source in enumerate(sources))
+    first, *others = (
+        SpectralRegressor(**FAST).fit(source, "y", cache=tmp_path / str(i)) for i, source in enumerate(sources)
+    )
     for other in others:
         same_bits(other, first)
 
@@ -172,7 +176,9 @@ def test_a_model_of_a_large_table_is_saved_explained_and_trained_further(frame, 
     again = lambdak.load(tmp_path / "model.safetensors")
     few = frame[NAMES].head(50)
     np.testing.assert_array_equal(again.predict(few), model.predict(few))
-    np.testing.assert_allclose(model.explain_local(few).to_frame().groupby("row").influence.sum().to_numpy().shape, (50,))
+    np.testing.assert_allclose(
+        model.explain_local(few).to_frame().groupby("row").influence.sum().to_numpy().shape, (50,)
+    )
     same_bits(again.partial_fit(path, "y"), model.partial_fit(path, "y"))
 
 

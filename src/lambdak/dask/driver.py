@@ -1,24 +1,24 @@
 """What the client does: partitions become records on workers, workers train together, and lost workers are replaced.
 
-An attempt is one task per worker. If a worker is lost, the others end with the last lap that all had agreed on, and the
-next attempt continues from there on the workers that are left: Dask computes the lost records again. Since sums do not
-depend on who has which shard, the model is the same, bit for bit, as if nothing had happened.
+If a worker is lost in an attempt, the others end with the last lap that all had agreed on, and the next attempt
+continues from there on the workers that are left: Dask computes the lost records again. Since sums do not depend on who
+has which shard, the model is the same, bit for bit, as if nothing had happened.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from distributed import Client, Future
 
 from lambdak.dask import worker
+from lambdak.dask.attempt import POLL, Addresses, Attempt, Shard
 from lambdak.dask.parts import Partition
-from lambdak.dask.watch import remove_workers, watched
+from lambdak.dask.watch import Watch
 from lambdak.dask.wire import Deadlines
 from lambdak.training.fit import Fit
 from lambdak.training.large.choice import LargeRequest
@@ -27,7 +27,6 @@ _SHARDS = 16  # of a table, if it has as many partitions …
 _SHARD_ROWS = 2_000_000  # … or one for so many rows
 _FAN_IN = 8  # summaries that are merged at once
 _MOST_ATTEMPTS = 50
-_POLL = 0.1  # seconds
 _START = 300.0  # seconds until all workers have begun
 
 
@@ -40,24 +39,25 @@ class DaskFit:
     partitions: Sequence[Partition]
     silence: float
     start: float = _START
-    _hung: set[str] = field(default_factory=set)
+    route: Callable[[Addresses], Addresses] = list  # where workers reach each other, if not where they listen
+    _left_out: set[str] = field(default_factory=set)  # workers that were too slow or too busy
 
     def run(self) -> Fit:
         """The model."""
-        with watched(self.client, self.silence):
-            return self._run()
+        with Watch(self.client, self.silence) as watch:
+            return self._run(watch)
 
-    def _run(self) -> Fit:
+    def _run(self, watch: Watch) -> Fit:
         decided = self._decided()
-        if self.client.submit(isinstance, decided, Fit, pure=False).result():
-            fit: Fit = decided.result()
+        if self._awaited([self.client.submit(isinstance, decided, Fit, pure=False)], watch)[0]:
+            fit: Fit = self._awaited([decided], watch)[0]
             return fit
         parts = [
             self.client.submit(worker.pack, self.request, decided, part.index, *part.pieces, pure=False)
             for part in self._computed()
         ]
-        sizes = self.client.gather([self.client.submit(len, part, pure=False) for part in parts])
-        return self._trained(decided, parts, sizes)
+        sizes = self._awaited([self.client.submit(len, part, pure=False) for part in parts], watch)
+        return self._trained(decided, parts, sizes, watch)
 
     # ---- the sample and the records ----------------------------------------------------------------------------
 
@@ -79,145 +79,53 @@ class DaskFit:
             level = [self.client.submit(worker.merge, *group, pure=False) for group in groups]
         return self.client.submit(worker.decide, self.request, level[0], pure=False)
 
+    def _awaited(self, futures: list[Future], watch: Watch) -> list[Any]:
+        """Results of what Dask computes, and computes again if workers are lost."""
+        self._wait(futures, watch)
+        found: list[Any] = self.client.gather(futures)
+        return found
+
+    def _wait(self, futures: list[Future], watch: Watch) -> None:
+        while not all(each.done() for each in futures) and not any(each.status == "error" for each in futures):
+            time.sleep(POLL)
+            _tell(watch.lost(), "others compute its partitions again")
+
     # ---- training ----------------------------------------------------------------------------------------------
 
-    def _trained(self, choice: Future, parts: list[Future], sizes: list[int]) -> Fit:
+    def _trained(self, choice: Future, parts: list[Future], sizes: list[int], watch: Watch) -> Fit:
         shards = _shards(sizes, min(len(parts), max(_SHARDS, sum(sizes) // _SHARD_ROWS)))
-        given = [_Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards]
-        before: Future | None = None
-        laps = 0
+        given = [Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards]
+        before: worker.Outcome | None = None
         for _ in range(_MOST_ATTEMPTS):
+            self._wait([choice, *parts], watch)
             workers = self._workers()
-            attempt = _Attempt(self, workers, choice, given, before)
-            fit = attempt.run()
-            if fit is not None:
-                return fit
-            if attempt.best is not None:
-                before, laps = attempt.best, attempt.laps
-            self._hung |= attempt.hung
-            after = f"after lap {laps}" if laps else "from its start"
-            warnings.warn(f"{attempt.why}: the fit continues {after} on the others", UserWarning, stacklevel=2)
+            attempt = Attempt(
+                self.client, workers[: len(given)], Deadlines(self.start, self.silence), self.route
+            )  # fmt: skip
+            outcome = attempt.run(choice, given, before)
+            if outcome is not None and outcome.fit is not None:
+                return outcome.fit
+            before = outcome or before
+            self._left_out |= attempt.left_out
+            after = f"after lap {before.laps}" if before is not None and before.laps else "from its start"
+            _tell(watch.lost() or [attempt.why], f"the fit continues {after}")
         raise RuntimeError(f"in each of {_MOST_ATTEMPTS} attempts a worker was lost: see the logs of the workers")
 
     def _workers(self) -> list[str]:
         """Workers that can take part, waiting a while for one if there is none."""
         until = time.monotonic() + self.start
         while True:
-            found = sorted(set(self.client.nthreads()) - self._hung)
-            if found:
-                return found
+            alive = set(self.client.nthreads())
+            if alive:
+                return sorted(alive - self._left_out or alive)
             if time.monotonic() > until:
                 raise RuntimeError(f"the cluster has had no workers for {self.start:g} s: start some, and fit again")
-            time.sleep(_POLL)
+            time.sleep(POLL)
 
 
-class _Shard(NamedTuple):
-    """Neighbouring partitions, and their rows."""
-
-    parts: list[Future]
-    rows: int
-
-
-class _Attempt:
-    """One task per worker; afterwards ``best`` is the state to continue from, if there is a newer one."""
-
-    def __init__(
-        self, fit: DaskFit, workers: list[str], choice: Future, shards: list[_Shard], before: Future | None
-    ) -> None:
-        self._fit, self._client = fit, fit.client
-        self._workers = workers[: len(shards)]
-        self._given = (choice, shards, before)
-        self._name = secrets.token_hex(8)
-        self.best: Future | None = None
-        self.laps, self.why = 0, ""
-        self.hung: set[str] = set()
-
-    def run(self) -> Fit | None:
-        """The model; None if a worker was lost."""
-        addresses = self._listening()
-        if addresses is None:
-            return None
-        tasks = self._tasks(addresses)
-        try:
-            ended = self._ended(tasks)
-            return self._result(tasks, ended)
-        finally:
-            kept = None if self.best is None else self.best.key
-            self._client.cancel([task for task in tasks.values() if task.key != kept], force=True)
-
-    def _submit(self, function: Any, *args: Any, address: str) -> Future:
-        return self._client.submit(
-            function, *args, workers=[address], allow_other_workers=False, pure=False, retries=0
-        )  # fmt: skip
-
-    def _listening(self) -> list[tuple[str, int]] | None:
-        tasks = {address: self._submit(worker.open_listener, self._name, address=address) for address in self._workers}
-        self._wait(tasks, self._fit.start)
-        if len(self._done(tasks)) < len(tasks):
-            self._blame(tasks)
-            return None
-        return [tasks[address].result() for address in self._workers]
-
-    def _tasks(self, addresses: list[tuple[str, int]]) -> dict[str, Future]:
-        choice, shards, before = self._given
-        token, deadlines = secrets.token_bytes(32), Deadlines(self._fit.start, self._fit.silence)
-        ranks = len(self._workers)
-        lengths, tasks = [shard.rows for shard in shards], {}
-        for rank, address in enumerate(self._workers):
-            own = {k: shard.parts for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
-            place = worker.Place(self._name, rank, addresses, token, deadlines)
-            tasks[address] = self._submit(worker.train, choice, place, own, lengths, before, address=address)
-        return tasks
-
-    def _ended(self, tasks: dict[str, Future]) -> dict[str, Future]:
-        """Tasks that have ended, when all have, or one has and the others are given up."""
-        while not self._wait(tasks, 1.0, any_=True):
-            pass
-        self._wait(tasks, 2 * self._fit.silence + 5)  # who is alive has noticed by then
-        return self._done(tasks)
-
-    def _wait(self, tasks: dict[str, Future], seconds: float, any_: bool = False) -> bool:
-        """Wait until all tasks, or any, have ended, or their workers are gone; whether that is so in time."""
-        until = time.monotonic() + seconds
-        while True:
-            alive = self._client.nthreads()
-            over = [task.done() or address not in alive for address, task in tasks.items()]
-            if (any if any_ else all)(over):
-                return True
-            if time.monotonic() > until:
-                return False
-            time.sleep(_POLL)
-
-    @staticmethod
-    def _done(tasks: dict[str, Future]) -> dict[str, Future]:
-        return {address: task for address, task in tasks.items() if task.done()}
-
-    def _result(self, tasks: dict[str, Future], ended: dict[str, Future]) -> Fit | None:
-        for task in ended.values():
-            if task.status == "error":
-                task.result()  # what is wrong with the data is wrong everywhere
-        found = {address: self._client.submit(worker.laps_of, task, pure=False) for address, task in ended.items()}
-        self._wait(found, self._fit.silence + 5)
-        laps = {address: task.result() for address, task in self._done(found).items() if task.status == "finished"}
-        for address, (fitted, count, why) in laps.items():
-            if fitted:
-                outcome: worker.Outcome = ended[address].result()
-                return outcome.fit
-            if count > self.laps:
-                self.best, self.laps = ended[address], count
-            self.why = self.why or why
-        self._blame(tasks)
-        return None
-
-    def _blame(self, tasks: dict[str, Future]) -> None:
-        """Say which workers are gone, and part with those that are there but do not answer."""
-        alive = self._client.nthreads()
-        gone = [address for address in tasks if address not in alive]
-        self.hung = {address for address, task in tasks.items() if address in alive and not task.done()}
-        remove_workers(self._client, self.hung)
-        lost = [f"worker {address} was lost" for address in gone]
-        lost += [f"worker {address} did not answer for {self._fit.silence:g} s" for address in self.hung]
-        self.why = ", ".join(lost) or self.why or "a connection between workers was lost"
+def _tell(lost: list[str], what_now: str) -> None:
+    if lost:
+        warnings.warn(f"{', '.join(lost)}: {what_now}", UserWarning, stacklevel=2)
 
 
 def _shards(rows: Sequence[int], count: int) -> list[list[int]]:

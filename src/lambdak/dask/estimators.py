@@ -37,9 +37,11 @@ class _OnDask(SpectralEstimator):
             return getattr(super(), method)(X)
         here = self._fitted  # an error, if there is none
         model = delayed(getattr(local, here.estimator)._of_saved(self._saved()))
-        call, rows = delayed(worker.predict), (np.nan, *width)
+        call, pieces = delayed(worker.predict), pieces_of(X)
+        rows = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(pieces)  # what is known of a frame is less
         return da.concatenate([
-            da.from_delayed(call(model, method, piece), rows, dtype=dtype) for piece in pieces_of(X)
+            da.from_delayed(call(model, method, piece), (own, *width), dtype=dtype)
+            for own, piece in zip(rows, pieces, strict=True)
         ])  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def pieces_of(value: Any, name: str = "X", X: Any = None) -> list[Any]:
             f"{name} must be a Dask DataFrame, Series or Array; got {type(value).__name__}: for a table in memory use "
             "the estimator of lambdak itself"
         )
-    if hasattr(value, "chunks") and not hasattr(value, "divisions"):
+    if hasattr(value, "chunks"):
         return _blocks(value, name, X)
     return list(value.to_delayed())
 
@@ -84,15 +84,15 @@ def _differ(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return not np.isnan([*one, *other]).any() and one != other
 
 
-def drawn(index: int, X: Any, y: Any, sample_weight: Any, offset: Any) -> Drawn | None:
+def drawn(X: Any, y: Any, sample_weight: Any, offset: Any, index: int) -> Drawn | None:
     """A partition that was computed; None if it has no rows."""
     table = read_table(X, keep=False)
     rows = table.shape[0]
     for name, own in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
         if own is not None and len(own) != rows:
             raise ValueError(
-                f"partition {index} of {name} must have the {rows} rows of that of X; got {len(own)}: take both from "
-                "one collection, so that they are cut alike"
+                f"{name} must have the {rows} rows that X has; got {len(own)}: take both from one collection, so that "
+                "they are cut alike"
             )
     if not rows:
         return None

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from distributed import get_worker
+from distributed import get_worker, secede
+from distributed.comm import get_address_host
 
 from lambdak.dask.parts import drawn
 from lambdak.dask.wire import Deadlines, Security, SocketTransport, listen
+from lambdak.table.large.batches import errors_at
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import State
 from lambdak.training.fit import Fit
 from lambdak.training.large.choice import Choice, LargeRequest, choose
-from lambdak.training.large.fit import fit_sample, is_small
+from lambdak.training.large.fit import fit_sample
 from lambdak.training.large.members import train_members
 from lambdak.training.large.progress import Laps
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import PeerLostError
 
-_listeners: dict[str, socket.socket] = {}  # of this process, by attempt
+_listeners: dict[tuple[str, str], tuple[float, socket.socket]] = {}  # by attempt and worker, and until when
 
 
 def summarise(request: LargeRequest, index: int, *pieces: Any) -> TableSummary:
     """The summary of a partition."""
-    summary, part = request.summary(), drawn(index, *pieces)
-    if part is not None:
-        summary.add_(request.read(part))
+    summary = request.summary()
+    with errors_at(f"partition {index}"):
+        part = drawn(*pieces, index)
+        if part is not None:
+            summary.add_(request.read(part))
     return summary
 
 
@@ -45,20 +50,24 @@ def merge(*summaries: TableSummary) -> TableSummary:
 
 def decide(request: LargeRequest, summary: TableSummary) -> Choice | Fit:
     """What the sample decides; the whole fit, if the sample is the whole table."""
-    return fit_sample(request, summary) if is_small(summary) else choose(request, summary)
+    return fit_sample(request, summary) if request.is_small(summary) else choose(request, summary)
 
 
 def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> Records:
     """The records of a partition."""
-    part = drawn(index, *pieces)
-    return choice.no_records() if part is None else choice.packed(request.read(part), _threads())
+    with errors_at(f"partition {index}"):
+        part = drawn(*pieces, index)
+        return choice.no_records() if part is None else choice.packed(request.read(part), _threads())
 
 
-def open_listener(attempt: str) -> tuple[str, int]:
-    """Where this worker waits for others in an attempt."""
-    host = get_worker().address.split("://")[-1].rsplit(":", 1)[0].strip("[]")
-    _listeners[attempt] = listen(host or "127.0.0.1")
-    address = _listeners[attempt].getsockname()
+def open_listener(attempt: str, seconds: float) -> tuple[str, int]:
+    """Where this worker waits for others in an attempt, which begins within so many seconds."""
+    now = time.monotonic()
+    for late in [name for name, (until, _) in _listeners.items() if until < now]:
+        _listeners.pop(late)[1].close()
+    listener = listen(get_address_host(get_worker().address))
+    _listeners[attempt, get_worker().address] = now + seconds, listener
+    address = listener.getsockname()
     return str(address[0]), int(address[1])
 
 
@@ -96,11 +105,12 @@ def train(
     before: Outcome | None,
 ) -> Outcome:
     """Train together with other workers, from what an attempt ``before`` agreed on."""
-    listener = _listeners.pop(place.attempt, None)
-    if listener is None:  # Dask runs a task again whose result was lost; that attempt is over
+    secede()  # workers wait for each other in here: with a fit beside this one, both would wait for a free thread
+    found = _listeners.pop((place.attempt, get_worker().address), None)
+    if found is None:  # Dask runs a task again whose result was lost; that attempt is over
         return Outcome(None, why="this attempt is over")
     laps = Laps(None if before is None else before.state, 0 if before is None else before.laps)
-    transport = None
+    listener, transport = found[1], None
     try:
         own = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}
         transport = SocketTransport(

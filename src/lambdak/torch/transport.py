@@ -1,4 +1,4 @@
-"""``torch.distributed`` as a transport of fits: inside torchrun, Ray Train, or whatever starts its processes."""
+"""``torch.distributed`` as a transport of fits: inside torchrun, Ray Train, or any other launcher."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def drawn(
         raise ValueError(f"X must have columns beside {', '.join(map(repr, names.values()))}; got none")
     for index, (place, batch) in enumerate(batches.placed()):
         if index >= start:
-            with _at(place):
+            with errors_at(place):
                 yield _split(index, batch, names, features)
 
 
@@ -253,7 +253,7 @@ def _selected(table: Table, positions: Sequence[int]) -> Table:
 
 
 @contextmanager
-def _at(place: str) -> Iterator[None]:
+def errors_at(place: str) -> Iterator[None]:
     """Say where bad cells are."""
     try:
         yield

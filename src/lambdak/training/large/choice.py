@@ -41,13 +41,18 @@ class LargeRequest:
     seed: int
     parameters: dict[str, Any]
     checkpoint: Checkpoint
+    sample_rows: int = SAMPLE
 
     def summary(self, rows: int | None = None) -> TableSummary:
         """A summary of nothing yet, for a table of this many ``rows``, if that is known."""
-        template = encoder_template(self.settings, SAMPLE, 1)  # which columns are categories is all that counts yet
+        kept, labels = self.sample_rows, self.targets.counts_labels
+        template = encoder_template(self.settings, kept, 1)  # which columns are categories is all that counts yet
         share = 1.0 if rows is None else min(1.0, _DIGESTED / max(rows, 1))
-        labels = self.targets.counts_labels
-        return TableSummary(template, sample_rows=SAMPLE, seed=self.seed, labels=labels, share=share)
+        return TableSummary(template, sample_rows=kept, seed=self.seed, labels=labels, share=share)
+
+    def is_small(self, summary: TableSummary) -> bool:
+        """Whether the sample is the whole table."""
+        return summary.rows <= self.sample_rows
 
     def request(self, rows: GivenRows, known: KnownTargets) -> Request:
         """The request of an ordinary fit."""

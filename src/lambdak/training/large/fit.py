@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak.table.large.batches import Batches, Drawn, drawn
 from lambdak.table.large.cache import PackedCache, build_cache, cache_key, open_cache
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.fit import Fit, fit_model
-from lambdak.training.large.choice import SAMPLE, Choice, LargeRequest, choose
+from lambdak.training.large.choice import Choice, LargeRequest, choose
 from lambdak.training.large.members import train_members
 from lambdak.training.large.shards import DiskShard, MemoryShard
-from lambdak.training.large.transport import Alone, Transport, everywhere, gather_numbers, on_first
+from lambdak.training.large.transport import Alone, Transport, everywhere, on_first
 from lambdak.training.rows import GivenRows
 
+T = TypeVar("T")
+
 _BATCHES = 1 << 20  # of one process, at most: those of different processes have numbers of their own
-
-
-def is_small(summary: TableSummary) -> bool:
-    """Whether the sample is the whole table."""
-    return summary.rows <= SAMPLE
 
 
 def fit_sample(request: LargeRequest, summary: TableSummary) -> Fit:
@@ -44,18 +41,25 @@ def summarised(request: LargeRequest, parts: Iterable[Drawn], rows: int | None =
 
 def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Transport) -> Fit:
     """One model from the rows of all processes; each has some of them, and all return the same model."""
-    own, summary = list(_numbered(parts, transport.rank)), request.summary()
-    for each in everywhere(transport, lambda: summarised(request, own)):
+    own: list[Drawn] = []
+    summary = request.summary()
+    for each in everywhere(transport, lambda: summarised(request, _kept(_numbered(parts, transport.rank), own))):
         summary.merge_(each)
-    if is_small(summary):
+    if request.is_small(summary):
         return on_first(transport, lambda: fit_sample(request, summary))
     choice = on_first(transport, lambda: choose(request, summary))
-    threads, rank = request.settings.threads, transport.rank
-    packed = [choice.packed(request.read(part), threads) for part in own] or [choice.no_records()]
-    rows = np.array([sum(map(len, packed))], np.float64)
-    lengths = gather_numbers(transport, {rank: rows}, (transport.size, 1))[:, 0].astype(int).tolist()
-    shard = {rank: MemoryShard(packed, (request.seed, rank))} if lengths[rank] else {}
+    threads, rank, records = request.settings.threads, transport.rank, [choice.no_records()]
+    packed = (choice.packed(request.read(part), threads) for part in own)
+    lengths = everywhere(transport, lambda: sum(len(each) for each in _kept(packed, records)))
+    shard = {rank: MemoryShard(records, (request.seed, rank))} if lengths[rank] else {}
     return train_members(choice, shard, lengths, transport, request.checkpoint, threads)
+
+
+def _kept(items: Iterable[T], in_: list[T]) -> Iterator[T]:
+    """The same, each of them also kept in a list."""
+    for item in items:
+        in_.append(item)
+        yield item
 
 
 def _numbered(parts: Iterable[Drawn], rank: int) -> Iterator[Drawn]:
@@ -83,7 +87,7 @@ def fit_alone(request: LargeRequest, source: Source) -> Fit:
     """The model of a table that need not fit in memory."""
     settings, total = request.settings, source.batches.n_rows
     summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose), total)
-    if is_small(summary):
+    if request.is_small(summary):
         return fit_sample(request, summary)
     choice = choose(request, summary)
     with _cache(request, choice, source, summary.rows) as cache:
