@@ -170,20 +170,22 @@ def test_every_call_uses_the_threads_it_asks_for_whatever_the_process_and_other_
 
 
 BESIDE_A_CALL = """
-import os, sys, threading
+import os, sys, threading, time
 import numpy as np
 from lambdak import eigenvalue
 few = np.random.default_rng(0).standard_normal((20_000, 45))
-for copies in (20, 100, 500):
-    many = np.tile(few, (copies, 1))
+for rows in (1_000_000, 4_000_000, 16_000_000):
+    many = np.broadcast_to(few[0], (rows, 45))
     long = threading.Thread(target=eigenvalue, args=(many, 9, 4), kwargs={"n_jobs": 1})
     long.start()
+    time.sleep(0.1)  # by then it is inside of the kernel
     before = len(os.listdir("/proc/self/task"))
     eigenvalue(few, 9, 4, n_jobs=2)
     after, beside = len(os.listdir("/proc/self/task")), long.is_alive()
     long.join()
     if beside:
         sys.exit(after - before)
+sys.exit("no call ended beside the long one")
 """
 
 
