@@ -122,7 +122,7 @@ class ModelMethods:
 
         The file holds what predicts, explains and certifies, and the settings of the fit. With ``training_state`` also
         what ``partial_fit`` and ``warm_start`` need to continue, bit for bit, and ``feature_importances_``: it is then
-        a few times as large, and holds means and covariances of the training rows.
+        up to some times as large, and holds means and covariances of the training rows.
         """
         save_model(self._saved(training_state), path)
 

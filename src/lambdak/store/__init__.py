@@ -8,7 +8,7 @@ The checksum reveals damage; it is no signature, because whoever changes a file 
 for a file; it needs the library cryptography.
 
 A file holds what predicts, explains and certifies. What training needs to continue, the parameters behind the matrices
-and the moments of the training rows, would make it several times as large: it is added by ``save(...,
+and the moments of the training rows, would make it up to some times as large: it is added by ``save(...,
 training_state=True)``, as further tensors ``training.…`` and a field of the header. Without it a loaded model can be
 fitted again; ``partial_fit`` and ``warm_start`` refuse. Pickles never hold it. The parameters are those of the fit,
 whatever was set since; a ``random_state`` that is a generator becomes None.
