@@ -100,8 +100,8 @@ def test_a_metric_that_fails_does_not_lose_the_model(shelf, tmp_path):
 EPOCH = """
 from lambdak.training import session as fitting
 class Interrupted(fitting.Trainer):
-    def run(self, schedule):
-        for epoch, event in enumerate(super().run(schedule)):
+    def run(self, schedule, after=None):
+        for epoch, event in enumerate(super().run(schedule, after)):
             yield event
             if epoch == {epoch} and schedule.epochs == 50:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -135,7 +135,7 @@ def test_a_command_that_was_killed_continues_from_its_checkpoint_and_writes_the_
     done(args)
     wanted = path.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("lambdak.training.fit._run", lambda *_: sys.exit(9))
+        patch.setattr("lambdak.training.fit.run_members", lambda *_: sys.exit(9))
         assert run(args).exit_code == 9
     assert checkpoint.exists()
     monkeypatch.setattr("lambdak.training.fit.explore", lambda *_: pytest.fail("pilot models are trained again"))

@@ -26,7 +26,7 @@ def fit(frame, **settings):
 
 
 def test_partitions_that_are_not_as_many_are_refused():
-    with pytest.raises(ValueError, match="y must have the 6 partitions of X; got 4: .* repartition"):
+    with pytest.raises(ValueError, match=r"y must have the 6 partitions of X; got 4: .* repartition"):
         partitions(cut(FRAME)[COLUMNS], cut(FRAME, 4)["target"])
 
 

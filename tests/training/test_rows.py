@@ -65,7 +65,7 @@ def test_the_rows_of_a_long_table_stay_as_they_are(monkeypatch):
 
 
 def test_validation_rows_are_neither_merged_nor_weighted():
-    validation = GivenRows(X, Y, np.arange(6.0), validation=(X, Y)).encoded_validation(ENCODER)
+    validation = GivenRows(X, Y, np.arange(6.0), validation=GivenRows(X, Y)).encoded_validation(ENCODER)
     np.testing.assert_array_equal(validation.y, Y)
     assert validation.weight is None
     assert GivenRows(X, Y).encoded_validation(ENCODER) is None

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.eigen.runtime import thread_count
-from lambdak.estimators.large import GivenBatches, PathLike, batches_of, fit_elsewhere
+from lambdak.estimators.large import GivenBatches, PathLike, fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
 from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
@@ -22,6 +22,7 @@ from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.store import SavedModel, SavedTraining
+from lambdak.table.large.batches import drawn
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
@@ -190,7 +191,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Self:
         """Train the fitted members further, batch by batch."""
-        for part in batches_of(X, y, sample_weight, offset):
+        for part in drawn(X, y, sample_weight, offset):
             beside = {} if part.offset is None else {"offset": part.offset}
             self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
         return self

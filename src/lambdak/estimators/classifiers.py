@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.large import is_elsewhere
+from lambdak.estimators.large import is_elsewhere, opened
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.table.rows import given_together, label_rows, weights_in_units
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
@@ -83,7 +83,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        file = open_checkpoint(checkpoint, checkpoint_every)
+        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         if is_elsewhere(X, cache, transport):
             return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
         target = label_rows(y)
@@ -98,6 +98,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
+        X = opened(X)
         if is_elsewhere(X):
             fitted = hasattr(self, "model_")
             return self._continue_batches(X, y, sample_weight) if fitted else self.fit(X, y, sample_weight)

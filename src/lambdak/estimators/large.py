@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,14 +28,15 @@ PathLike = str | os.PathLike[str]
 GivenBatches = tuple[Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, X_val
 
 
+def opened(X: Any) -> Any:
+    """A large table as batches, and any other as it is."""
+    batches = as_batches(X)
+    return X if batches is None else batches
+
+
 def is_elsewhere(X: Any, cache: PathLike | None = None, transport: Transport | None = None) -> bool:
-    """Whether not all rows are in the memory of this process."""
-    return cache is not None or transport is not None or as_batches(X) is not None
-
-
-def batches_of(X: Any, y: Any, sample_weight: Any, offset: Any) -> Iterator[Drawn]:
-    """The batches of a large table."""
-    return drawn(cast("Batches", as_batches(X)), y, sample_weight, offset)
+    """Whether not all rows are in the memory of this process; X was :func:`opened`."""
+    return cache is not None or transport is not None or isinstance(X, Batches)
 
 
 def fit_elsewhere(
@@ -45,24 +46,22 @@ def fit_elsewhere(
     X, y, sample_weight, offset, X_val = rows
     if X_val is not None:
         raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
-    batches = as_batches(X)
     if transport is not None:
         if not isinstance(request.checkpoint, NoCheckpoint):
             raise ValueError("checkpoint cannot be given with a transport: give one of them")
-        parts = _in_memory(X, y, sample_weight, offset) if batches is None else drawn(batches, y, sample_weight, offset)
-        return fit_together(request, parts, transport)
-    if batches is None:
+        parts = drawn if isinstance(X, Batches) else _in_memory
+        return fit_together(request, parts(X, y, sample_weight, offset), transport)
+    if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, Source(batches, y, sample_weight, offset, _place(X, batches, cache)))
+    return fit_alone(request, Source(X, y, sample_weight, offset, _place(X, cache)))
 
 
-def _place(X: Any, batches: Batches, cache: PathLike | None) -> Path | None:
+def _place(batches: Batches, cache: PathLike | None) -> Path | None:
     """Where the cache is: beside a file or folder, in a folder that is given, or temporary."""
-    if batches.fingerprint is None:
-        return None if cache is None else Path(cache) / "table.lambdak-cache"
-    if isinstance(X, str | os.PathLike):
-        return cache_place(X, cache)
-    return None if cache is None else Path(cache) / f"{batches.fingerprint[:16]}.lambdak-cache"
+    if batches.path is not None:
+        return cache_place(batches.path, cache)
+    name = "table" if batches.fingerprint is None else batches.fingerprint[:16]
+    return None if cache is None else Path(cache) / f"{name}.lambdak-cache"
 
 
 def _in_memory(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None) -> Iterator[Drawn]:

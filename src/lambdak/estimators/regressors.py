@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from lambdak._checks import FloatArray
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.large import is_elsewhere
+from lambdak.estimators.large import is_elsewhere, opened
 from lambdak.losses import Loss, Pinball, make_loss
 from lambdak.table.rows import given_together, target_rows
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
@@ -161,7 +161,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        file = open_checkpoint(checkpoint, checkpoint_every)
+        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         if is_elsewhere(X, cache, transport):
             return self._fit_elsewhere((X, y, sample_weight, offset, X_val), cache, transport, file)
         loss = self._loss()
@@ -173,6 +173,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        X = opened(X)
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight, offset=offset)
         if is_elsewhere(X):
@@ -264,7 +265,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        file = open_checkpoint(checkpoint, checkpoint_every)
+        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         if is_elsewhere(X, cache, transport):
             return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
         loss = Pinball(_levels(self.quantiles))
@@ -274,6 +275,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        X = opened(X)
         if not hasattr(self, "model_"):
             return self.fit(X, y, sample_weight)
         if is_elsewhere(X):

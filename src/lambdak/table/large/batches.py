@@ -43,11 +43,14 @@ class Batches(ABC):
         Rows of all batches, if that is known without reading them.
     fingerprint : str or None
         Text that changes whenever the source does; None if that cannot be known.
+    path : path or None
+        Where it is, if it was given by its path.
     """
 
     column_names: tuple[str, ...]
     n_rows: int | None = None
     fingerprint: str | None = None
+    path: str | os.PathLike[str] | None = None
 
     def __init__(self) -> None:
         self._rows: list[int] = []  # of each batch, as far as they are known from earlier passes
@@ -162,7 +165,9 @@ def as_batches(X: object) -> Batches | None:
     if isinstance(X, str | os.PathLike):
         from lambdak.table.large.parquet import path_batches
 
-        return path_batches(X)
+        batches = path_batches(X)
+        batches.path = X
+        return batches
     kind = type(X)
     if kind.__module__.startswith("pyarrow") and kind.__name__ == "RecordBatchReader":
         raise TypeError(_ONCE.format(kind=kind.__name__))
