@@ -256,14 +256,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets.
 
-        X may be larger than memory: the path of a Parquet file or of a folder of them, a pyarrow dataset, or an object
-        that can be iterated again over batches. y and sample_weight are then names of columns. Rows are encoded
-        once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With a
-        ``transport``, X are the rows of this process, and all processes of it fit one model together.
-
-        ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
-        the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
-        ended.
+        Tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
         """
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         if is_elsewhere(X, cache, transport):
