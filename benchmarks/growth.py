@@ -23,6 +23,7 @@ from sklearn.metrics import r2_score
 
 THREADS = 2
 TEST_ROWS = 50_000
+MOST_BALANCED = 1_000_000  # rows: more take long
 
 
 def table(rows, columns, seed):
@@ -128,7 +129,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             written(folder, rows, columns)
             for name in METHODS:
-                if axis == "columns" and "file" in name:
+                if (axis == "columns" and "file" in name) or ("balanced" in name and rows > MOST_BALANCED):
                     continue
                 seconds, peak, r2 = one(name, rows, columns, folder)
                 found.append((axis, rows if axis == "rows" else columns, name, (seconds, peak, r2)))
