@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from distributed import LocalCluster
+
+from lambdak.dask import SpectralRegressor
+from lambdak.dask.driver import DaskFit
+from lambdak.dask.parts import partitions
 
 COLUMNS = ["a", "b", "c", "kind"]
 FAST = {"effort": "fast", "max_iter": 2, "random_state": 0}
@@ -32,3 +39,17 @@ def bits(estimator):
     model = estimator.model_
     parts = [model.coef, model.start, *estimator._state.theta, estimator.loss_curve_, estimator.validation_curve_]
     return [(np.asarray(part).shape, np.asarray(part).tobytes()) for part in parts]
+
+
+def local_cluster(workers, processes=False, threads=1):
+    return LocalCluster(
+        n_workers=workers, threads_per_worker=threads, processes=processes, dashboard_address=":0"
+    )  # fmt: skip
+
+
+def large_fit(client, frame, sample_rows=400, silence=20.0, estimator=None, **options):
+    """A large fit of a small table, with what estimators keep to themselves."""
+    model = estimator or SpectralRegressor(**FAST)
+    request = replace(model._large_request(), sample_rows=sample_rows)
+    parts = partitions(frame[COLUMNS], frame["target"])
+    return model._keep(DaskFit(client, request, parts, silence, **options).run(), request.parameters)

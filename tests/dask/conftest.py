@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from distributed import Client, LocalCluster
+from dask_cases import local_cluster
+from distributed import Client
 
 from lambdak.estimators.base import SpectralEstimator
 
@@ -13,7 +14,7 @@ from lambdak.estimators.base import SpectralEstimator
 @pytest.fixture(scope="module")
 def cluster():
     """Three workers of one thread each, in this process."""
-    with LocalCluster(n_workers=3, threads_per_worker=1, processes=False, dashboard_address=None) as own:
+    with local_cluster(3) as own:
         yield own
 
 

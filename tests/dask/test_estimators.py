@@ -5,8 +5,8 @@ from __future__ import annotations
 import dask.array as da
 import numpy as np
 import pytest
-from dask_cases import COLUMNS, FAST, bits, cut, table
-from distributed import Client, LocalCluster
+from dask_cases import COLUMNS, FAST, bits, cut, local_cluster, table
+from distributed import Client
 from sklearn.exceptions import NotFittedError
 
 import lambdak
@@ -20,7 +20,7 @@ CASES = {
     "weights": ("SpectralRegressor", {}, "target", ["sample_weight"]),
     "monotone and capped": (
         "SpectralRegressor",
-        {"monotonic_cst": {"a": 1}, "max_influence": {"b": 0.5}},
+        {"monotonic_cst": {"a": 1}, "max_influence": 0.5},
         "target",
         [],
     ),
@@ -60,8 +60,7 @@ def test_any_number_of_workers_gives_the_same_bits(case, sampled):
     sampled(400)
     found = []
     for workers in (1, 2, 3, 5):
-        kind = {"threads_per_worker": workers, "processes": False, "dashboard_address": None}
-        with LocalCluster(n_workers=workers, **kind) as cluster, Client(cluster) as client:
+        with local_cluster(workers, threads=workers) as cluster, Client(cluster) as client:
             found.append(bits(fitted(case, cut(FRAME), client=client)))
     assert all(each == found[0] for each in found)
 

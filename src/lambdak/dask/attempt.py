@@ -48,15 +48,17 @@ class Attempt:
         if addresses is None:
             return None
         tasks = self._tasks(self._route(addresses), choice, shards, before)
+        ending: list[Future] = []
         try:
             self._wait(tasks, None, any)
+            ending = [self._submit(address, worker.close_listener, self._name) for address in self._workers]
             self._wait(tasks, 2 * self._deadlines.silence + _PATIENCE, all)  # who is alive has noticed by then
             outcome = self._outcome(self._done(tasks))
             if outcome is None or outcome.fit is None:
                 self._leave_out(tasks, "did not end in time")
             return outcome
         finally:
-            self._client.cancel(list(tasks.values()), force=True)
+            self._client.cancel([*tasks.values(), *ending], force=True)
 
     def _listening(self) -> Addresses | None:
         """Where the workers wait for each other; None if some do not."""

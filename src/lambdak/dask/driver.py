@@ -44,7 +44,7 @@ class DaskFit:
 
     def run(self) -> Fit:
         """The model."""
-        with Watch(self.client, self.silence) as watch:
+        with Watch(self.client, self.silence, self.start) as watch:
             return self._run(watch)
 
     def _run(self, watch: Watch) -> Fit:
@@ -88,6 +88,7 @@ class DaskFit:
     def _wait(self, futures: list[Future], watch: Watch) -> None:
         while not all(each.done() for each in futures) and not any(each.status == "error" for each in futures):
             time.sleep(POLL)
+            self._workers()  # an error, if there are none for long
             _tell(watch.lost(), "others compute its partitions again")
 
     # ---- training ----------------------------------------------------------------------------------------------

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Self, final
 
 from distributed import Client
 
-_OFTEN = 4  # rounds of questions per time-out
-_SHORTLY = 0.05  # seconds between looks at the answers
+_OFTEN = 4  # looks per time-out
 
 
 @final
 class Watch:
-    """Within ``with``, a worker that does not answer for ``silence`` seconds is removed from the cluster."""
+    """Within ``with``, a worker that does not answer for ``silence`` seconds is removed from the cluster.
 
-    def __init__(self, client: Client, silence: float) -> None:
-        self._client, self._silence = client, silence
+    Until its first answer a worker has the time of a ``start``, in which it may still import what it needs.
+    """
+
+    def __init__(self, client: Client, silence: float, start: float) -> None:
+        self._client, self._silence, self._start = client, silence, start
         self._over, self._silent = threading.Event(), set[str]()
+        self._answered, self._asked = set[str](), dict[str, float]()  # since when the open questions are open
         self._known = set(client.nthreads())
 
     def __enter__(self) -> Self:
@@ -44,36 +46,27 @@ class Watch:
     def _look(self) -> None:
         while not self._over.wait(self._silence / _OFTEN):
             with suppress(Exception):  # the client is closing
-                silent = self._without_answer(list(self._client.nthreads()))
-                if silent and not self._over.is_set():
-                    self._silent |= silent
-                    _remove_workers(self._client, silent)
+                for address in self._client.nthreads():
+                    self._look_at(address)
 
-    def _without_answer(self, addresses: list[str]) -> set[str]:
-        """Those who have not answered in time, and are still there."""
-        asked = {each: threading.Thread(target=_ask, args=(self._client, each), daemon=True) for each in addresses}
-        for question in asked.values():
-            question.start()
-        until = time.monotonic() + self._silence
-        while time.monotonic() < until and any(question.is_alive() for question in asked.values()):
-            if self._over.wait(_SHORTLY):
-                return set()
-        return {address for address, question in asked.items() if question.is_alive()} & set(self._client.nthreads())
+    def _look_at(self, address: str) -> None:
+        since = self._asked.get(address)
+        if since is None:
+            self._asked[address] = time.monotonic()
+            threading.Thread(target=self._ask, args=(address,), daemon=True, name="lambdak-question").start()
+        elif time.monotonic() - since > (self._silence if address in self._answered else self._start):
+            self._silent.add(address)
+            self._client.run_on_scheduler(_remove_worker, address=address)
 
-
-def _ask(client: Client, address: str) -> None:
-    with suppress(Exception):  # a worker that is gone is no silent one
-        client.run(_answer, workers=[address])
+    def _ask(self, address: str) -> None:
+        with suppress(Exception):  # a worker that is gone is no silent one
+            self._client.run(_answer, workers=[address])
+            self._answered.add(address)
+        self._asked.pop(address, None)
 
 
 def _answer() -> None:
     """Nothing more is asked for."""
-
-
-def _remove_workers(client: Client, addresses: Iterable[str]) -> None:
-    """Part with workers: what they hold is computed again by others."""
-    for address in addresses:
-        client.run_on_scheduler(_remove_worker, address=address)
 
 
 async def _remove_worker(dask_scheduler: Any, address: str) -> None:

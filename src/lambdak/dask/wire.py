@@ -13,7 +13,7 @@ import ssl
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -26,6 +26,8 @@ _HELLO = struct.Struct("!32sI")  # a proof of knowing the token, and the rank
 _SUM, _COPY = b"sum.", b"copy"
 _AT_ONCE = 1 << 16  # bytes: a time-out is one of progress, however long a message is
 _RETRY = 0.05  # seconds between attempts to reach a parent that does not listen yet
+_LOOK = 0.5  # seconds between looks whether the wait for children was ended
+_GREETING = 5.0  # seconds for who connected to say who it is: strangers stay silent
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class SocketTransport:
         until = time.monotonic() + deadlines.start
         try:
             if rank:
-                self._links[parent_of(rank)] = self._connected(addresses[parent_of(rank)], until)
+                self._links[parent_of(rank)] = self._connected(addresses[parent_of(rank)], until, listener)
             self._accept(listener, set(children_of(rank, self.size)), until)
         except BaseException:
             self.close()
@@ -99,13 +101,13 @@ class SocketTransport:
 
     # ---- finding each other ------------------------------------------------------------------------------------
 
-    def _connected(self, address: tuple[str, int], until: float) -> socket.socket:
+    def _connected(self, address: tuple[str, int], until: float, listener: socket.socket) -> socket.socket:
         while True:
             try:
                 link = socket.create_connection(address, timeout=max(until - time.monotonic(), _RETRY))
                 break
             except OSError as error:
-                if time.monotonic() > until:
+                if time.monotonic() > until or _is_closed(listener):
                     raise PeerLostError(f"no answer from {address[0]}:{address[1]}: {error}") from None
                 time.sleep(_RETRY)
         if self._security.client is not None:
@@ -117,21 +119,25 @@ class SocketTransport:
 
     def _accept(self, listener: socket.socket, expected: set[int], until: float) -> None:
         while expected:
-            listener.settimeout(max(until - time.monotonic(), _RETRY))
-            try:
-                link, _ = listener.accept()
-            except OSError:
-                raise PeerLostError(f"processes {sorted(expected)} did not connect in time") from None
-            rank, link = self._greeted(link, until)
+            rank, link = self._greeted(self._accepted(listener, expected, until), until)
             if rank in expected:
                 expected.remove(rank)
                 self._links[rank] = link
             else:  # somebody else's connection
                 link.close()
 
+    @staticmethod
+    def _accepted(listener: socket.socket, expected: set[int], until: float) -> socket.socket:
+        """The next connection; whoever closes the listener ends the wait."""
+        while time.monotonic() < until and not _is_closed(listener):
+            with suppress(OSError):
+                listener.settimeout(min(max(until - time.monotonic(), _RETRY), _LOOK))
+                return listener.accept()[0]
+        raise PeerLostError(f"processes {sorted(expected)} did not connect in time")
+
     def _greeted(self, link: socket.socket, until: float) -> tuple[int, socket.socket]:
         """The rank of who connected, -1 for one that does not know the token, and the connection to use."""
-        link.settimeout(min(max(until - time.monotonic(), _RETRY), self._deadlines.silence))
+        link.settimeout(min(max(until - time.monotonic(), _RETRY), self._deadlines.silence, _GREETING))
         try:
             if self._security.server is not None:
                 link = self._security.server.wrap_socket(link, server_side=True)
@@ -222,6 +228,10 @@ class SocketTransport:
             silent = isinstance(error, TimeoutError)
             why = f"it was silent for {self._deadlines.silence:g} s" if silent else str(error)
             raise PeerLostError(f"process {rank} was lost: {why}") from None
+
+
+def _is_closed(listener: socket.socket) -> bool:
+    return listener.fileno() < 0
 
 
 def _path(rank: int) -> list[int]:

@@ -71,6 +71,13 @@ def open_listener(attempt: str, seconds: float) -> tuple[str, int]:
     return str(address[0]), int(address[1])
 
 
+def close_listener(attempt: str) -> None:
+    """End the wait for others in an attempt: somebody is lost."""
+    found = _listeners.pop((attempt, get_worker().address), None)
+    if found is not None:
+        found[1].close()
+
+
 @dataclass(frozen=True)
 class Place:
     """One process of an attempt: which, where the others are, and how long to wait for them."""
@@ -106,7 +113,7 @@ def train(
 ) -> Outcome:
     """Train together with other workers, from what an attempt ``before`` agreed on."""
     secede()  # workers wait for each other in here: with a fit beside this one, both would wait for a free thread
-    found = _listeners.pop((place.attempt, get_worker().address), None)
+    found = _listeners.get((place.attempt, get_worker().address))
     if found is None:  # Dask runs a task again whose result was lost; that attempt is over
         return Outcome(None, why="this attempt is over")
     laps = Laps(None if before is None else before.state, 0 if before is None else before.laps)
@@ -121,7 +128,7 @@ def train(
     except PeerLostError as error:
         return Outcome(None, laps.count, laps.state, str(error))
     finally:
-        listener.close()
+        close_listener(place.attempt)
         if transport is not None:
             transport.close()
 

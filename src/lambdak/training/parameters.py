@@ -151,7 +151,7 @@ class Parameters:
         """Take steps together with other processes; returns Σ weight · loss and Σ weight, (shards, members, 2)."""
         arguments = self._compiled_arguments(head, rates)
         losses = self._taken_(rates, step_engine().shared_epoch(shards, *arguments, together, self.threads))
-        return losses.reshape(len(shards), -1, 2)
+        return losses.reshape(len(shards), losses.size // max(2 * len(shards), 1), 2)  # there may be no shards here
 
     def _compiled_arguments(self, head: Head, rates: Sequence[float]) -> tuple[Head, EpochState, Basis, Pace]:
         state = (self.theta[0], *self._moments[0], self.coef, self._compiled_cones)
