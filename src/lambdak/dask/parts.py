@@ -84,7 +84,7 @@ def _differ(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return not np.isnan([*one, *other]).any() and one != other
 
 
-def drawn(X: Any, y: Any, sample_weight: Any, offset: Any, index: int) -> Drawn | None:
+def drawn(index: int, X: Any, y: Any, sample_weight: Any, offset: Any) -> Drawn | None:
     """A partition that was computed; None if it has no rows."""
     table = read_table(X, keep=False)
     rows = table.shape[0]
