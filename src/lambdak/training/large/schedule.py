@@ -10,7 +10,7 @@ from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Schedule
 
 _BATCHES = (2048, 8192)  # rows of a step: the larger they are, the rarer are sums over processes …
-_ENOUGH_STEPS = 2_500  # … but below so many steps smaller batches gain more
+_ENOUGH_STEPS = 2_000  # … but below so many steps smaller batches gain more
 _ENOUGH_ROWS = 20_000_000  # that a member sees, if not all rows once are more
 _LAP = 4_000_000  # rows between two measurements on validation rows
 _LAPS = (12, 400)
