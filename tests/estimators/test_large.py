@@ -122,8 +122,8 @@ def test_weights_and_offsets_are_columns(frame, tmp_path):
     table["n"] = rng.poisson(np.exp(0.2 * table.y + table.o)).astype(float)
     path = saved(table, tmp_path, "n", "o", "w")
     model = SpectralRegressor("poisson", **FAST).fit(path, "n", "w", offset="o")
-    told = model.predict(table[NAMES], offset=table.o)
-    assert np.corrcoef(told, np.exp(0.2 * table.y + table.o))[0, 1] > 0.95
+    found = model.predict(table[NAMES], offset=table.o)
+    assert np.corrcoef(found, np.exp(0.2 * table.y + table.o))[0, 1] > 0.95
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -238,3 +238,95 @@ def test_a_killed_large_fit_continues_and_ends_with_the_same_bits(frame, tmp_pat
         assert ended.returncode == (-signal.SIGKILL if turn else 0), ended.stderr
     same_bits(lambdak.load(f"{tmp_path}/fit.checkpoint.model"), wanted)
     assert not (tmp_path / "fit.checkpoint").exists()
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_no_seed_is_needed_without_a_checkpoint(frame, tmp_path):
+    SpectralRegressor(effort="fast", max_iter=1).fit(saved(frame, tmp_path, "y"), "y")
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_errors_name_the_file_and_where_its_rows_are_counted_from(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr("lambdak.table.large.parquet.ROWS_AT_ONCE", 5000)
+    table = frame.copy()
+    table.loc[7000, "y"] = np.nan
+    path = saved(table, tmp_path, "y")
+    with pytest.raises(ValueError, match=r"at row 2000: .*table\.parquet, rows counted from 5000"):
+        SpectralRegressor(**FAST).fit(path, "y")
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_cache_of_other_rows_is_not_used_even_if_the_file_looks_the_same(frame, tmp_path):
+    path = saved(frame, tmp_path, "y")
+    SpectralRegressor(**FAST).fit(path, "y")
+    before = path.stat()
+    saved(frame.assign(y=-frame.y), tmp_path, "y")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert np.corrcoef(SpectralRegressor(**FAST).fit(path, "y").predict(frame[NAMES]), frame.y)[0, 1] < -0.9
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_sample")
+def test_the_cache_of_a_classifier_is_used_again_by_another_process(frame, tmp_path):
+    path = saved(frame, tmp_path, "label")
+    SpectralClassifier(**FAST).fit(path, "label")
+    changed = (tmp_path / "table.parquet.lambdak-cache" / "meta.json").stat().st_mtime_ns
+    script = f"""
+from dataclasses import replace
+from lambdak import SpectralClassifier
+from lambdak.estimators.base import SpectralEstimator
+
+whole = SpectralEstimator._large_request
+SpectralEstimator._large_request = lambda self, checkpoint=None: replace(whole(self, checkpoint), sample_rows={SAMPLE})
+SpectralClassifier(**{FAST}).fit({str(path)!r}, "label")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    assert (tmp_path / "table.parquet.lambdak-cache" / "meta.json").stat().st_mtime_ns == changed
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("weight", ["balancd", {"high": -5.0}, {"hgh": 5.0}])
+def test_weights_of_classes_are_refused_as_in_memory(frame, tmp_path, weight):
+    model = SpectralClassifier(**FAST, class_weight=weight)
+    with pytest.raises(ValueError) as in_memory:  # noqa: PT011
+        model.fit(frame[NAMES], frame.label)
+    with pytest.raises(ValueError, match="|".join(str(in_memory.value).split()[:1])):
+        model.fit(saved(frame, tmp_path, "label"), "label")
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_class_that_has_only_rows_of_weight_zero_does_not_count(frame, tmp_path):
+    table = frame.copy()
+    table.loc[9000:9002, ["label", "w"]] = ["rare", 0.0]
+    model = SpectralClassifier(**FAST).fit(saved(table, tmp_path, "label", "w"), "label", "w")
+    assert model.classes_.tolist() == ["high", "low"]
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_partial_fit_that_is_refused_leaves_the_model_as_it_was(frame):
+    model = SpectralRegressor(**FAST).fit(frame[NAMES], frame.y)
+    coef, bad = model.model_.coef, frame[[*NAMES, "y"]].copy()
+    bad.loc[9000, "a"] = np.inf
+    with pytest.raises(ValueError, match="column 'a' contains infinity"):
+        model.partial_fit(Batches(bad), "y")
+    assert model.model_.coef is coef
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_checkpoint_of_a_table_that_has_changed_anywhere_is_refused(frame, tmp_path, monkeypatch):
+    path, checkpoint = saved(frame, tmp_path, "y"), tmp_path / "fit.checkpoint"
+    with monkeypatch.context() as patch:
+        patch.setattr("lambdak.training.large.members.run_members", lambda *_: sys.exit(9))
+        with pytest.raises(SystemExit):
+            SpectralRegressor(**FAST).fit(path, "y", checkpoint=checkpoint)
+    assert checkpoint.exists()
+    for row in range(0, ROWS, 3001):  # most of them are not in the sample
+        table = frame.copy()
+        table.loc[row, "y"] += 1.0
+        with pytest.raises(ValueError, match="checkpoint"):
+            SpectralRegressor(**FAST).fit(saved(table, tmp_path, "y"), "y", checkpoint=checkpoint)
+
+
+def test_a_column_is_named_only_where_x_is_a_path(frame):
+    with pytest.raises(TypeError, match="a column is named only where X is a path"):
+        SpectralRegressor(**FAST).fit(frame, "y")

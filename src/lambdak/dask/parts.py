@@ -100,7 +100,7 @@ def drawn(index: int, X: Any, y: Any, sample_weight: Any, offset: Any) -> Drawn 
     if weight is not None and weight.any():
         check_weight(weight, rows)
     own = None if offset is None else optional_rows(_numbers(offset), rows, "offset")
-    return Drawn(index, table, target_rows(y), weight, own)
+    return Drawn(index, table, target_rows(y), weight, own, f"partition {index}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.store import SavedModel, SavedTraining
-from lambdak.table.large.batches import drawn
+from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
@@ -182,7 +182,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         """Fit to rows that are not in memory, or of several processes."""
         if self.warm_start and hasattr(self, "model_"):
             raise ValueError("warm_start must be False with a large table: partial_fit continues, batch by batch")
-        if checkpoint is not None and self.random_state is None:
+        if not isinstance(checkpoint, NoCheckpoint | None) and self.random_state is None:
             raise ValueError(
                 "random_state must be set where a large table has a checkpoint, so that the same rows are drawn again"
             )
@@ -191,9 +191,15 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
 
     def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Self:
         """Train the fitted members further, batch by batch."""
-        for part in drawn(X, y, sample_weight, offset):
-            beside = {} if part.offset is None else {"offset": part.offset}
-            self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
+        before = dict(vars(self))
+        try:
+            for part in drawn(X, y, sample_weight, offset):
+                beside = {} if part.offset is None else {"offset": part.offset}
+                with errors_at(part.place):
+                    self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
+        except BaseException:
+            self.__dict__ = before
+            raise
         return self
 
     def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:

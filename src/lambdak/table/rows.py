@@ -95,6 +95,11 @@ def target_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
     """The target as one column; what is missing among objects is NaN."""
     if y is None:
         raise ValueError(f"{name} must be given: this estimator requires y to be passed, but the target y is None")
+    if isinstance(y, str):
+        raise TypeError(
+            f"{name} must have one entry per row; got the text {y!r}: a column is named only where X is a path or "
+            f"batches of rows, otherwise give X[{y!r}], and X without it"
+        )
     check_unmasked(y, name)
     target = np.asarray(column_or_1d(y, warn=True))
     if target.dtype.kind in "OT":  # T is NumPy's type of strings of any length

@@ -202,7 +202,7 @@ def test_text_and_numbers_in_different_batches_are_refused_unless_listed(apart):
         return own
 
     with pytest.raises(
-        ValueError, match="column 'x' must hold the same in all batches; got numbers in batch 0 and text in batch 1"
+        ValueError, match=r"column 'x' must hold the same in all batches; got numbers in .* and text in"
     ):
         summed(TableEncoder())
     assert summed(TableEncoder(categorical_features=["x"])).encoder().columns[0].levels == (1, 2, "a", "b")

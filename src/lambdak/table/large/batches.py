@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -66,11 +66,14 @@ class Batches(ABC):
 
     def placed(self) -> Iterator[tuple[str, Any]]:
         """The same with where each batch comes from, in words; passes without rows or that differ are refused."""
-        count = 0
-        for place, batch in self.read():
+        count, first = 0, {"": 0}
+        for where, batch in self.read():
             rows = _n_rows(batch)
             if rows == 0:
                 continue
+            before = first.get(where, 0)
+            place = f"{where}, rows counted from {before}" if before else where
+            first = {where: before + rows}
             if count == len(self._rows) and not self._whole:
                 self._rows.append(rows)
             if count >= len(self._rows) or rows != self._rows[count]:
@@ -148,6 +151,7 @@ class Drawn:
     y: NDArray[Any]
     weight: Floats | None = None
     offset: Floats | None = None
+    place: str = "X"  # where it comes from, in words
 
     def __len__(self) -> int:
         return self.table.shape[0]
@@ -190,21 +194,16 @@ def _gives_batches(X: Any) -> bool:
     return True
 
 
-def drawn(
-    batches: Batches, y: object, sample_weight: object = None, offset: object = None, start: int = 0
-) -> Iterator[Drawn]:
-    """Each batch as features, target, weight and offset, which are columns of the table, by name.
-
-    The batches before ``start`` are skipped.
-    """
+def drawn(batches: Batches, y: object, sample_weight: object = None, offset: object = None) -> Iterator[Drawn]:
+    """Each batch as features, target, weight and offset, which are columns of the table, by name."""
     names = _chosen(batches, y, sample_weight, offset)
     features = [name for name in batches.column_names if name not in names.values()]
     if not features:
         raise ValueError(f"X must have columns beside {', '.join(map(repr, names.values()))}; got none")
     for index, (place, batch) in enumerate(batches.placed()):
-        if index >= start:
-            with errors_at(place):
-                yield _split(index, batch, names, features)
+        with errors_at(place):
+            part = replace(_split(index, batch, names, features), place=place)
+        yield part
 
 
 def _chosen(batches: Batches, y: object, sample_weight: object, offset: object) -> dict[str, str]:

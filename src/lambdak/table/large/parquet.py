@@ -36,7 +36,11 @@ class ParquetBatches(Batches):
         super().__init__()
         self._files, self._schema = files, schema
         self.column_names = tuple(name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name))
-        self.n_rows = sum(_opened(file).metadata.num_rows for file in files)
+        self.n_rows = 0
+        for file in files:
+            source = _opened(file)
+            _check_schema(file, source.schema_arrow, schema, self.column_names)
+            self.n_rows += source.metadata.num_rows
         self.fingerprint = _fingerprint(files, schema)
 
     def read(self) -> Iterator[tuple[str, Any]]:
@@ -48,7 +52,6 @@ class ParquetBatches(Batches):
 
         for file in self._files:
             source = _opened(file)
-            _check_schema(file, source.schema_arrow, self._schema, self.column_names)
             wanted = [name for name in self.column_names if name not in file.partition]
             with _readable(file.path):
                 for batch in source.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
@@ -155,11 +158,15 @@ def _readable(path: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} cannot be read as Parquet: write it again, or take it out ({reason})") from error
+        advice = "write it as Parquet, or give batches of its rows"
+        raise ValueError(f"{path} cannot be read as Parquet: {advice} ({reason})") from error
 
 
 def _check_schema(file: _File, found: Any, wanted: Any, names: tuple[str, ...]) -> None:
-    """Refuse a file without the columns of the first, or with columns that hold something else."""
+    """Refuse a file that lacks columns of the first, has others, or has some that hold something else."""
+    more = [name for name in found.names if name not in names and not _UNNAMED_INDEX.fullmatch(name)]
+    if more:
+        raise ValueError(f"{file.path} must have the columns of the first file; {more[0]!r} is not among {list(names)}")
     for name in names:
         if name in file.partition:
             continue
@@ -184,7 +191,8 @@ def _family(kind: Any) -> str | None:
         return _family(kind.value_type)
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"
-    return "number" if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) else str(kind)
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    return "number" if any(each(kind) for each in numbers) else str(kind)
 
 
 def _fingerprint(files: list[_File], schema: Any) -> str:
@@ -192,5 +200,6 @@ def _fingerprint(files: list[_File], schema: Any) -> str:
     digest = hashlib.sha256(schema.remove_metadata().to_string().encode())
     for file in files:
         found = file.filesystem.get_file_info(file.path)
-        digest.update(repr((file.path, found.size, found.mtime_ns, sorted(file.partition.items()))).encode())
+        where = os.path.realpath(file.path)
+        digest.update(repr((where, found.size, found.mtime_ns, sorted(file.partition.items()))).encode())
     return digest.hexdigest()

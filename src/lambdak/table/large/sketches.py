@@ -104,6 +104,10 @@ class NumberSketch:
         self._turn_()
         self._digest.merge(other._digest if other._digest is not None else other._digested())
 
+    def facts(self) -> list[float]:
+        """Numbers that change with any of its cells."""
+        return [self.rows, self.missing, *self._ends, self._mean, self._deviation]
+
     def _count_(self, rows: int, moments: tuple[float, float], ends: tuple[float, float]) -> None:
         self._mean, self._deviation = _joined((self.seen, self._mean, self._deviation), (rows, *moments))
         self.rows += rows

@@ -6,6 +6,7 @@ all others as one row each: whether weights are counts of rows can be known only
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +49,7 @@ class ColumnSketch:
         self._template, self._listed = template, listed
         self._kind: str | None = None
         self._unknown: str | None = None  # kind of the cells where all were missing so far
-        self._since = 0  # batch that told its kind
+        self._since = ""  # where its kind was seen first
         self._numbers: NumberSketch | None = None
         self._levels = LevelCounts(name)
 
@@ -62,13 +63,13 @@ class ColumnSketch:
         """Whether it becomes a category, as far as is known."""
         return self._template.makes_category(self.name, self.kind, self._listed)
 
-    def add_(self, cells: Cells, keys: Floats, batch: int) -> None:
+    def add_(self, cells: Cells, keys: Floats, place: str) -> None:
         """Take in the cells of a batch."""
         as_levels = self._template.makes_category(self.name, cells.kind, self._listed)
         if _all_missing(cells, as_levels):
             self._add_missing_(cells)
             return
-        self._become_(cells.kind, batch)
+        self._become_(cells.kind, place)
         if self._numbers is None:
             self._levels.add_(*cells.levels())
         else:
@@ -92,17 +93,17 @@ class ColumnSketch:
         else:
             self._numbers.add_missing_(rows)
 
-    def _become_(self, kind: str, batch: int) -> None:
+    def _become_(self, kind: str, place: str) -> None:
         """Take on a kind that agrees with all batches before, or refuse this one."""
-        known, now = self._kind, self._joined_kind(kind, batch)
+        known, now = self._kind, self._joined_kind(kind, place)
         self._kind = now
         if known is None:
-            self._since = batch
+            self._since = place
         if not self.is_category and self._numbers is None:
             self._numbers = NumberSketch.of_counts(self._levels.counts, self._share)
             self._levels = LevelCounts(self.name)
 
-    def _joined_kind(self, kind: str, batch: int) -> str:
+    def _joined_kind(self, kind: str, place: str) -> str:
         if self._kind in (None, kind):
             return kind
         both = {self._kind, kind}
@@ -111,8 +112,8 @@ class ColumnSketch:
         if len({self._template.makes_category(self.name, each, self._listed) for each in both}) == 1:
             return next(each for each in ("text", "number", "level") if each in both)
         raise ValueError(
-            f"column {self.name!r} must hold the same in all batches; got {_WORDS[str(self._kind)]} in batch "
-            f"{self._since} and {_WORDS[kind]} in batch {batch}: convert it, or list it in categorical_features"
+            f"column {self.name!r} must hold the same in all batches; got {_WORDS[str(self._kind)]} in "
+            f"{self._since} and {_WORDS[kind]} in {place}: convert it, or list it in categorical_features"
         )
 
     def sampled(self, cells: Cells, rows: NDArray[np.intp]) -> NDArray[Any]:
@@ -123,6 +124,11 @@ class ColumnSketch:
         plain = np.empty(len(levels), object)
         plain[:] = levels
         return plain[codes[rows]]
+
+    def facts(self) -> list[Any]:
+        """Numbers that change with any of its cells."""
+        counts = sorted(self._levels.counts.items(), key=repr)
+        return [self.name, self.kind, counts, None if self._numbers is None else self._numbers.facts()]
 
     def numbers(self) -> SeenNumbers:
         """Its cells as numbers."""
@@ -173,6 +179,7 @@ class TableSummary:
         self.named = True  # whether the names are the user's
         self._columns: list[ColumnSketch] = []
         self._sample = RowSample(check_int(sample_rows, "sample_rows", 1, 1 << 31))
+        self._beside = np.zeros(6)  # sums of targets, weights and offsets, and of their products with a row's key
         self._labels: LevelCounts | None = LevelCounts("y") if labels else None
 
     def add_(self, batch: Drawn) -> None:
@@ -189,9 +196,10 @@ class TableSummary:
         columns = []
         for i, sketch in enumerate(self._columns):
             cells = batch.table.cells(i, rows)
-            sketch.add_(cells, keys, batch.index)
+            sketch.add_(cells, keys, batch.place)
             columns.append(sketch.sampled(cells, chosen))
         beside = tuple(None if each is None else each[rows] for each in (batch.y, batch.weight, batch.offset))
+        self._beside += _sums(beside, keys)
         if self._labels is not None:
             self._labels.add_(*_label_codes(np.asarray(beside[0])))
         places = batch.index * BATCH_ROWS + np.arange(len(batch))[rows][chosen]
@@ -222,6 +230,7 @@ class TableSummary:
             own.merge_(new)
         self._sample.merge_(other._sample)
         self.rows += other.rows
+        self._beside += other._beside
         if self._labels is not None and other._labels is not None:
             self._labels.merge_(other._labels)
 
@@ -236,6 +245,12 @@ class TableSummary:
         except TypeError:
             kinds = sorted({type(label).__name__ for label in counts})
             raise TypeError(f"labels must be of one type; got {kinds}: convert y to strings") from None
+
+    def digest(self) -> str:
+        """A digest of facts about all rows; it changes with any cell, target, weight or offset."""
+        columns = [column.facts() for column in self._columns]
+        labels = None if self._labels is None else sorted(self._labels.counts.items(), key=repr)
+        return hashlib.sha256(repr((self.rows, columns, labels, self._beside.tolist())).encode()).hexdigest()
 
     def encoder(self, template: TableEncoder | None = None) -> TableEncoder:
         """The encoder for all rows; a ``template`` may have other settings, but the same columns must be categories."""
@@ -257,6 +272,16 @@ class TableSummary:
         table = cells_table(self.names, [own.kind for own in self._columns], columns, self.named)
         y, weight, offset = part.beside
         return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
+
+
+def _sums(beside: tuple[NDArray[Any] | None, ...], keys: Floats) -> Floats:
+    """Σ v and Σ v · key of targets, weights and offsets that are numbers; in units that cannot overflow."""
+    sums = np.zeros((3, 2))
+    for i, values in enumerate(beside):
+        if values is not None and values.dtype.kind in "fiub" and len(values):
+            units = np.ldexp(values.astype(np.float64), -64)
+            sums[i] = units.sum(), units @ keys
+    return sums.ravel()
 
 
 def _all_missing(cells: Cells, as_levels: bool) -> bool:

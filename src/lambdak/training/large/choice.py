@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from lambdak.table.large.batches import Drawn
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.table.large.sample import row_keys
-from lambdak.table.large.summary import TableSummary
+from lambdak.table.large.summary import SAMPLE_ROWS, TableSummary
 from lambdak.training.checkpoint import Checkpoint
 from lambdak.training.draft import Units, encoder_template
 from lambdak.training.effort import Regularisation
-from lambdak.training.fingerprint import rows_digests, settings_text
+from lambdak.training.fingerprint import settings_text
 from lambdak.training.fit import Request, choose_members
 from lambdak.training.large.schedule import LargeSchedule, large_schedule
 from lambdak.training.large.targets import KnownTargets, Targets
@@ -25,7 +25,6 @@ from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 
-SAMPLE = 200_000  # rows that decide about a large fit; a table with no more is fitted in memory
 _DIGESTED = 2_000_000  # rows whose numbers are looked at, if it is known that there are more
 _VALIDATION = 0.2  # of the sample: rows that no member is trained on
 _KEPT = 50_000  # rows of the sample that are needed until the end
@@ -41,7 +40,7 @@ class LargeRequest:
     seed: int
     parameters: dict[str, Any]
     checkpoint: Checkpoint
-    sample_rows: int = SAMPLE
+    sample_rows: int = SAMPLE_ROWS  # a table with no more is fitted in memory
 
     def summary(self, rows: int | None = None) -> TableSummary:
         """A summary of nothing yet, for a table of this many ``rows``, if that is known."""
@@ -63,13 +62,8 @@ class LargeRequest:
 
     def call(self, summary: TableSummary) -> dict[str, str]:
         """What a checkpoint knows a fit by."""
-        sample = summary.sample()
-        rows = GivenRows(sample.table, sample.y, sample.weight, sample.offset)
-        return (
-            {"estimator": self.estimator, "rows": str(summary.rows)}
-            | settings_text(self.parameters)
-            | rows_digests(rows)
-        )
+        own = {"estimator": self.estimator, "rows": str(summary.rows), "X, y, sample_weight, offset": summary.digest()}
+        return own | settings_text(self.parameters)
 
     def read(self, part: Drawn) -> Drawn:
         """A batch with its target checked."""
@@ -90,15 +84,17 @@ class Choice:
     mean_weight: float
     threshold: float  # of the keys of rows: those up to it are validation rows
     seed: int
+    digest: str  # of the whole table
 
     def packed(self, part: Drawn, threads: int = 0) -> Records:
         """The training rows of a batch, whose targets were checked."""
-        y, weight = self.targets.coded(part.y, part.weight)
         kept = row_keys(self.seed, part.index, len(part)) > self.threshold
-        if weight is not None:
-            kept &= weight > 0
-        encoder = self.session.draft.encoder
-        return np.asarray(self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads)[kept])
+        if part.weight is not None:
+            kept &= part.weight > 0  # whatever the target is in other rows
+        y, weight = self.targets.coded(part.y[kept], None if part.weight is None else part.weight[kept])
+        y, weight = _spread(y, kept), None if weight is None else _spread(weight, kept)
+        records = self.packing.pack_table(self.session.draft.encoder, part.table, y, weight, part.offset, threads)
+        return np.asarray(records[kept if weight is None else kept & (weight > 0)])
 
     def no_records(self) -> Records:
         """Those of a batch without rows."""
@@ -112,6 +108,13 @@ class Choice:
         """Training rows in the units of the sample."""
         draft = self.session.draft
         return draft.problem(draft.written(rows), self.units)
+
+
+def _spread(values: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
+    """Values of the rows that are kept, and zeros in all others."""
+    whole = np.zeros(len(kept), values.dtype)
+    whole[kept] = values
+    return whole
 
 
 def choose(request: LargeRequest, summary: TableSummary) -> Choice:
@@ -142,4 +145,5 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
         mean_weight=1.0 if weight is None else float(weight[seen].mean()),
         threshold=float(sample.keys[held_out - 1]),
         seed=request.seed,
+        digest=summary.digest(),
     )

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak.table.large.batches import Batches, Drawn, drawn
+from lambdak.table.large.batches import Batches, Drawn, drawn, errors_at
 from lambdak.table.large.cache import PackedCache, build_cache, cache_key, open_cache
+from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.fit import Fit, fit_model
 from lambdak.training.large.choice import Choice, LargeRequest, choose
@@ -35,13 +36,15 @@ def summarised(request: LargeRequest, parts: Iterable[Drawn], rows: int | None =
     """The summary of some batches of a table with this many ``rows``, if that is known."""
     summary = request.summary(rows)
     for part in parts:
-        summary.add_(request.read(part))
+        with errors_at(part.place):
+            summary.add_(request.read(part))
     return summary
 
 
 def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Transport) -> Fit:
     """One model from the rows of all processes; each has some of them, and all return the same model."""
     own: list[Drawn] = []
+    request = replace(request, seed=on_first(transport, lambda: request.seed))  # one that was drawn differs
     summary = request.summary()
     for each in everywhere(transport, lambda: summarised(request, _kept(_numbered(parts, transport.rank), own))):
         summary.merge_(each)
@@ -99,16 +102,22 @@ def fit_alone(request: LargeRequest, source: Source) -> Fit:
 
 def _cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> PackedCache:
     """The records of all training rows on disk: those of an earlier fit, if they are the same."""
-    names = [source.y, source.sample_weight, source.offset]
-    more = {"seed": choice.seed, "threshold": choice.threshold, "columns": names, "classes": repr(choice.targets)}
-    encoder = choice.session.draft.encoder
-    key = cache_key(source.batches.fingerprint or "", encoder, choice.packing, **more)
-    found = None if source.place is None or source.batches.fingerprint is None else open_cache(source.place, key)
+    columns = [source.y, source.sample_weight, source.offset]
+    more = {"rows": choice.digest, "seed": choice.seed, "columns": columns, "targets": choice.targets.saved()}
+    key = cache_key(source.batches.fingerprint or "", choice.session.draft.encoder, choice.packing, **more)
+    found = None if source.place is None else open_cache(source.place, key)
     if found is not None:
         return found
     parts = _shown(source.drawn(), "encoding", source.batches.n_rows, request.settings.verbose)
-    records = (choice.packed(request.read(part), request.settings.threads) for part in parts)
+    records = _packed(request, choice, parts)
     return build_cache(source.place, key, choice.packing.record_bytes, rows, records, choice.seed)
+
+
+def _packed(request: LargeRequest, choice: Choice, parts: Iterable[Drawn]) -> Iterator[Records]:
+    for part in parts:
+        with errors_at(part.place):
+            records = choice.packed(request.read(part), request.settings.threads)
+        yield records
 
 
 def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: bool) -> Iterator[Drawn]:

@@ -9,7 +9,9 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import compute_sample_weight
 
+from lambdak._checks import check_weight
 from lambdak.losses import Loss
 from lambdak.table.rows import Floats
 
@@ -38,6 +40,10 @@ class KnownTargets(ABC):
     classes: NDArray[Any] | None
     kept_as: str
 
+    def saved(self) -> list[Any]:
+        """What codes and weights depend on, as plain data."""
+        return [self.kept_as, None if self.classes is None else self.classes.tolist()]
+
     @abstractmethod
     def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
         """Targets as numbers or codes, and their weights."""
@@ -64,7 +70,7 @@ class Numbers(Targets):
 @dataclass(frozen=True)
 class _KnownNumbers(KnownTargets):
     def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
-        return self.loss.check_target(y), weight
+        return y, weight
 
 
 @final
@@ -94,10 +100,10 @@ class Classes(Targets):
         """The weight of each class, by their rows if they are to be balanced."""
         if self.class_weight is None:
             return None
-        counts = np.array([labels[label] for label in classes.tolist()], np.float64)
-        if isinstance(self.class_weight, str):
+        if self.class_weight == "balanced":
+            counts = np.array([labels[label] for label in classes.tolist()], np.float64)
             return np.asarray(counts.sum() / (len(counts) * counts))
-        return np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()], np.float64)
+        return check_weight(compute_sample_weight(self.class_weight, classes), len(classes))
 
 
 @final
@@ -105,6 +111,9 @@ class Classes(Targets):
 class _KnownClasses(KnownTargets):
     codes: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
     weights: Floats | None
+
+    def saved(self) -> list[Any]:
+        return [*super().saved(), None if self.weights is None else self.weights.tolist()]
 
     def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
         codes = self.codes(np.asarray(self.classes), y)
