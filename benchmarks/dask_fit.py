@@ -29,8 +29,8 @@ from rich.console import Console
 from rich.table import Table
 
 import lambdak
-from lambdak.dask import SpectralRegressor
-from lambdak.dask.driver import shards_of
+from lambdak.dask import SpectralRegressor, worker
+from lambdak.dask.driver import FAN_IN, shards_of
 from lambdak.dask.parts import drawn
 from lambdak.training.large.choice import choose
 from lambdak.training.large.fit import summarised
@@ -70,6 +70,13 @@ def on_cluster(workers: int, options: argparse.Namespace, fit: Callable[[Any, An
         return model, time.perf_counter() - began
 
 
+def merged(level: list[Any]) -> Any:
+    """Summaries merged in the order of a cluster, which decides about the last bits of knots."""
+    while len(level) > 1:
+        level = [worker.merge(*level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+    return level[0]
+
+
 def in_one_process(options: argparse.Namespace, parts: list[pd.DataFrame]) -> tuple[Any, float]:
     """The same algorithm with the same shards, by one process with two threads."""
     began = time.perf_counter()
@@ -77,7 +84,7 @@ def in_one_process(options: argparse.Namespace, parts: list[pd.DataFrame]) -> tu
     request = model._large_request()
     pieces = [drawn(own[FEATURES], own["y"], None, None, index) for index, own in enumerate(parts)]
     batches = [request.read(piece) for piece in pieces if piece is not None]
-    choice = choose(request, summarised(request, batches))
+    choice = choose(request, merged([summarised(request, [batch]) for batch in batches]))
     records = [choice.packed(batch, THREADS) for batch in batches]
     shards = shards_of([len(own) for own in records])
     own = {k: MemoryShard([records[i] for i in each], (choice.seed, k)) for k, each in enumerate(shards)}

@@ -25,7 +25,7 @@ from lambdak.training.large.choice import LargeRequest
 
 _SHARDS = 16  # of a table, if it has as many partitions …
 _SHARD_ROWS = 2_000_000  # … or one for so many rows
-_FAN_IN = 8  # summaries that are merged at once
+FAN_IN = 8  # summaries that are merged at once
 _MOST_ATTEMPTS = 50
 _START = 300.0  # seconds until all workers have begun
 
@@ -75,7 +75,7 @@ class DaskFit:
             for part in self._computed()
         ]
         while len(level) > 1:
-            groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
+            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
             level = [self.client.submit(worker.merge, *group, pure=False) for group in groups]
         return self.client.submit(worker.decide, self.request, level[0], pure=False)
 
