@@ -25,7 +25,7 @@ from lambdak.training.large.choice import LargeRequest
 
 _SHARDS = 16  # of a table, if it has as many partitions …
 _SHARD_ROWS = 2_000_000  # … or one for so many rows
-_FAN_IN = 8  # summaries that are merged at once
+FAN_IN = 8  # summaries that are merged at once
 _MOST_ATTEMPTS = 50
 _START = 300.0  # seconds until all workers have begun
 
@@ -75,7 +75,7 @@ class DaskFit:
             for part in self._computed()
         ]
         while len(level) > 1:
-            groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
+            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
             level = [self.client.submit(worker.merge, *group, pure=False) for group in groups]
         return self.client.submit(worker.decide, self.request, level[0], pure=False)
 
@@ -94,8 +94,7 @@ class DaskFit:
     # ---- training ----------------------------------------------------------------------------------------------
 
     def _trained(self, choice: Future, parts: list[Future], sizes: list[int], watch: Watch) -> Fit:
-        shards = _shards(sizes, min(len(parts), max(_SHARDS, sum(sizes) // _SHARD_ROWS)))
-        given = [Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards]
+        given = [Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards_of(sizes)]
         before: worker.Outcome | None = None
         for _ in range(_MOST_ATTEMPTS):
             self._wait([choice, *parts], watch)
@@ -129,8 +128,12 @@ def _tell(lost: list[str], what_now: str) -> None:
         warnings.warn(f"{', '.join(lost)}: {what_now}", UserWarning, stacklevel=2)
 
 
-def _shards(rows: Sequence[int], count: int) -> list[list[int]]:
-    """Neighbouring partitions, about the same number in each shard; those without rows are in none."""
+def shards_of(rows: Sequence[int]) -> list[list[int]]:
+    """Neighbouring partitions, about the same number in each shard; those without rows are in none.
+
+    >>> shards_of([5, 0, 7])
+    [[0], [2]]
+    """
     there = [i for i, size in enumerate(rows) if size]
-    count = min(count, len(there))
+    count = min(max(_SHARDS, sum(rows) // _SHARD_ROWS), len(there))
     return [there[k * len(there) // count : (k + 1) * len(there) // count] for k in range(count)]

@@ -44,10 +44,11 @@ class Watch:
         return [f"worker {address} {silent if address in self._silent else 'was lost'}" for address in sorted(gone)]
 
     def _look(self) -> None:
-        while not self._over.wait(self._silence / _OFTEN):
+        while not self._over.is_set():
             with suppress(Exception):  # the client is closing
                 for address in self._client.nthreads():
                     self._look_at(address)
+            self._over.wait(self._silence / _OFTEN)
 
     def _look_at(self, address: str) -> None:
         since = self._asked.get(address)

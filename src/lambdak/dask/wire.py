@@ -24,7 +24,8 @@ from lambdak.training.large.transport import Bytes, PeerLostError, Whole
 _HEADER = struct.Struct("!4sQQ")  # what is done, for the how-manieth time, with how many bytes
 _HELLO = struct.Struct("!32sI")  # a proof of knowing the token, and the rank
 _SUM, _COPY = b"sum.", b"copy"
-_AT_ONCE = 1 << 16  # bytes: a time-out is one of progress, however long a message is
+_AT_ONCE = 1 << 18  # bytes: a time-out is one of progress, however long a message is
+_BUFFER = 1 << 21  # bytes that the system may hold for a connection: a sum of usual size fits
 _RETRY = 0.05  # seconds between attempts to reach a parent that does not listen yet
 _LOOK = 0.5  # seconds between looks whether the wait for children was ended
 _GREETING = 5.0  # seconds for who connected to say who it is: strangers stay silent
@@ -87,7 +88,7 @@ class SocketTransport:
         self.rank, self.size, self._count = rank, len(addresses), 0
         self._token, self._deadlines, self._security = token, deadlines, security or Security()
         self._links: dict[int, socket.socket] = {}
-        self._room = bytearray()
+        self._room: Whole = np.empty(0, np.int64)
         until = time.monotonic() + deadlines.start
         try:
             if rank:
@@ -154,6 +155,8 @@ class SocketTransport:
 
     def _prepare(self, link: socket.socket) -> None:
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for which in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            link.setsockopt(socket.SOL_SOCKET, which, _BUFFER)
         link.settimeout(self._deadlines.silence)
 
     # ---- sums and copies ---------------------------------------------------------------------------------------
@@ -163,10 +166,12 @@ class SocketTransport:
         self._count += 1
         view = memoryview(array.data).cast("B")
         for child in self._children:
-            array += np.frombuffer(self._receive(child, _SUM, len(view)), np.int64).reshape(array.shape)
+            room = self._room_for(array)
+            self._receive(child, _SUM, memoryview(room.data).cast("B"))
+            array += room
         if self.rank:
             self._send(parent_of(self.rank), _SUM, view)
-            view[:] = self._receive(parent_of(self.rank), _SUM, len(view))
+            self._receive(parent_of(self.rank), _SUM, view)
         for child in self._children:
             self._send(child, _SUM, view)
 
@@ -175,11 +180,11 @@ class SocketTransport:
         self._count += 1
         view, path = memoryview(array.data).cast("B"), _path(root)
         if self.rank in path and self.rank != root:
-            view[:] = self._receive(path[path.index(self.rank) + 1], _COPY, len(view))
+            self._receive(path[path.index(self.rank) + 1], _COPY, view)
         if self.rank and self.rank in path:
             self._send(parent_of(self.rank), _COPY, view)
         elif self.rank:
-            view[:] = self._receive(parent_of(self.rank), _COPY, len(view))
+            self._receive(parent_of(self.rank), _COPY, view)
         for child in self._children:
             if child not in path:
                 self._send(child, _COPY, view)
@@ -199,16 +204,19 @@ class SocketTransport:
             for first in range(0, len(data), _AT_ONCE):
                 self._links[rank].sendall(data[first : first + _AT_ONCE])
 
-    def _receive(self, rank: int, what: bytes, size: int) -> memoryview:
+    def _receive(self, rank: int, what: bytes, room: memoryview) -> None:
         with self._losing(rank):
             link, header = self._links[rank], bytearray(_HEADER.size)
             self._receive_into(link, memoryview(header))
-            if _HEADER.unpack(bytes(header)) != (what, self._count, size):
+            if _HEADER.unpack(bytes(header)) != (what, self._count, len(room)):
                 raise ConnectionError(f"it is out of step: {_HEADER.unpack(bytes(header))}")
-            if len(self._room) < size:
-                self._room = bytearray(size)
-            self._receive_into(link, memoryview(self._room)[:size])
-            return memoryview(self._room)[:size]
+            self._receive_into(link, room)
+
+    def _room_for(self, array: Whole) -> Whole:
+        """An array of the same shape, the same one for every sum of a fit."""
+        if self._room.shape != array.shape:
+            self._room = np.empty_like(array)
+        return self._room
 
     @staticmethod
     def _receive_into(link: socket.socket, room: memoryview) -> None:

@@ -155,4 +155,6 @@ class LargeTrainer(Trainer):
         self._transport.allreduce(sums)
         first, second = sums.tolist()
         if self._transport.size * second != first**2:  # the digests vary
-            self.parameters.restore_(broadcast_object(self._transport, self.parameters.state()))
+            state = broadcast_object(self._transport, self.parameters.state())
+            if self._transport.rank:  # to restore a state into its own arrays would change it
+                self.parameters.restore_(state)

@@ -109,12 +109,30 @@ def gather_numbers(transport: Transport, own: dict[int, NDArray[np.float64]], sh
 
 
 class _Meeting:
-    """What the threads of a group share."""
+    """Where the threads of a group wait for each other; who has met all others is not harmed by one that leaves."""
 
     def __init__(self, size: int) -> None:
-        self.barrier = threading.Barrier(size)
         self.arrays: list[Any] = [None] * size
         self.sum: Any = None
+        self._round, self._waiting, self._left, self._changed = 0, 0, False, threading.Condition()
+
+    def meet(self) -> None:
+        """Wait until all threads are here."""
+        with self._changed:
+            own, self._waiting = self._round, self._waiting + 1
+            if self._waiting == len(self.arrays):
+                self._round, self._waiting = own + 1, 0
+                self._changed.notify_all()
+            elif not self._left:
+                self._left |= not self._changed.wait_for(lambda: self._round > own or self._left, _PATIENCE)
+            if self._round == own:
+                raise PeerLostError("another thread of the group has ended: its own error says why")
+
+    def leave(self) -> None:
+        """End all waits, now and later."""
+        with self._changed:
+            self._left = True
+            self._changed.notify_all()
 
 
 @final
@@ -128,31 +146,25 @@ class ThreadTransport:
         """Replace every number by its sum over all threads."""
         meeting = self._meeting
         meeting.arrays[self.rank] = array
-        self._meet()
+        meeting.meet()
         if self.rank == 0:
             meeting.sum = np.add.reduce(meeting.arrays)
-        self._meet()
+        meeting.meet()
         array[...] = meeting.sum
-        self._meet()
+        meeting.meet()
 
     def broadcast(self, array: Bytes, root: int = 0) -> None:
         """Replace the bytes by those of one thread."""
         meeting = self._meeting
         meeting.arrays[self.rank] = array
-        self._meet()
+        meeting.meet()
         if self.rank != root:
             array[...] = meeting.arrays[root]
-        self._meet()
+        meeting.meet()
 
     def leave(self) -> None:
         """Let no other thread wait for this one any more."""
-        self._meeting.barrier.abort()
-
-    def _meet(self) -> None:
-        try:
-            self._meeting.barrier.wait(_PATIENCE)
-        except threading.BrokenBarrierError:
-            raise PeerLostError("another thread of the group has ended: its own error says why") from None
+        self._meeting.leave()
 
 
 def thread_group(size: int) -> list[ThreadTransport]:
