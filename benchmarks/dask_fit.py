@@ -82,7 +82,7 @@ def in_one_process(options: argparse.Namespace, parts: list[pd.DataFrame]) -> tu
     began = time.perf_counter()
     model = SpectralRegressor(effort=options.effort, random_state=0, n_jobs=THREADS)
     request = model._large_request()
-    pieces = [drawn(index, own[FEATURES], own["y"], None, None) for index, own in enumerate(parts)]
+    pieces = [drawn(index, (own[FEATURES], own["y"], None, None)) for index, own in enumerate(parts)]
     batches = [request.read(piece) for piece in pieces if piece is not None]
     choice = choose(request, merged([summarised(request, [batch]) for batch in batches]))
     records = [choice.packed(batch, THREADS) for batch in batches]

@@ -94,6 +94,7 @@ def test_a_large_fit_has_learned_the_table(case, client, sampled):
     assert fitted(case, cut(FRAME)).score(FRAME[COLUMNS], FRAME[y], **given) > here - 0.2 * abs(here) - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", [10_000, 400])
 def test_arrays_give_the_model_of_the_frame(client, sampled, sample):
     sampled(sample)
@@ -107,6 +108,7 @@ def test_arrays_give_the_model_of_the_frame(client, sampled, sample):
     np.testing.assert_array_equal(there.compute(), model.predict(X.compute()))
 
 
+@pytest.mark.slow
 def test_other_partitions_may_give_another_model_as_good(client, sampled):
     sampled(400)
     scores = [fitted("squared error", cut(FRAME, count)).score(FRAME[COLUMNS], FRAME["target"]) for count in (1, 3, 9)]

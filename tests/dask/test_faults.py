@@ -91,6 +91,7 @@ def test_two_fits_at_once_share_the_workers(processes, wanted):
     assert [found.get(number) for number in range(3)] == [wanted] * 3
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_busy_with_something_else_is_left_out_but_stays(client, wanted, tmp_path):
     busy, released = next(iter(client.nthreads())), tmp_path / "released"
     task = client.submit(until_there, released, workers=[busy], pure=False)
@@ -107,6 +108,7 @@ def until_there(path):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_in_the_middle_does_no_harm(wanted):
     with local_cluster(1) as cluster, Client(cluster) as client:
 
@@ -117,6 +119,7 @@ def test_a_worker_that_joins_in_the_middle_does_no_harm(wanted):
         assert bits(large_fit(client, cut(FRAME), route=route)) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [[1200, 1, 1, 298], [1] * 40 + [1460], [1499, 1]])
 def test_partitions_of_very_different_lengths_are_fitted(client, rows):
     ends = np.cumsum(rows)
@@ -125,6 +128,7 @@ def test_partitions_of_very_different_lengths_are_fitted(client, rows):
     assert model.score(FRAME[COLUMNS], FRAME["target"]) > 0.6
 
 
+@pytest.mark.slow
 def test_more_workers_than_partitions_give_the_same_bits(client):
     frame = cut(FRAME, 2)
     with local_cluster(1) as cluster, Client(cluster) as alone:
@@ -154,6 +158,7 @@ def test_a_client_that_is_closed_in_the_middle_is_an_error_and_no_hang():
         assert len(ended) == 1
 
 
+@pytest.mark.slow
 def test_no_rows_pass_the_scheduler(client, monkeypatch):
     """What the client fetches goes through the scheduler: the sizes of records, laps and the model."""
     fetched, gather = [], Client._gather

@@ -110,10 +110,8 @@ class Attempt:
         laps = self._results(self._done(found))
         self.why = next((why for _, _, why in laps.values() if why), self.why)
         for address in sorted(laps, key=lambda each: laps[each][:2], reverse=True):
-            outcome: worker.Outcome | None = (
-                self._results({address: ended[address]}).get(address) if any(laps[address][:2]) else None
-            )
-            if outcome is not None:
+            if any(laps[address][:2]) and (found_there := self._results({address: ended[address]})):
+                outcome: worker.Outcome = found_there[address]
                 return outcome
         return None
 

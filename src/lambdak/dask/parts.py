@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,8 +85,9 @@ def _differ(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return not np.isnan([*one, *other]).any() and one != other
 
 
-def drawn(index: int, X: Any, y: Any, sample_weight: Any, offset: Any) -> Drawn | None:
-    """A partition that was computed; None if it has no rows."""
+def drawn(index: int, pieces: Sequence[Any]) -> Drawn | None:
+    """A partition whose X, y, sample_weight and offset were computed; None if it has no rows."""
+    X, y, sample_weight, offset = pieces
     table = read_table(X, keep=False)
     rows = table.shape[0]
     for name, own in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):

@@ -34,7 +34,7 @@ def summarise(request: LargeRequest, index: int, *pieces: Any) -> TableSummary:
     """The summary of a partition."""
     summary = request.summary()
     with errors_at(f"partition {index}"):
-        part = drawn(index, *pieces)
+        part = drawn(index, pieces)
         if part is not None:
             summary.add_(request.read(part))
     return summary
@@ -56,7 +56,7 @@ def decide(request: LargeRequest, summary: TableSummary) -> Choice | Fit:
 def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> Records:
     """The records of a partition."""
     with errors_at(f"partition {index}"):
-        part = drawn(index, *pieces)
+        part = drawn(index, pieces)
         return choice.no_records() if part is None else choice.packed(request.read(part), _threads())
 
 
