@@ -6,12 +6,17 @@ import threading
 
 import pytest
 
-from lambdak.cli.pipeline import ahead, spread
+from lambdak.cli.pipeline import made_ahead, spread
 
 
 def failing(last):
     yield from range(last)
     raise ValueError("broken")
+
+
+def ahead(items):
+    with made_ahead(item for item in items) as made:
+        yield from made
 
 
 WAYS = [ahead, lambda items: spread(lambda item: item, items, 3), lambda items: spread(abs, ahead(items), 1)]
@@ -47,9 +52,9 @@ def test_whoever_stops_early_ends_the_thread_and_closes_what_it_reads():
         finally:
             closed.set()
 
-    items = ahead(endless())
-    assert next(items) == 1
-    items.close()
+    source = endless()
+    with made_ahead(source) as items:
+        assert next(items) == 1
     assert closed.is_set()
     assert threading.active_count() == 1
 

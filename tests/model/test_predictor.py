@@ -108,6 +108,31 @@ def test_many_names_the_row_of_a_wrong_cell():
     assert fitted("regressor").predictor().many([]) == []
 
 
+@pytest.mark.parametrize("odd", REFUSED, ids=str)
+def test_many_refuses_the_row_that_is_refused_alone_and_in_its_words(odd):
+    predictor, wrong = fitted("regressor").predictor(), ROW | odd
+    with pytest.raises((TypeError, ValueError)) as alone:
+        predictor(wrong)
+    for other in (ROW, tuple(ROW.values()), ROW | {"kind": "unseen"}):
+        with pytest.raises(alone.type) as found:
+            predictor.many([other, wrong, other])
+        words = str(alone.value)
+        said = words.replace("in row 0", "in row 1") if "in row 0" in words else f"row 1: {words}"
+        assert str(found.value) == said
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_many_answers_each_row_as_alone_whatever_its_neighbours_are(monkeypatch, kernel):
+    if not kernel:
+        monkeypatch.setattr(runtime, "_kernel", None)
+    predictor = fitted("multiclass").predictor()
+    rows = [tuple(ROW.values()), ROW, [2.5, 40.0, "north", 5], ROW | {"kind": None}, np.array([1.0, 2.0, 3.0, 4.0])]
+    assert predictor.many(rows) == [predictor(row) for row in rows]
+    assert predictor.many(rows[::-1]) == [predictor(row) for row in rows[::-1]]
+    with pytest.raises(TypeError, match=r"^row 2: a row must be a dict"):
+        predictor.many([*rows[:2], "abcd"])
+
+
 def test_a_level_of_the_wrong_type_is_refused_by_name_and_unseen_in_a_tuple():
     """As in tables: what was found by its name is checked, what was found by its place may be an array of objects."""
     model = fitted("regressor")

@@ -215,6 +215,11 @@ def _forged(path, change):
     path.write_bytes(new[:place] + checkpoint_file._checksum(new, place).encode() + new[place + 64 :])
 
 
+def _without_epochs(scalars, arrays):
+    scalars.update(seconds=[], waited=[])
+    arrays.update({name: arrays[name][:0] for name in ("train", "validation")})
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -225,12 +230,40 @@ def _forged(path, change):
         lambda about, arrays: about.pop("start"),
         lambda about, arrays: about["training"]["scalars"].pop("steps"),
         lambda about, arrays: about.update(format=2),
+        lambda about, arrays: about.update(stages=[]),
+        lambda about, arrays: about["stages"].update({next(iter(about["stages"])): 3}),
+        lambda about, arrays: next(iter(about["stages"].values())).pop("rng"),
+        lambda about, arrays: next(iter(about["stages"].values())).pop("result"),
+        lambda about, arrays: next(iter(about["stages"].values())).update(rng={"bit_generator": "MT19937"}),
+        lambda about, arrays: about["start"].update(state=None),
+        lambda about, arrays: about.update(training=[]),
+        lambda about, arrays: about["training"].pop("name"),
+        lambda about, arrays: about["training"].pop("rng"),
+        lambda about, arrays: about["training"].update(rng={"bit_generator": "PCG64", "state": {"state": -1}}),
+        lambda about, arrays: about["training"].update(scalars=[]),
+        lambda about, arrays: about["training"]["scalars"].update(steps="many"),
+        lambda about, arrays: about["training"]["scalars"].pop("epochs"),
+        lambda about, arrays: about["training"]["scalars"].update(epochs=None),
+        lambda about, arrays: about["training"]["scalars"].update(seconds=[]),
+        lambda about, arrays: about["training"]["scalars"].update(waited=3),
+        lambda about, arrays: _without_epochs(about["training"]["scalars"], arrays),
+        lambda about, arrays: arrays.pop("train"),
+        lambda about, arrays: arrays.update(validation=arrays["validation"][:0]),
     ],
 )
 def test_a_file_with_a_valid_checksum_and_missing_parts_is_refused(left, rows, change):
     _forged(left, change)
-    with pytest.raises(ValueError, match="elete it"):
+    with pytest.raises(ValueError, match="elete it") as caught:
         new_fit(rows, left)
+    assert repr(str(left)) in str(caught.value)
+
+
+def test_a_randomness_that_is_none_is_refused_where_any_would_do(tmp_path):
+    path = tmp_path / "fit"
+    new(path, {"random_state": "None"})
+    _forged(path, lambda about, arrays: about["start"].update(bit_generator="MT19937"))
+    with pytest.raises(ValueError, match=r"fit' is no checkpoint .*: give another path, or delete it"):
+        new(path, {"random_state": "None"})
 
 
 def test_a_path_that_cannot_be_used_is_refused_before_the_fit(rows, tmp_path):

@@ -6,15 +6,15 @@ always that of the file; where another block refuses it, the column is looked at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from lambdak.cli import tables
 from lambdak.cli.broken_tables import csv_reason, not_text
 from lambdak.cli.csv_blocks import blocks, end_of_header
 from lambdak.cli.errors import InputError
-from lambdak.cli.pipeline import ahead
+from lambdak.cli.pipeline import made_ahead
 
 _LARGEST = (1 << 31) - 1  # bytes of a block
 
@@ -39,7 +39,7 @@ class CsvStream:
 
         Those in ``text`` are text, and those in ``numbers`` are float64 if they are numbers.
         """
-        with self._explained(), closing(ahead(self._blocks(progress))) as found:
+        with self._explained(), made_ahead(self._blocks(progress)) as found:
             types: dict[str, Any] = {}
             refused, rows = set[str](), 0
             for block in found:
@@ -121,7 +121,7 @@ class CsvStream:
 
     # ---- blocks ------------------------------------------------------------------------------------------------
 
-    def _blocks(self, progress: Callable[[float], None] = lambda _: None) -> Iterator[bytes]:
+    def _blocks(self, progress: Callable[[float], None] = lambda _: None) -> Generator[bytes, None, None]:
         size = self._file.seek(0, 2)
         self._file.seek(self._body)
         for block in blocks(self._file, self._separator):

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from queue import Empty, Full, Queue
-from threading import Event, Thread
-from typing import TypeVar
+from contextlib import closing, contextmanager
+from typing import TypeVar, cast
+
+from lambdak.table.large.batches import ahead
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_DEPTH = 1  # items that wait: more would only take memory
-_PATIENCE = 0.1  # seconds after which a thread looks whether it is still wanted
 
+@contextmanager
+def made_ahead(items: Generator[Item, None, None]) -> Iterator[Iterator[Item]]:
+    """The same items, in order, of which the next one is made in a thread of its own; so are errors.
 
-def ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
-    """The same items, in order, of which the next ones are made in a thread of its own; so are errors.
+    The thread ends with the block, and so do the items.
 
-    Where whoever takes the items stops early, the thread ends, too.
-
-    >>> list(ahead(range(3)))
-    [0, 1, 2]
+    >>> with made_ahead(i * i for i in range(3)) as squares:
+    ...     list(squares)
+    [0, 1, 4]
     """
-    made: Queue[tuple[list[Item], BaseException | None]] = Queue(_DEPTH)
-    stop = Event()
-    worker = Thread(target=_make, args=(items, made, stop))
-    worker.start()
-    try:
-        while True:
-            item, error = made.get()
-            if error is not None:
-                raise error
-            if not item:
-                return
-            yield item[0]
-    finally:
-        stop.set()
-        with suppress(Empty):
-            made.get_nowait()
-        worker.join()
+    with closing(items), closing(cast("Generator[Item, None, None]", ahead(items))) as made:
+        yield made
 
 
 def spread(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Generator[Result, None, None]:
@@ -60,32 +44,3 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], workers: i
             yield pending.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _make(items: Iterable[Item], made: Queue[tuple[list[Item], BaseException | None]], stop: Event) -> None:
-    """Put items into the queue, then a sign of the end or the error that ended them."""
-    end: BaseException | None = None
-    iterator = iter(items)
-    try:
-        for item in iterator:
-            if not _put(made, ([item], None), stop):
-                break
-    except BaseException as error:
-        end = error
-    finally:
-        close = getattr(iterator, "close", None)
-        if close is not None:
-            close()  # in the thread that ran it
-    _put(made, ([], end), stop)
-
-
-def _put(
-    made: Queue[tuple[list[Item], BaseException | None]],
-    item: tuple[list[Item], BaseException | None],
-    stop: Event,
-) -> bool:
-    while not stop.is_set():
-        with suppress(Full):
-            made.put(item, timeout=_PATIENCE)
-            return True
-    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import check_columns, columns_of, read_model, text_columns
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
-from lambdak.cli.pipeline import ahead, spread
+from lambdak.cli.pipeline import made_ahead, spread
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.written_tables import table_writer
@@ -85,8 +85,10 @@ class _Answers:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
         rows = stream.prepare(self._wanted(stream), bar.begin("reading types", 1.0))
         advance, done = bar.begin("predicting", rows), 0
-        read = ahead(_numbered(stream.parts()))
-        with closing(read), closing(spread(self._answer, read, get_num_threads())) as parts:
+        with (
+            made_ahead(_numbered(stream.parts())) as read,
+            closing(spread(self._answer, read, get_num_threads())) as parts,
+        ):
             for part in parts:
                 write(part)
                 done += part.num_rows
@@ -131,7 +133,7 @@ class _Answers:
         return {}
 
 
-def _numbered(parts: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+def _numbered(parts: Iterator[Any]) -> Generator[tuple[int, Any], None, None]:
     """Parts of a table that have rows, each after the number of rows before it."""
     before = 0
     for part in parts:

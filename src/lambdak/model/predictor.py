@@ -124,11 +124,8 @@ class Predictor:
         if not given:
             return []
         self._check_offset(offset)
-        values = [self._eigenvalues(row) for row in given]
-        if not all(values):
-            return self._answers(self.model.raw(self._table(given), offset))
-        scores = np.array([self._scores(own) for own in values if own])
         offsets = optional_rows(offset, len(given), "offset")
+        scores = np.array([self._numbered(row, i if len(given) > 1 else None) for i, row in enumerate(given)])
         if offsets is not None:
             scores = scores + offsets[:, None]
         return self._answers(scores[:, 0] if self.model.outputs.single else scores)
@@ -138,13 +135,28 @@ class Predictor:
     def _raw(self, row: Row, offset: float | None = None) -> FloatArray:
         """Raw scores (1,) or (1, outputs)."""
         self._check_offset(offset)
-        values = self._eigenvalues(row)
-        if not values:  # some cell needs a closer look, or is wrong: then this says so as it does of tables
-            return self.model.raw(self._table([row]), None if offset is None else [offset])
-        scores = self._scores(values)
+        scores = self._row_scores(row)
         if offset is not None:
             scores[0] += _checked_offset(offset)
         return np.array(scores if self.model.outputs.single else [scores])
+
+    def _numbered(self, row: Row, number: int | None) -> list[float]:
+        """The scores of one of several rows, of which errors say the number."""
+        try:
+            return self._row_scores(row, number or 0)
+        except (TypeError, ValueError) as error:
+            if number is None or f" in row {number}" in str(error):
+                raise
+            raise type(error)(f"row {number}: {error}") from None
+
+    def _row_scores(self, row: Row, number: int = 0) -> list[float]:
+        """Raw scores (outputs,)."""
+        values = self._eigenvalues(row)
+        if values:
+            return self._scores(values)
+        # Some cell needs a closer look, or is wrong: a table of this row alone, for others would decide about its cells
+        scores: list[float] = self.model.raw(self._table(row, number)).reshape(-1).tolist()
+        return scores
 
     def _eigenvalues(self, row: Row) -> list[float] | None:
         """Eigenvalues (members, outputs), one after the other; None where only a table tells."""
@@ -168,17 +180,13 @@ class Predictor:
         scale = self.model.scale
         return [start + scale * mean for start, mean in zip(self._start, means, strict=True)]
 
-    def _table(self, rows: list[Row]) -> Table:
-        """The same rows as a table of objects, with names if they are mappings."""
-        cells = np.empty((len(rows), len(self.columns)), object)
-        for i, row in enumerate(rows):
-            try:
-                own = self._cells(row)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"row {i}: {error}" if len(rows) > 1 else str(error)) from None
-            for j, cell in enumerate(own):  # one by one: a cell may be a list, which is refused later, by its column
-                cells[i, j] = cell
-        return named_array(cells, self.columns) if isinstance(rows[0], Mapping) else read_table(cells)
+    def _table(self, row: Row, number: int) -> Table:
+        """The same row as a table of objects, with names if it is a mapping."""
+        cells = np.empty((1, len(self.columns)), object)
+        for j, cell in enumerate(self._cells(row)):  # one by one: a cell may be a list, which is refused later
+            cells[0, j] = cell
+        table = named_array(cells, self.columns) if isinstance(row, Mapping) else read_table(cells)
+        return replace(table, first_row=number)
 
     def _cells(self, row: Row) -> Sequence[Any]:
         """The cells of a row in the order of the columns."""

@@ -8,18 +8,22 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as as_safetensors
 
 from lambdak import atomic
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
+from lambdak.training.history import events_of
 
 _KEY = "lambdak checkpoint"
 _FORMAT = 1
@@ -136,11 +140,26 @@ class CheckpointFile(Checkpoint):
         try:
             self._check_call(about["call"], about["start"])
             self._start, self._stages = about["start"], about["stages"]
+            self._check_parts({"rng": self._start})
+            for stage in self._stages.values():
+                self._check_parts(stage, "result")
             if "training" in about:
-                self._training = about["training"], State(arrays, about["training"]["scalars"])
+                self._check_parts(about["training"], "name", "scalars")
+                state = _StateOfFile(arrays, about["training"]["scalars"], self._path)
+                state.check()
+                self._training = about["training"], state
             self._rng.bit_generator.state = self._start
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
             raise _unreadable(self._path, error) from None
+
+    def _check_parts(self, part: dict[str, Any], *names: str) -> None:
+        """See now whether a part is whole: later, when it is used, nobody would know where it came from."""
+        for name in names:
+            part[name]
+        try:
+            type(self._rng.bit_generator)().state = part["rng"]
+        except ValueError as error:
+            raise TypeError(str(error)) from None
 
     def _check_call(self, then: dict[str, str], start: dict[str, Any]) -> None:
         """Refuse the checkpoint of another call."""
@@ -157,6 +176,39 @@ class CheckpointFile(Checkpoint):
                 f"the checkpoint {str(self._path)!r} is of another fit: {', '.join(differ)}. Give another path, or "
                 "delete it to start over"
             )
+
+
+@final
+@dataclass(frozen=True)
+class _StateOfFile(State):
+    """A state whose errors name the file."""
+
+    path: Path
+
+    def copy_to_(self, name: str, array: NDArray[Any]) -> None:
+        with _naming(self.path):
+            super().copy_to_(name, array)
+
+    def number(self, name: str) -> Any:
+        with _naming(self.path):
+            return super().number(name)
+
+    def check(self) -> None:
+        """Refuse what no training writes."""
+        for name, value in self.scalars.items():
+            if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
+                raise TypeError(f"{name!r} must be a number or numbers")
+        if "epochs" in self.scalars:
+            with _naming(self.path):
+                events_of(State(self.arrays, self.scalars))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} is no whole checkpoint: {error}") from None
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

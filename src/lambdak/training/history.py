@@ -21,5 +21,11 @@ def history_state(events: Sequence[Event]) -> State:
 
 def events_of(state: State) -> list[Event]:
     """The same, of a state that holds it."""
-    each = zip(*(state.arrays[name] for name in _ARRAYS), *map(state.number, _SCALARS), strict=True)
-    return [Event(epoch + 1, state.number("epochs"), *own) for epoch, own in enumerate(each)]
+    epochs, scalars = state.number("epochs"), [state.number(name) for name in _SCALARS]
+    try:
+        each = list(zip(*(state.arrays[name] for name in _ARRAYS), *scalars, strict=True))
+    except (KeyError, TypeError, ValueError):
+        each = []
+    if not each:
+        raise ValueError("the epochs of the checkpoint are missing or incomplete: delete it to start over")
+    return [Event(epoch + 1, epochs, *own) for epoch, own in enumerate(each)]

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,9 +115,64 @@ def test_a_flipped_byte_is_noticed_when_it_is_read(tmp_path, small, byte):
     path.write_bytes(data)
     with (
         open_cache(tmp_path / "cache", "key") as cache,
-        pytest.raises(DamagedCacheError, match="is damaged: remove it"),
+        pytest.raises(DamagedCacheError, match="cache was damaged and has been removed: fit again"),
     ):
         list(cache.buckets())
+    assert os.listdir(tmp_path) == []
+    assert open_cache(tmp_path / "cache", "key") is None
+    with built(tmp_path / "cache") as cache:
+        assert sum(map(len, cache.buckets())) == 10_000
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[0] ^= 1
+    path.write_bytes(data)
+
+
+def test_damage_does_not_remove_the_cache_that_was_written_meanwhile(tmp_path, small):
+    place = tmp_path / "cache"
+    built(place).close()
+    flip(place / "records")
+    with open_cache(place, "key") as damaged:
+        built(place).close()
+        with pytest.raises(DamagedCacheError, match="fit again"):
+            damaged.bucket(0)
+    with open_cache(place, "key") as new:
+        assert sum(map(len, new.buckets())) == 10_000
+
+
+def test_a_damaged_cache_that_cannot_be_removed_is_named(tmp_path, small, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "denied")
+
+    built(tmp_path / "cache").close()
+    flip(tmp_path / "cache" / "records")
+    with open_cache(tmp_path / "cache", "key") as cache:
+        monkeypatch.setattr("pathlib.Path.unlink", refused)
+        with pytest.raises(DamagedCacheError, match="cache is damaged: remove it and fit again"):
+            cache.bucket(0)
+
+
+@ON_POSIX
+def test_the_rest_of_a_damaged_cache_whose_records_cannot_be_removed_is_replaced(tmp_path, small, monkeypatch):
+    """As on Windows, where files that are open stay."""
+    place, unlink = tmp_path / "cache", Path.unlink
+
+    def of_windows(path, **options):
+        if path.name == "records":
+            raise PermissionError(errno.EACCES, "in use")
+        unlink(path, **options)
+
+    built(place).close()
+    flip(place / "records")
+    with open_cache(place, "key") as cache, monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", of_windows)
+        with pytest.raises(DamagedCacheError, match="fit again"):
+            cache.bucket(0)
+    assert open_cache(place, "key") is None
+    with built(place) as cache:
+        assert cache.n_rows == 10_000
 
 
 @pytest.mark.parametrize("name", ["index", "meta.json", "records"])
@@ -253,7 +309,7 @@ def test_a_disk_that_fills_up_is_named_and_nothing_half_remains(tmp_path, small,
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(module, "_write_all", full)
-    with pytest.raises(OSError, match="more than is free there: give another folder for the cache"):
+    with pytest.raises(OSError, match=r"more than is free there: give another folder: fit\(..., cache=…\)"):
         built(tmp_path / "cache")
     assert os.listdir(tmp_path) == []
 
@@ -263,8 +319,61 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "denied")
 
     monkeypatch.setattr(module, "building", refused)
-    with pytest.raises(PermissionError, match="is not writable; give another folder for the cache"):
+    with pytest.raises(PermissionError, match=r"is not writable; give another folder: fit\(..., cache=…\)"):
         built(tmp_path / "cache")
+
+
+def test_a_disk_for_reading_only_is_named(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.EROFS, "read-only")
+
+    monkeypatch.setattr(module, "building", refused)
+    with pytest.raises(PermissionError, match=rf"{tmp_path.name} is not writable; give another folder: fit\("):
+        built(tmp_path / "cache")
+
+
+def test_a_place_that_is_no_folder_is_refused_with_the_way_out(tmp_path):
+    file = tmp_path / "some.py"
+    file.write_text("precious")
+    for place, error in {
+        file: NotADirectoryError,
+        file / "x.lambdak-cache": FileExistsError,
+        file / "deep" / "x.lambdak-cache": NotADirectoryError,
+    }.items():
+        assert open_cache(place, "key") is None
+        with pytest.raises(error, match=r"cannot be written: .* give another folder: fit\(..., cache=…\)") as caught:
+            built(place)
+        assert str(place) in str(caught.value)
+    assert file.read_text() == "precious"
+    assert os.listdir(tmp_path) == ["some.py"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
+def test_a_folder_that_cannot_be_created_is_refused_with_the_way_out():
+    with pytest.raises(FileNotFoundError, match=r"/proc/xx is no folder and cannot be created; give another folder"):
+        built(Path("/proc/xx/x.lambdak-cache"))
+
+
+@pytest.mark.parametrize("names", [["notes.txt"], ["records"], ["meta.json", "records", "index", "notes.txt"]])
+def test_a_folder_with_files_of_others_is_not_replaced(tmp_path, names):
+    place = tmp_path / "cache"
+    place.mkdir()
+    for name in names:
+        (place / name).write_text("precious")
+    with pytest.raises(FileExistsError, match=rf"holds '{names[-1]}', which is not of a cache; remove it, or give ano"):
+        built(place)
+    assert [(place / name).read_text() for name in names] == ["precious"] * len(names)
+    assert os.listdir(tmp_path) == ["cache"]
+
+
+def test_an_empty_folder_and_a_cache_of_another_format_are_replaced(tmp_path):
+    place = tmp_path / "cache"
+    place.mkdir()
+    built(place).close()
+    (place / "meta.json").write_text('{"format": 0}')
+    (place / ".DS_Store").touch()
+    built(place).close()
+    assert sorted(os.listdir(place)) == ["index", "meta.json", "records"]
 
 
 def test_records_of_another_length_are_refused(tmp_path):

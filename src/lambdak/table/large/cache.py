@@ -35,6 +35,7 @@ FORMAT: Final = 1
 BUCKET_ROWS: Final = 1 << 18
 _CHUNK_BYTES = 1 << 26
 _META, _RECORDS, _INDEX = "meta.json", "records", "index"
+_ELSEWHERE = "give another folder: fit(..., cache=…)"
 
 
 class DamagedCacheError(ValueError):
@@ -84,7 +85,7 @@ class PackedCache:
             part = view[first : first + size]
             self._read_(part, int(start))
             if not self._verified[i] and zlib.crc32(part) != self._index.checksums[chunk, i]:
-                raise _damaged(self.folder)
+                raise self._damaged()
             first += size
         self._verified[i] = True
         return records
@@ -101,8 +102,20 @@ class PackedCache:
             while part:
                 got = self._file.readinto(part)  # type: ignore[attr-defined]
                 if not got:
-                    raise _damaged(self.folder)
+                    raise self._damaged()
                 part = part[got:]
+
+    def _damaged(self) -> DamagedCacheError:
+        """Remove the cache, for it would be opened again, unless another one has taken its place meanwhile."""
+        try:
+            if os.path.samestat(os.fstat(self._file.fileno()), (self.folder / _RECORDS).stat()):
+                for name in (_INDEX, _RECORDS, _META):  # at any time either not opened again or empty, so replaceable
+                    (self.folder / name).unlink()
+                self.folder.rmdir()
+        except OSError:
+            if (self.folder / _INDEX).exists():
+                return _damaged(self.folder)
+        return DamagedCacheError(f"the cache {self.folder} was damaged and has been removed: fit again")
 
 
 class _Index:
@@ -153,7 +166,7 @@ def open_cache(place: Path, key: str) -> PackedCache | None:
         if meta.get("key") != key or meta.get("format") != FORMAT:
             return None
         return _opened(place, meta)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
         warnings.warn(f"the cache {place} is damaged: it is built again", UserWarning, stacklevel=2)
@@ -170,6 +183,8 @@ def build_cache(
     """
     target = Path(tempfile.gettempdir()) / "temporary.lambdak-cache" if place is None else place
     with _writable(target, n_rows * record_bytes), ExitStack() as stack:
+        if place is not None:
+            _check_replaceable(place)
         folder = stack.enter_context(filling(target) if place is None else building(target))
         meta = _write(folder, key, record_bytes, max(1, round(n_rows / BUCKET_ROWS)), chunks, seed)
         if place is None:
@@ -253,21 +268,46 @@ def _damaged(folder: Path) -> DamagedCacheError:
 @contextmanager
 def _writable(place: Path, size: int) -> Iterator[None]:
     """Say what to do where a cache cannot be written."""
-    advice = "give another folder for the cache"
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(place.parent).free
-        if free < size:
+        _make_folder(place)
+        if shutil.disk_usage(place.parent).free < size:
             raise OSError(errno.ENOSPC, "no space")
         yield
-    except PermissionError as error:
-        raise PermissionError(
-            f"the cache {place} cannot be written: {place.parent} is not writable; {advice}"
-        ) from error
     except OSError as error:
+        if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+            raise PermissionError(
+                f"the cache {place} cannot be written: {place.parent} is not writable; {_ELSEWHERE}"
+            ) from error
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise OSError(
             errno.ENOSPC,
-            f"the cache {place} needs {size / 1e9:.2g} GB, more than is free there: {advice}, or free some",
+            f"the cache {place} needs {size / 1e9:.2g} GB, more than is free there: {_ELSEWHERE}, or free some",
         ) from error
+
+
+def _make_folder(place: Path) -> None:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:
+        raise type(error)(
+            f"the cache {place} cannot be written: {place.parent} is no folder and cannot be created; {_ELSEWHERE}"
+        ) from error
+
+
+def _check_replaceable(place: Path) -> None:
+    """Refuse to delete what is no cache; hidden files are those of systems, and of a writer that has just ended."""
+    try:
+        names = {path.name for path in place.iterdir() if not path.name.startswith(".")}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise NotADirectoryError(
+            f"the cache {place} cannot be written: it is a file; remove it, or {_ELSEWHERE}"
+        ) from None
+    foreign = names - {_META, _RECORDS, _INDEX} if _META in names else names
+    if foreign:
+        raise FileExistsError(
+            f"the cache {place} cannot be written: that folder holds {min(foreign)!r}, which is not of a cache; remove "
+            f"it, or {_ELSEWHERE}"
+        )
