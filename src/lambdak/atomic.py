@@ -7,6 +7,7 @@ writer, so the next one for the same path can tell what a dead writer left and r
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import os
@@ -224,8 +225,8 @@ def _replace_folder(beside: Path, folder: Path) -> None:
         try:
             beside.rename(folder)
             break
-        except OSError:
-            if not folder.exists():  # otherwise another writer was faster, and is replaced in turn
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # another writer was faster, and is replaced in turn
                 raise
     with suppress(OSError):
         (folder / _WRITER).unlink()
@@ -234,22 +235,21 @@ def _replace_folder(beside: Path, folder: Path) -> None:
 
 def _remove_dead_folders(folder: Path) -> None:
     for each in folder.parent.glob(f"{glob.escape(f'.{folder.name}.')}*.part"):
-        if each.is_dir() and _is_dead(each / _WRITER):
-            shutil.rmtree(each, ignore_errors=True)
+        if each.is_dir():
+            _remove_if_dead(each)
 
 
-def _is_dead(writer: Path) -> bool:
-    """Whether nobody holds the lock on a file, or there is none."""
-    try:
-        if fcntl is None:
-            writer.unlink()
-            return True
+def _remove_if_dead(folder: Path) -> None:
+    """Remove a folder if nobody holds the lock on its file, or there is none; who comes to lock it waits meanwhile."""
+    writer = folder / _WRITER
+    with suppress(OSError):  # Windows keeps what is open
+        if fcntl is None or not writer.exists():
+            writer.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            return
         with writer.open("rb") as file:
-            return _lock(file, wait=False)
-    except FileNotFoundError:
-        return True
-    except OSError:  # Windows keeps what is open
-        return False
+            if _lock(file, wait=False):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

@@ -330,3 +330,16 @@ def test_a_checkpoint_of_a_table_that_has_changed_anywhere_is_refused(frame, tmp
 def test_a_column_is_named_only_where_x_is_a_path(frame):
     with pytest.raises(TypeError, match="a column is named only where X is a path"):
         SpectralRegressor(**FAST).fit(frame, "y")
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_cache_that_turns_out_to_be_damaged_is_written_again(frame, tmp_path):
+    path = saved(frame, tmp_path, "y")
+    wanted = SpectralRegressor(**FAST).fit(path, "y")
+    records = tmp_path / "table.parquet.lambdak-cache" / "records"
+    data = bytearray(records.read_bytes())
+    data[len(data) // 2] ^= 1
+    records.write_bytes(data)
+    with pytest.warns(UserWarning, match="damaged"):
+        again = SpectralRegressor(**FAST).fit(path, "y")
+    same_bits(again, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TypeVar
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lambdak.table.large.batches import Batches, Drawn, drawn, errors_at
-from lambdak.table.large.cache import PackedCache, build_cache, cache_key, open_cache
+from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.fit import Fit, fit_model
@@ -93,11 +94,19 @@ def fit_alone(request: LargeRequest, source: Source) -> Fit:
     if request.is_small(summary):
         return fit_sample(request, summary)
     choice = choose(request, summary)
-    with _cache(request, choice, source, summary.rows) as cache:
-        shard = DiskShard(cache, (request.seed, 0))
-        fit = train_members(choice, {0: shard}, [cache.n_rows], Alone(), request.checkpoint, settings.threads)
+    try:
+        fit = _fit_from_cache(request, choice, source, summary.rows)
+    except DamagedCacheError as error:  # which has been removed
+        warnings.warn(f"{error}: it is written again", UserWarning, stacklevel=2)
+        fit = _fit_from_cache(request, choice, source, summary.rows)
     request.checkpoint.finish()
     return fit
+
+
+def _fit_from_cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> Fit:
+    with _cache(request, choice, source, rows) as cache:
+        shard = {0: DiskShard(cache, (request.seed, 0))}
+        return train_members(choice, shard, [cache.n_rows], Alone(), request.checkpoint, request.settings.threads)
 
 
 def _cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> PackedCache:
