@@ -95,9 +95,7 @@ def test_a_level_of_one_partition_alone_is_a_level(client, sampled, sample):
 
 def test_numbers_in_one_partition_and_text_in_another_are_refused(client):
     last = FRAME.iloc[400:].assign(a="text")
-    with pytest.raises(
-        ValueError, match=r"column 'a' .* numbers in partition 0 and text in partition 1"
-    ):
+    with pytest.raises(ValueError, match=r"column 'a' .* numbers in partition 0 and text in partition 1"):
         fit(joined(FRAME.iloc[:400], last))
 
 
