@@ -9,10 +9,10 @@ kill        a worker is killed (SIGKILL); its nanny starts another
 pause       a worker is stopped (SIGSTOP) and continues after less than the time-out
 stop        a worker is stopped and never continues
 slow link   connections between workers pass through proxies that delay every piece and limit the rate
-cut link    the same, and the proxies stop passing anything on at that moment
+cut link    the same, and the proxies stop passing anything on so long after workers have begun to train
 
-A fit that has not ended by the deadline is a hang, another model than the undisturbed one is wrong, and an exception is
-an error.
+A fault that would come after the end of its fit is not counted as being in time. A fit that has not ended by the
+deadline is a hang, another model than the undisturbed one is wrong, and an exception is an error.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class Disturbance:
     """One fault, at a moment; ``end`` leaves nothing behind."""
 
     def __init__(self, kind: str, client: Client, moment: float, rng: np.random.Generator, silence: float) -> None:
-        self.kind, self._proxies, self._cut = kind, list[Proxy](), False
+        self.kind, self.struck, self._proxies, self._moment = kind, False, list[Proxy](), moment
         self._pid = int(rng.choice(sorted(client.run(os.getpid).values())))
-        self._timers = [threading.Timer(moment, self._strike)]
+        self._timers = [] if "link" in kind else [threading.Timer(moment, self._strike)]
         if kind == "pause":
             pause = rng.uniform(0.1, 0.6) * silence
             self._timers.append(threading.Timer(moment + pause, self._signal, [signal.SIGCONT]))
@@ -100,18 +100,22 @@ class Disturbance:
 
     def route(self, addresses: list[tuple[str, int]]) -> list[tuple[str, int]]:
         """Where workers reach each other."""
-        if "link" not in self.kind or (self.kind == "cut link" and self._cut):  # a link that was cut is repaired
+        if "link" not in self.kind or (self.kind == "cut link" and self.struck):  # a link that was cut is repaired
             return list(addresses)
         new = [Proxy(address) for address in addresses]
         self._proxies += new
+        if self.kind == "cut link":
+            self._timers.append(threading.Timer(self._moment, self._strike))
+            self._timers[-1].start()
+        self.struck |= self.kind == "slow link"
         return [proxy.address for proxy in new]
 
     def _strike(self) -> None:
+        self.struck = True
         if self.kind == "cut link":
-            self._cut = True
             for proxy in list(self._proxies):
                 proxy.cut.set()
-        elif self.kind != "slow link":
+        else:
             self._signal(signal.SIGKILL if self.kind == "kill" else signal.SIGSTOP)
 
     def _signal(self, number: int) -> None:
@@ -222,6 +226,7 @@ def trials(options: argparse.Namespace) -> dict[str, Counter[str]]:
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 found, took = fitted(client, options, fault.route)
+            counts[kind]["in time"] += fault.struck
             fault.end()
             result = "same bits" if found == wanted else found if found[:4] in ("hang", "erro") else "wrong model"
             counts[kind][result.split(":")[0]] += 1
@@ -249,11 +254,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=7200.0, help="begin no trial after so many")
     parser.add_argument("--seed", type=int, default=0)
     counts = trials(parser.parse_args())
-    shown = Table("fault", "trials", "same bits", "wrong model", "hang", "error", "with a message", "mean seconds")
+    shown = Table(
+        "fault", "trials", "in time", "same bits", "wrong model", "hang", "error", "with a message", "mean seconds"
+    )
     results = ("same bits", "wrong model", "hang", "error")
     for kind, count in counts.items():
         total = sum(count[result] for result in results)
-        own = [total, *(count[result] for result in results), count["with a message"]]
+        own = [total, count["in time"], *(count[result] for result in results), count["with a message"]]
         shown.add_row(kind, *map(str, own), f"{count['ms'] / 1000 / max(total, 1):.1f}")
     Console().print(shown)
 
