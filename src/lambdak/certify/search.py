@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from lambdak.certify.cells import Pool, Values, pool_of
 from lambdak.certify.certificate import Claim
+from lambdak.eigen.lazy import cached_property
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.readout import Readout, dense_rows, readouts

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from lambdak.eigen import eigenvalue
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.losses import Link
 from lambdak.model.model import Model

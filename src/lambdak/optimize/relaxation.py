@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.eigen import eigenpair, eigenvalue
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.optimize.axes import Axis

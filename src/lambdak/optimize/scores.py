@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from lambdak.eigen import eigenpair, eigenvalue
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model import Model

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -23,6 +22,7 @@ from lambdak._checks import (
     check_width,
 )
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim, sym, unsym
 from lambdak.pencil.blocks import affine, over_rows
 from lambdak.pencil.gauge import fix_gauge

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.pencil.definite import SAFE, UNIT, frobenius, proven_psd

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Entry
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import OTHER, natural, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved

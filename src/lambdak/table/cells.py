@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import fits_float, shown_large
+from lambdak.eigen.lazy import cached_property
 
 Rows = slice | NDArray[np.intp]
 EVERY_ROW = slice(None)

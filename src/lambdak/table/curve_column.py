@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.engine import Entry
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced

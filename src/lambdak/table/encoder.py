@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, cast, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.category_column import MAX_LEVELS
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear

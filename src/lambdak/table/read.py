@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
 from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise_list, first_of_each
 from lambdak.table.plain import (

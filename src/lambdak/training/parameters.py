@@ -3,7 +3,6 @@ r"""θ of a stack of models: from parameters to coefficients C and back, and one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from lambdak.eigen.engine import (
     RowTargets,
     Together,
 )
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.training.caps import Cap

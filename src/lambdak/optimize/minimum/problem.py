@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from scipy.linalg import null_space
 from scipy.special import logit
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
 from lambdak.optimize.convex.solver import is_convex

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
 from lambdak.eigen.engine import Entry
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
 from lambdak.table.column_types import Column
 from lambdak.table.design import Design

@@ -9,12 +9,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Rows
+from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.steps import sum_of_shards
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.training.large.schedule import LargeSchedule
