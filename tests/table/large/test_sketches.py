@@ -128,3 +128,17 @@ def test_beyond_the_most_levels_the_frequent_ones_stay(monkeypatch):
     assert own.counts == {"a": 5.0, "b": 5.0, "c": 5.0, "rare 0": 1.0, "rare 1": 1.0, None: 5.0}
     own.add_(np.arange(8), [f"new {i}" for i in range(8)])  # warns once
     assert len(own.counts) <= 10
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_sketches_that_travel_between_processes_have_the_bits_of_those_that_do_not(share):
+    parts = np.array_split(np.random.default_rng(0).normal(size=90_000), 6)
+
+    def together(travel):
+        groups = [travel(sketched([part, part + 0.1], i, share)) for i, part in enumerate(parts)]
+        halves = [travel(merged(groups[:3])), travel(merged(groups[3:]))]
+        return merged(halves).numbers()
+
+    here, there = together(lambda own: own), together(lambda own: pickle.loads(pickle.dumps(own)))
+    np.testing.assert_array_equal(here.values, there.values)
+    np.testing.assert_array_equal(here.mass, there.mass)

@@ -75,6 +75,7 @@ class NumberSketch:
             self._join_(*distinct(x))
         else:
             self._digest.update(np.ascontiguousarray(x if self._share == 1.0 else x[keys < self._share]))
+            self._digest.compress()  # now, and not when it is sent to another process: that would change its bits
 
     @classmethod
     def of_counts(cls, counts: dict[object, float], share: float = 1.0) -> NumberSketch:
@@ -103,6 +104,7 @@ class NumberSketch:
             return
         self._turn_()
         self._digest.merge(other._digest if other._digest is not None else other._digested())
+        self._digest.compress()
 
     def facts(self) -> list[float]:
         """Numbers that change with any of its cells."""
@@ -129,6 +131,7 @@ class NumberSketch:
         digest = _t_digest()(_COMPRESSION)
         if len(self.values):
             digest.update(_thinned(self.values, self.mass, self._share))
+        digest.compress()
         return digest
 
     def numbers(self) -> SeenNumbers:
