@@ -9,17 +9,20 @@ NATIVE := CMakeLists.txt pyproject.toml $(wildcard src/lambdak/eigen/native/*)
 PACKAGES := $(sort $(dir $(shell find src/lambdak -name '*.py')))  # the install lists their modules
 say = @printf '\033[1m==> %s\033[0m\n'
 
+# Tests start many processes: without compiled files each would compile all of lambdak and rewrite every assertion again.
+unexport PYTHONDONTWRITEBYTECODE
+
 SECONDS ?= 60
 MINUTES ?=
 
-.PHONY: demo test quick lowest lint bench docs sanitize fuzz wheel check-wheel clean
+.PHONY: demo test quick lowest lint bench docs pages sanitize fuzz wheel check-wheel tools clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
 	$(BIN)/lambdak demo
 
 test: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## all tests and doctests
-	$(say) "running all tests (about five minutes; make quick skips the slow ones)"
+	$(say) "running all tests (about a quarter of an hour on two cores; make quick skips the slow ones)"
 	$(PYTEST)
 
 quick: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the tests that are not marked slow
@@ -44,11 +47,22 @@ lint: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-lint ## ruff and 
 bench: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## kernel speed against torch, in one run
 	$(BIN)/python benchmarks/kernel.py
 
-docs: $(VENV)/.stamp-kernel $(VENV)/.stamp-docs ## the documentation, in site/
-	$(say) "drawing the pictures and building the pages"
+# The API pages import every package, and so need what the tests need. Warnings are errors, and pages of before are gone.
+SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -j auto -b html -d build/doctrees
+
+docs: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-docs ## the documentation with pictures and gallery, in site/
+	$(say) "drawing the pictures, running the gallery and building the pages"
 	$(BIN)/lambdak demo --out build/demo
-	cp build/demo/*.png docs/pictures/
-	$(BIN)/mkdocs build --strict
+	cd build/demo && cp effects.png quantiles.png ../../docs/pictures/
+	@rm -rf site
+	$(SPHINX) docs site
+	$(BIN)/python .ci/check_site.py site
+
+pages: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-docs ## the same without running anything, and a link check
+	$(say) "building the pages (under a minute; make docs also runs the gallery)"
+	@rm -rf site
+	$(SPHINX) -D plot_gallery=0 docs site
+	$(BIN)/python .ci/check_site.py site --without-gallery
 
 # -S keeps the editable install out of the way, so that the sanitized copy is the one imported.
 MEMORY := address,undefined
@@ -82,8 +96,10 @@ wheel: $(VENV)/.stamp-kernel $(VENV)/.stamp-wheel ## wheel and source archive, i
 check-wheel: wheel ## both, installed where there is no compiler: the README's first lines and the demo
 	@.ci/check-wheel $(CURDIR)/$(BIN)/python $(CURDIR)/dist
 
+tools: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-wheel ## what the targets of CI install
+
 clean: ## remove everything that was built
-	rm -rf $(VENV) build dist site lambdak-demo
+	rm -rf $(VENV) build dist site docs/gallery lambdak-demo
 
 $(VENV)/.stamp-venv:
 	@$(PYTHON) -c "import sys; sys.version_info >= (3, 11) or sys.exit('lambdak needs Python 3.11 or later; \
@@ -94,7 +110,7 @@ $(VENV)/.stamp-venv:
 
 $(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml
 	$(say) "installing the libraries (once)"
-	@$(INSTALL) @build @dependencies @plot @report
+	@$(INSTALL) @build @dependencies @plot
 	@touch $@
 
 $(VENV)/.stamp-kernel: $(VENV)/.stamp-base $(NATIVE) $(PACKAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
+_WANTING = "no browser"
 collect_ignore = [] if importlib.util.find_spec("jax") else ["src/lambdak/jax"]  # its doctests import JAX
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
@@ -32,11 +34,11 @@ def browser_path(bundled: str) -> str:
 @pytest.fixture(scope="module")
 def browser():
     """A running Chromium; the tests that use it are skipped where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason=f"{_WANTING}: playwright is not installed")
     with playwright.sync_playwright() as engine:
         path = browser_path(engine.chromium.executable_path)
         if not Path(path).is_file():
-            pytest.skip("no browser")
+            pytest.skip(_WANTING)
         yield engine.chromium.launch(executable_path=path, args=FLAGS)
 
 
@@ -53,7 +55,10 @@ def skipped_line(skipped: Iterable[pytest.TestReport]) -> str:
 
 
 def _had_no_browser(report: pytest.TestReport) -> bool:
-    return report.skipped and "browser" in report.keywords
+    """Whether a test was skipped by the fixture `browser`, and not for another reason of its own."""
+    return (
+        report.skipped and "browser" in report.keywords and report.when == "setup" and _WANTING in str(report.longrepr)
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -63,6 +68,11 @@ def pytest_collection_modifyitems(items):
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             item.add_marker("slow")
+
+
+def pytest_collection_finish():
+    """Modules and tests stay until the end: the garbage collector need not look through millions of objects again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

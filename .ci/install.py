@@ -1,6 +1,6 @@
 """Run `pip install` and say in one short line what it is doing; if it fails, show everything it said.
 
-usage: python .ci/install.py [pip's arguments] @plot @report ...
+usage: python .ci/install.py [pip's arguments] @plot @docs ...
 `@name` stands for the requirements that pyproject.toml lists under that name: @build, @dependencies or an extra.
 """
 

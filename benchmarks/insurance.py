@@ -1,8 +1,8 @@
-"""Run the code of docs/guide/insurance.md on the real table, print what it prints and draw its pictures.
+"""Run the code of a guide page, those about freMTPL2 on the real table, print what it prints and draw its pictures.
 
-usage: python benchmarks/insurance.py [--data DIR] [--out docs/pictures]
+usage: python benchmarks/insurance.py [--page insurance|portfolio|constraints] [--data DIR] [--out docs/pictures]
 
-Needs pandas, matplotlib and plotly; takes about a minute.
+Needs pandas and matplotlib; takes about a minute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from matplotlib import pyplot as plt
 from lambdak.explain.plots import png
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "guide" / "insurance.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -32,17 +31,19 @@ def main() -> None:
         "--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with the Parquet files"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures", help="folder for the pictures")
+    parser.add_argument("--page", choices=["insurance", "portfolio", "constraints"], default="insurance")
     arguments = parser.parse_args()
-    table = pd.read_parquet(arguments.data / "fremtpl2_frequency.parquet")
-    sklearn.datasets.fetch_openml = lambda *_, **__: SimpleNamespace(frame=table)
+    page = ROOT / "docs" / "guide" / f"{arguments.page}.md"
+    file = arguments.data / "fremtpl2_frequency.parquet"
+    sklearn.datasets.fetch_openml = lambda *_, **__: SimpleNamespace(frame=pd.read_parquet(file))
     names: dict[str, object] = {}
     drawn = 0
-    for block in BLOCK.findall(PAGE.read_text()):
+    for block in BLOCK.findall(page.read_text()):
         print(f"\n>>> {block.splitlines()[0]} ...")
-        exec(compile(block, str(PAGE), "exec"), names)
+        exec(compile(block, str(page), "exec"), names)
         if plt.get_fignums():
             drawn += 1
-            (arguments.out / f"insurance-{drawn}.png").write_bytes(png(plt.gca()))
+            (arguments.out / f"{arguments.page}-{drawn}.png").write_bytes(png(plt.gca()))
 
 
 if __name__ == "__main__":

@@ -155,10 +155,11 @@ def extreme(train: Problem, signs: Signs, seed: int) -> Predict:
     return partial(model.predict, output_margin=True)
 
 
-def additive(train: Problem, signs: Signs, seed: int) -> Predict:
-    """EBM with defaults."""
+def additive(train: Problem, signs: Signs, seed: int, threads: int = -2) -> Predict:
+    """EBM with defaults, -2 threads among them: all CPUs but one."""
     constraints = [signs.get(column, 0) for column in train.X] if signs else None
     model = additive_boosting(train.task).set_params(monotone_constraints=constraints, random_state=seed)
+    model.set_params(n_jobs=threads)
     if train.task == "poisson":
         model.set_params(objective="poisson_deviance")
         return model.fit(train.X, train.y, init_score=np.log(train.exposure)).predict

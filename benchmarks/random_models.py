@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.eigen.packing import padded_size, unsym
-from lambdak.model import Model, Promises
+from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.widening import widen_
 from lambdak.store import SavedModel
@@ -195,7 +195,7 @@ def requested(subject: Subject, signs: dict[int, int] | None = None, caps: dict[
         own_signs[i] = sign
     for i, cap in (caps or {}).items():
         own_caps[i] = cap
-    promises = Promises(tuple(own_signs), tuple(own_caps), old.shape)
+    promises = replace(old, signs=tuple(own_signs), caps=tuple(own_caps))
     parameters = dict(subject.parameters)
     if signs:
         parameters["monotonic_cst"] = own_signs

@@ -2,12 +2,11 @@
 
 usage: python benchmarks/report.py [--columns 60] [--dim 31] [--members 2] [--moves 40]
 
-"load" is from opening the file to the first influences drawn, in wall time and in CPU time of the page's main thread;
-"number" is from the event of a slider to the new prediction in the page, "charts" the drawing of influences and
-spectrum in the frame after it, "search" the work of finding what would change the prediction, in slices between frames,
-for the prediction 1.5, about a standard deviation away. The budget of a move is one frame at 60 Hz (16 ms) for the
-number, 100 ms for charts. Bounds and curves follow when the slider rests, a few in each frame. Needs plotly, playwright
-and a Chromium.
+"load" is from opening the file to the first waterfall drawn, in wall time and in CPU time of the page's main thread;
+"number" is from the event of a slider to the new prediction in the page, "charts" the drawing of the waterfall in the
+frame after it, "search" the work of finding what would change the prediction, in slices between frames, for the
+prediction 1.5, about a standard deviation away. The budget of a move is one frame at 60 Hz (16 ms) for the number, 100
+ms for charts. Bounds and curves follow when the slider rests, a few in each frame. Needs playwright and a Chromium.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def load_seconds(page: Page, path: Path) -> tuple[float, float]:
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     began = time.perf_counter()
     page.goto(path.as_uri())
-    page.locator("#influence-chart .main-svg").first.wait_for()
+    page.locator("#shares-chart svg").wait_for()
     seconds = time.perf_counter() - began
     found = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
     return seconds, found["TaskDuration"]
@@ -69,7 +68,6 @@ def main() -> None:
         browser = engine.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         loads = np.array([load_seconds(page, path) for _ in range(6)])
-        page.evaluate("document.querySelector('#inside').open = true")
         page.wait_for_timeout(1000)
         page.fill("#goal-number", "1.5")
         moves = np.array([page.evaluate(MOVE, x) for x in np.linspace(-1, 1, args.moves)])

@@ -27,6 +27,7 @@ ORDER = [
     "optimize",
     "store",
     "report",
+    "export",
     "estimators",
     "dask",
     "torch",
@@ -40,24 +41,36 @@ PAPER_ORDER = ["profiles", "protocols", "data", "workers", "parts", "synthetic",
 
 
 # What proves, explains, saves or shows a model never needs what trains it.
-READERS = ["certify", "explain", "optimize", "store", "report"]
+READERS = ["certify", "explain", "optimize", "store", "report", "export"]
 
 # The files that a third-party library belongs to; NumPy, SciPy and scikit-learn are everyone's.
 OWNERS = {
-    "matplotlib": ["explain/plots.py", "optimize/minimum/plots.py", "paper/output/figures/"],
+    "matplotlib": [
+        "explain/plots/",
+        "explain/portfolio/plots/",
+        "export/tables/plots.py",
+        "optimize/minimum/plots.py",
+        "optimize/protected/plots.py",
+        "paper/output/figures/",
+    ],
+    "IPython": ["training/live_curve.py"],
+    "fairlearn": ["optimize/protected/groups.py"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
     "cvxpy": ["optimize/convex/cvxpy.py"],
+    "onnx": ["export/onnx/graph.py"],
     "zuko": ["torch/flow.py"],
-    "plotly": ["report/html.py"],
     "safetensors": ["store/_tensors.py", "training/checkpoint_file.py"],
-    "narwhals": ["table/read.py", "table/frames.py", "cli/"],
+    "narwhals": ["table/read.py", "table/frames.py", "table/dates.py", "cli/"],
     "rich": ["certify/certificate.py", "training/fit.py", "training/large/fit.py", "paper/data/files.py", "cli/"],
+    "openpyxl": ["export/tables/excel.py"],
     "typer": ["cli/"],
     "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py", "table/large/"],
+    "docx": ["report/dossier/word.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["eigen/runtime.py", "paper/workers.py"],
+    "skops": ["estimators/pipelines.py"],
     "distributed": ["dask/", "paper/workers.py"],
 }
 

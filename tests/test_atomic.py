@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 
+import processes
 import pytest
 
 from lambdak import atomic
@@ -147,7 +146,7 @@ def half(file, data):
 {where} = half if {where!r} == "atomic._write_through" else stop
 atomic.write_bytes({str(path)!r}, b"new" * 1000)
 """
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    return processes.run(code)
 
 
 @ON_POSIX

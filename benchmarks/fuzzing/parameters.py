@@ -39,6 +39,7 @@ USUAL: dict[str, list[Any]] = {
         [2, 0, 0],
     ],
     "max_influence": [1.0, {"x0": 0.1}, [0.1, np.inf, 1], 1e-12, 1e-300, 1e300, {"x0": 0.0}, {"x2": 1e-5}, np.inf],
+    "interaction_cst": ["pairwise", "no_interactions", [["x0", "x1"]], [{0, 1}, (1, 2)], [[0]], [["x0", 0]], [[7]]],
     "categorical_features": ["from_dtype", [0], ["x1"], [True, False, True], [2], [0, 1, 2], [7], "x0"],
     "n_knots": [0, 2, 3, 32, 1, 4096, 2.0, "Auto"],
     "alpha": [0.0, 0.1, 1, 1e3, 1e30, np.float32(0.5)],

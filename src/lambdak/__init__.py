@@ -16,24 +16,33 @@ from lambdak.eigen import (
 from lambdak.eigen.packing import diagonal_indices, sym, unsym
 from lambdak.eigen.runtime import get_num_threads, set_num_threads, show_config
 from lambdak.estimators import (
+    DateExpander,
     SpectralClassifier,
     SpectralOrdinalClassifier,
     SpectralQuantileRegressor,
     SpectralRegressor,
+    compare_report,
     from_json,
     load,
+    save,
 )
 from lambdak.pencil import Pencil
+from lambdak.table.identifiers import IdentifierWarning
+from lambdak.table.stray_text import StrayTextWarning
 
 __version__ = version("lambdak")
 
 __all__ = [
+    "DateExpander",
     "EigenPair",
+    "IdentifierWarning",
     "Pencil",
     "SpectralClassifier",
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
+    "StrayTextWarning",
+    "compare_report",
     "diagonal_indices",
     "eigenpair",
     "eigenpair_vjp",
@@ -42,6 +51,7 @@ __all__ = [
     "from_json",
     "get_num_threads",
     "load",
+    "save",
     "set_num_threads",
     "show_config",
     "sym",

@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from bad_data import BASE, LIBRARIES, ROWS, all_refused, case, objects, refused, same, table
 from scipy import sparse
+
+from lambdak import IdentifierWarning, StrayTextWarning
 
 NUMBERS = np.arange(ROWS) % 5 * 1.0
 GAPS = np.where(np.arange(ROWS) % 3 == 0, np.nan, NUMBERS)
@@ -138,6 +141,25 @@ def dates(kind):
     for given in (frame.to_arrow(), np.array([[day]] * ROWS, "M8[D]"), table(pd.date_range("2024", periods=ROWS))):
         refused("is a date", lambda given=given: kind.fit(given))
     kind.fit(frame)
+
+
+@case('dates as text in every cell, such as "2024-01-31"')
+def text_dates(kind):
+    kind.fit(table(objects(["2024-01-31"])))
+
+
+@case('numbers as text but for a few cells, such as "?"')
+def stray_text(kind):
+    cells = [str(i) for i in range(ROWS)]
+    cells[3] = "?"
+    with pytest.warns(StrayTextWarning, match=r"column 'c' is read as text because of '\?' in row 3"):
+        kind.fit(table(objects(cells)))
+
+
+@case("a column that looks like an identifier, in a table with names")
+def identifier(kind):
+    with pytest.warns(IdentifierWarning, match=r"'c' \(its numbers count the rows\)"):
+        kind.fit(table(np.arange(ROWS)))
 
 
 @case("durations")

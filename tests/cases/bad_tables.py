@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from bad_data import BASE, CLASSIFIERS, ROWS, all_refused, case, objects, refused, same, table
 from scipy import sparse
 
@@ -116,7 +117,7 @@ def sparse_missing(kind):
 @case("a column that disappears")
 def disappears(kind):
     model = kind.fit(table(NUMBERS))
-    refused("X has 2 features, but TableEncoder is expecting 3", lambda: kind.out(model, BASE))
+    refused("X has 2 features, but lambdak is expecting 3", lambda: kind.out(model, BASE))
     all_refused([lambda X=X: kind.out(model, X) for X in (table(), table().iloc[:3], pl.from_pandas(table()))])
 
 
@@ -124,7 +125,8 @@ def disappears(kind):
 def additional(kind):
     model = kind.fit(table())
     extra = table(WORDS)[["c", "b", "a"]]
-    same(kind.out(model, table()), kind.out(model, extra), kind.out(model, pl.from_pandas(extra)))
+    with pytest.warns(UserWarning, match="not there in training, and that are ignored: 'c'"):
+        same(kind.out(model, table()), kind.out(model, extra), kind.out(model, pl.from_pandas(extra)))
 
 
 @case("a column that comes on top, in a table without names")
@@ -134,7 +136,10 @@ def wider(kind):
 
 @case("an array for a model that was fitted with names, or the other way round")
 def by_position(kind):
-    same(kind.predicted(table()), kind.predicted(table(), BASE), kind.predicted(BASE, table()))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        same(kind.predicted(table()), kind.predicted(table(), BASE))
+    with pytest.warns(UserWarning, match="X has feature names, but the model was fitted without"):
+        same(kind.predicted(table()), kind.predicted(BASE, table()))
 
 
 @case("strings where numbers were")

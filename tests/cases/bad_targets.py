@@ -11,6 +11,8 @@ import pyarrow as pa
 from bad_data import BASE, CLASSIFIERS, REGRESSORS, ROWS, all_refused, case, changed, objects, refused, same, table
 from sklearn.exceptions import DataConversionWarning
 
+from lambdak import SpectralRegressor
+
 ROW = 7
 HIDDEN = np.arange(ROWS) == ROW
 
@@ -53,6 +55,19 @@ def masked_target(kind):
 @case("a masked weight")
 def masked_weight(kind):
     kind.fit(table(), sample_weight=np.ma.masked_array(np.ones(ROWS), HIDDEN))
+
+
+@case("an exposure that is zero, negative or not finite", REGRESSORS[:1])
+def bad_exposure(kind):
+    for bad in (-1.0, np.inf, np.nan, 0.0):
+        years = np.where(np.arange(ROWS) == 7, bad, 1.0)
+        if bad:
+            refused("exposure must be positive and finite", lambda years=years: counts(exposure=years))
+    counts(exposure=years)
+
+
+def counts(**given):
+    return SpectralRegressor("poisson", effort="fast", max_iter=1).fit(BASE, np.arange(ROWS) % 3, **given)
 
 
 @case("a masked offset", REGRESSORS[:1])

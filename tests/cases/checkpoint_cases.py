@@ -40,6 +40,8 @@ CASES = {
     "convex and monotone": (lambda: SpectralRegressor(shape="convex", monotonic_cst={"a": 1}, **FEW), {}),
     "capped": (lambda: SpectralRegressor(max_influence={"a": 0.5, "town": 0.2, "kind": 0.1}, **FEW), {}),
     "capped and monotone": (lambda: SpectralRegressor(max_influence=0.4, monotonic_cst={"a": 1}, **FEW), {}),
+    "groups": (lambda: SpectralRegressor(interaction_cst=[["a", "b"], ["b", "c"]], **FEW), {}),
+    "no interactions": (lambda: SpectralClassifier(interaction_cst="no_interactions", **FEW), {"n_classes": 2}),
     "vanishing columns": (lambda: SpectralRegressor(alpha=1.0, **FEW), {}),
     "early stopping": (lambda: SpectralRegressor(early_stopping=True, n_iter_no_change=2, tol=0.01, **FAST), {}),
     "weights": (lambda: SpectralRegressor(**FEW), {"weights": True}),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import processes
 import pyarrow as pa
 import pyarrow.csv
 from typer.testing import CliRunner
@@ -14,7 +15,10 @@ from lambdak import cli
 
 FAST = ["--effort", "fast", "--max-iter", "3", "--dim", "3"]
 BESIDE = ["id", "y", "grade", "steps", "late", "weight", "exposure"]
-COMMANDS = ["demo", "fit", "predict", "explain", "certify", "optimize", "counterfactual", "report"]
+COMMANDS = [
+    "demo", "fit", "predict", "explain", "drift", "certify", "optimize", "counterfactual", "reasons", "report",
+    "dossier", "export",
+]  # fmt: skip
 SIGNING = ["sign", "verify-signature"]
 
 
@@ -55,13 +59,19 @@ def refused(args, code=1):
     return " ".join(words.split())
 
 
-def process(code, *args, cwd=None, **extra):
+def process(code, *args, cwd=None):
     """The command line in a process of its own, after these lines of code."""
-    # A shell that runs the tests in the background has them, and so the command, ignore interrupts.
-    heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"
-    lines = f"import os, signal, sys\n{heard}\n{code}\nfrom lambdak import cli\ncli.main()"
-    command = [sys.executable, "-c", lines, *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, **extra)
+    return processes.run(_program(code), *args, cwd=cwd)
+
+
+def interpreter(code, *args, cwd=None):
+    """The same in a new interpreter, for code that changes what can be imported or what happens at exit."""
+    command = [sys.executable, "-c", _program(code), *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=processes.PATIENCE)
+
+
+def _program(code):
+    return f"import os, signal, sys\n{code}\nfrom lambdak import cli\ncli.main()"
 
 
 def read(text):

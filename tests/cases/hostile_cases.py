@@ -35,6 +35,11 @@ def sealed(header, tensors):
     return to_bytes({**header, "sha256": digest(header, tensors)}, tensors)
 
 
+def of_format(header, number):
+    """A header as it was before files held what is known of the target."""
+    return {name: value for name, value in header.items() if name != "target"} | {"format": number}
+
+
 def refuse(tmp_path, data, match):
     path = tmp_path / "model.safetensors"
     path.write_bytes(data)

@@ -42,6 +42,7 @@ CASES = {
     "a loss in Python": (lambda: SpectralRegressor("huber", **FEW), "target", True, False),
     "monotone": (lambda: SpectralRegressor(monotonic_cst={"a": 1}, **FEW), "target", False, False),
     "capped": (lambda: SpectralRegressor(max_influence=0.5, **FEW), "target", False, False),
+    "groups": (lambda: SpectralRegressor(interaction_cst=[["a", "b"], ["b", "c"]], **FEW), "target", True, False),
     "quantiles": (lambda: SpectralQuantileRegressor(**FEW), "target", False, False),
     "two classes": (lambda: SpectralClassifier(class_weight="balanced", **FEW), "sign", False, False),
     "several classes": (lambda: SpectralClassifier(**FEW), "class", True, False),

@@ -135,8 +135,15 @@ class Visit:
         visit.watch(path.as_uri())
         page.set_default_timeout(_PATIENCE)
         page.goto(path.as_uri())
-        page.locator("#influence-chart .main-svg").first.wait_for()
+        page.locator("#shares-chart svg").wait_for()
         return visit
+
+    def small_changes(self):
+        """What small changes of the columns do, as it is drawn: names, values and texts."""
+        self.page.evaluate("document.querySelector('#small').open = true")
+        self.page.locator("#influence-chart svg").wait_for()
+        settled = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done("
+        return self.page.evaluate(f"{settled}document.querySelector('#influence-chart').drawn))))")
 
     def watch(self, address):
         note = self.problems.append

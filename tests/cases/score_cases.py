@@ -86,6 +86,11 @@ def n_outputs(model):
     return len(model.model_.outputs.levels) or max(model.model_.outputs.pencils, len(model.model_.outputs.indices))
 
 
+def choice(model, output):
+    """What says that this output is meant; of two classes, that of the only raw score is the default."""
+    return output if n_outputs(model) > 1 else None
+
+
 def predictions_of(model, rows, output):
     """What ``predict`` and its like say about one output, in the precision of the model."""
     if model.model_.outputs.quantile_levels:

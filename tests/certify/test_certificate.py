@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from claim_cases import claim, strict
-from fitted_models import KINDS, SMALL, X, Y, fitted, rows_of
+from fitted_models import CAP, KINDS, SMALL, X, Y, fitted, rows_of
 from sklearn.exceptions import NotFittedError
 
 import lambdak
@@ -40,8 +41,37 @@ def test_certificates_and_claims_are_frozen():
         certificate.claims[0].proven = True
 
 
-def test_it_prints_as_a_table_with_what_was_requested_first():
-    text = str(fitted("regressor").certify())
+def test_it_prints_what_was_requested_in_plain_words_and_the_rest_on_request():
+    lines = str(fitted("regressor").certify(within={"income": 1.0})).splitlines()
+    assert lines[0] == "SpectralRegressor: 2 of 2 requested guarantees are proven, for every row, seen or unseen."
+    assert lines[1] == "  proven      the prediction never falls as income rises"
+    assert lines[2] == "  proven      the prediction never rises as age rises"
+    assert lines[3].startswith("  proven      the prediction never moves by more than ")
+    assert lines[4].startswith("Also proven: how far 4 columns can move the prediction at most. The strongest:")
+    assert "to_text(details=True)" in lines[-1]
+    for word in ("matrices", "eigenvalue", "semidefinite", "rounding", "raw score", "e-"):
+        assert word not in "\n".join(lines)
+
+
+def test_a_cap_is_printed_beside_its_bound_and_one_that_is_not_proven_is_said_to_be_none():
+    certificate = fitted("capped").certify()
+    line = next(line for line in str(certificate).splitlines() if "income" in line)
+    bound = upwards(claim(certificate, "influence", "income").value)
+    assert line == f"  proven      no change of income moves the prediction by more than {bound} (limit: {CAP})"
+    broken = replace(certificate, claims=tuple(replace(own, proven=False) for own in certificate.claims))
+    assert "0 of 2 requested guarantees are proven" in str(broken)
+    assert "  not proven  no change of income" in str(broken)
+    assert "verify(X) searches for one" in str(broken)
+
+
+def test_where_nothing_was_requested_it_says_how_to():
+    text = str(fitted("binary").certify().__class__("Model", "log-odds", fitted("free").certify().claims))
+    assert text.startswith("Model: no guarantee was requested (monotonic_cst, max_influence, shape and interaction_cst")
+    assert "can move the log-odds at most" in text
+
+
+def test_with_details_it_is_a_table_with_what_was_requested_first():
+    text = fitted("regressor").certify().to_text(details=True)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 110
     assert "SpectralRegressor: what is guaranteed" in lines[0]
@@ -54,14 +84,14 @@ def test_it_prints_as_a_table_with_what_was_requested_first():
 
 def test_rounding_is_printed_beside_every_value_that_has_one():
     certificate = fitted("regressor").certify(within={"income": 1.0})
-    body = [line.split("│")[1:-1] for line in str(certificate).splitlines() if line.startswith("│")]
+    body = [line.split("│")[1:-1] for line in certificate.to_text(details=True).splitlines() if line.startswith("│")]
     rows = [[cell.strip() for cell in row] for row in body if row[0].strip()]
     ordered = sorted(certificate.claims, key=lambda each: (not each.requested, not each.proven))
     assert [row[4] for row in rows] == [upwards(each.margin, 2) for each in ordered]
     for row, each in zip(rows, ordered, strict=True):
         assert float(row[3]) == pytest.approx(each.value, rel=1e-3)
         assert each.kind not in ("influence", "response") or float(row[3]) >= each.value  # bounds are rounded upwards
-    assert "rounding" in str(certificate).splitlines()[2]
+    assert "rounding" in certificate.to_text(details=True).splitlines()[2]
     assert all(each.margin for each in ordered)
 
 
@@ -70,7 +100,7 @@ def test_notes_say_how_shapes_and_responses_were_checked(kind):
     certificate = fitted(kind).certify(
         within={fitted(kind).model_.encoder.columns[-1].name: "any"} if kind == "free" else None
     )
-    text = str(certificate)
+    text = certificate.to_text(details=True)
     assert max(map(len, text.splitlines())) <= 110
     words = " ".join(text.split())
     for each in certificate.claims:
@@ -82,10 +112,10 @@ def test_notes_say_how_shapes_and_responses_were_checked(kind):
 
 
 def test_the_unit_of_a_change_of_slope_is_that_of_a_slope():
-    words = " ".join(str(fitted("convex").certify()).split())
+    words = " ".join(fitted("convex").certify().to_text(details=True).split())
     assert 'so are values, but that of "convex" is a change of slope: raw score per unit of the column.' in words
     assert "all changes of slope must be positive semidefinite; value is the smallest of their eigenvalues." in words
-    concave = " ".join(str(fitted("concave").certify()).split())
+    concave = " ".join(fitted("concave").certify().to_text(details=True).split())
     assert 'that of "concave" is a change of slope' in concave
     assert "must be negative semidefinite; value is minus the largest of their eigenvalues." in concave
 
@@ -103,9 +133,9 @@ def test_names_are_printed_as_they_are_wherever_it_runs(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     name = "[bold]x[/] :id: é"
     model = SpectralRegressor(**SMALL | {"max_iter": 1}).fit(X[["income"]].rename(columns={"income": name}), Y)
-    text = str(model.certify())
-    assert name in text
-    assert "\x1b" not in text
+    for text in (str(model.certify()), model.certify().to_text(details=True)):
+        assert name in text
+        assert "\x1b" not in text
 
 
 def test_settings_changed_after_the_fit_are_not_what_was_requested():
@@ -125,3 +155,13 @@ def test_float32_models_are_read_in_float64():
     assert found.value == pytest.approx(model.feature_strengths_[0], rel=1e-15)
     assert rows_of("free") is X
     assert certify(model.model_) == model.certify()
+
+
+def test_a_cap_of_zero_reads_as_a_sentence():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    caps = {"a": 0, ("b", "c"): 0}
+    model = SpectralRegressor(max_influence=caps, dim=2, max_iter=2, random_state=0).fit(rows, rows["a"])
+    text = str(model.certify())
+    assert "proven      no change of a moves the prediction at all\n" in text
+    assert "proven      no change of b, c together moves the prediction at all\n" in text
+    assert "how far" not in text

@@ -10,7 +10,7 @@ from fitted_models import KINDS, SMALL, SPARSE, X, Y, changed, fitted, own_coef,
 from hand_made_models import BROKEN, broken, by_hand
 from scipy import sparse
 
-from lambdak import SpectralRegressor
+from lambdak import IdentifierWarning, SpectralRegressor
 from lambdak.certify import attack
 
 # A model whose eigenvalues are read out of order does not predict at all.
@@ -84,7 +84,10 @@ def test_a_model_that_predicts_what_is_no_number_has_violations(kind, design):
 
 def test_a_column_that_is_constant_gives_nothing_to_try():
     rows = X[["income", "kind"]].assign(same=1.0, rare=[f"level {i}" for i in range(len(X))])
-    with pytest.warns(UserWarning, match="levels, more than 1: "):
+    with (
+        pytest.warns(IdentifierWarning, match="'rare'"),
+        pytest.warns(UserWarning, match="levels, more than 1: "),
+    ):
         model = SpectralRegressor(max_categories=1, **SMALL).fit(rows, Y)
     found = model.verify(rows, n=50, within={"same": 1.0})
     assert found.violations == 0

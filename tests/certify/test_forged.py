@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from claim_cases import claim
 from fitted_models import KINDS, changed, fitted, own_coef
-from hostile_cases import CLASSES, MONOTONE, made, refuse, sealed
+from hostile_cases import CLASSES, MONOTONE, made, of_format, refuse, sealed
 
 import lambdak
 from lambdak.pencil.statements import rises
@@ -78,7 +78,7 @@ def test_a_file_whose_steps_fall_in_the_last_places_is_mended_or_refused(tmp_pat
     coef = tensors["coef"].copy()
     coef[:, 2] = coef[:, 1]
     coef[:, 2, 0] -= steps * np.spacing(np.abs(coef[:, 1, 0]))
-    data = sealed({**header, "format": format_}, {**tensors, "coef": coef})
+    data = sealed(of_format(header, format_), {**tensors, "coef": coef})
     if format_ == 2:
         refuse(tmp_path, data, "the prediction never falls as x0 rises")
         return
@@ -93,7 +93,7 @@ def test_a_file_of_the_first_format_is_not_mended_beyond_rounding(tmp_path):
     coef = tensors["coef"].copy()
     coef[:, 2] = coef[:, 1]
     coef[:, 2, 0] -= 1e-6
-    refuse(tmp_path, sealed({**header, "format": 1}, {**tensors, "coef": coef}), "the prediction never falls")
+    refuse(tmp_path, sealed(of_format(header, 1), {**tensors, "coef": coef}), "the prediction never falls")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,7 +102,7 @@ def test_both_ways_to_prove_agree_on_every_claim(kind):
     assert [(each.subject, each.proven, each.value) for each in fast.claims] == [
         (each.subject, each.proven, each.value) for each in exact.claims
     ]
-    assert "in integers, about the numbers as they are stored" in " ".join(str(exact).split())
+    assert "in integers, about the numbers as they are stored" in " ".join(exact.to_text(details=True).split())
     assert (exact.to_dict()["exact"], fast.to_dict()["exact"]) == (True, False)
 
 
@@ -178,7 +178,7 @@ def test_quantile_levels_of_the_first_format_are_not_mended_beyond_rounding(tmp_
     coef[:, -3:, DIAGONAL] += 1e6
     coef[:, 0, DIAGONAL] -= 1e6
     coef[:, -2, DIAGONAL] -= 5.0
-    data = sealed({**header, "format": 1}, {**tensors, "coef": coef})
+    data = sealed(of_format(header, 1), {**tensors, "coef": coef})
     refuse(tmp_path, data, "a higher quantile is never below a lower one")
 
 

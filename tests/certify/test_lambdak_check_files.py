@@ -30,7 +30,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=4), "format must be a number from 1 to 3"),
+    "later format": (put("format", value=5), "format must be a number from 1 to 4"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),
@@ -69,9 +69,9 @@ CHANGES = {
     "sign of two": (put("parameters", "monotonic_cst", value=[2, 0, 0, 0]), "monotonic_cst of curve column x0: 2"),
     "monotone category": (put("parameters", "monotonic_cst", value=[0, 0, 0, 1]), "of category column x3: 1"),
     "word for signs": (put("parameters", "monotonic_cst", value="rising"), "AttributeError"),
-    "negative cap": (put("parameters", "max_influence", value=-1.0), "must be a positive number"),
-    "cap of true": (put("parameters", "max_influence", value=True), "must be a positive number"),
-    "cap of nan": (put("parameters", "max_influence", value={"float": "nan"}), "must be a positive number"),
+    "negative cap": (put("parameters", "max_influence", value=-1.0), "must be a number that is not negative"),
+    "cap of true": (put("parameters", "max_influence", value=True), "must be a number that is not negative"),
+    "cap of nan": (put("parameters", "max_influence", value={"float": "nan"}), "must be a number that is not negative"),
     "shape": (put("parameters", "shape", value="round"), "KeyError: 'round'"),
     "unknown value": (put("parameters", "shape", value={"eval": "1"}), "KeyError: 'eval'"),
     "nan matrix": (fill("coef", (0, 2, 1), np.nan), "tensor coef must be finite"),

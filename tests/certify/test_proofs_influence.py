@@ -120,6 +120,6 @@ def test_columns_that_continue_straight_are_bounded_within_the_training_range():
     assert re.match(r"no change of income moves .* by more than \S+; per unit .*; within the training range", words)
     assert "within the training range" in claim(limited, "influence", "region").statement
     assert "training range" not in claim(free, "influence", "income").statement
-    text = " ".join(str(limited).split())
+    text = " ".join(limited.to_text(details=True).split())
     assert 'seen or unseen; where a claim says "within the training range", for rows and changes in that' in text
-    assert "every row, seen or unseen. " in " ".join(str(free).split())
+    assert "every row, seen or unseen. " in " ".join(free.to_text(details=True).split())

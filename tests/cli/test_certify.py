@@ -28,6 +28,18 @@ def test_certify_prints_proves_and_writes(shelf, tmp_path):
     assert "response" in {each["kind"] for each in answer["verification"]["checks"]}
 
 
+def test_the_model_file_may_come_first_or_by_its_option(shelf):
+    path = shelf / "y.safetensors"
+    printed = done(["certify", "--model", path]).stdout
+    assert done(["certify", path]).stdout == printed
+    assert done(["certify", path, "--model", path]).stdout == printed
+    result = run(["certify", path, "--model", shelf / "quantiles.safetensors"])
+    assert result.exit_code == 2
+    assert "give the model file once; got" in " ".join(result.stderr.split())
+    result = run(["certify", shelf / "absent.safetensors"])
+    assert "there is no model file" in " ".join(result.stderr.split())
+
+
 def test_certify_exits_with_1_if_a_requested_guarantee_is_not_proven(shelf, monkeypatch):
     monkeypatch.setattr("lambdak.certify.proofs.Certificate.holds", False)
     result = run(["certify", "--model", shelf / "y.safetensors", "--json"])
@@ -51,7 +63,7 @@ def test_certify_exits_with_0_if_columns_of_many_cells_are_capped(tmp_path):
 def test_the_independent_checker_is_heard_too(shelf, tmp_path):
     path, out = shelf / "quantiles.safetensors", tmp_path / "c.json"
     printed = done(["certify", "--model", path, "--independent", "--out", out]).stdout
-    assert "SpectralQuantileRegressor: what is guaranteed" in printed
+    assert "SpectralQuantileRegressor: 1 of 1 requested guarantees is proven" in printed
     heard = printed[printed.index("The independent checker:") :]
     assert "proven, requested     a higher quantile is never below a lower one" in heard
     assert "All that was requested is proven." in heard
@@ -79,4 +91,6 @@ def test_exact_proofs_are_said_to_be_exact(shelf):
     answer = json.loads(done(["certify", "--model", shelf / "y.safetensors", "--exact", "--json"]).stdout)
     assert answer["exact"]
     assert answer["holds"]
-    assert "decided in integers" in done(["certify", "--model", shelf / "y.safetensors", "--exact"]).stdout
+    printed = done(["certify", "--model", shelf / "y.safetensors", "--exact", "--details"]).stdout
+    assert "SpectralRegressor: what is guaranteed" in printed
+    assert "decided in integers" in printed

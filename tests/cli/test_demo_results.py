@@ -67,7 +67,8 @@ def test_quantiles_of_peers_have_the_same_constraint(patients):
 def test_constrained_columns_never_fall_of_ours_or_of_boosted_trees(patients, model):
     trees = demo_results.boosted(monotonic_cst=patients.signs).fit(patients.X, patients.y)
     for each in (model, trees):
-        assert demo_results.falls(each.predict, patients, pairs=2000) == {"bmi": 0, "pressure": 0}
+        predict = demo_results.predictor(each, patients)
+        assert demo_results.falls(predict, patients, pairs=2000) == {"bmi": 0, "pressure": 0}
 
 
 def test_falls_are_counted_once_for_each_pair(patients):
@@ -89,15 +90,16 @@ def test_all_candidates_are_fitted_and_the_cap_is_kept(patients):
     assert capped.feature_strengths_[i] <= most < free.feature_strengths_[i]
     swapped = patients.X.copy()
     swapped[:, i] = 3 - swapped[:, i]  # 1 becomes 2, and 2 becomes 1
-    assert np.abs(capped.predict(swapped) - capped.predict(patients.X)).max() <= most
+    predict = demo_results.predictor(capped, patients)  # by name: a warning would be an error here
+    assert np.abs(predict(swapped) - predict(patients.X)).max() <= most
 
 
 @pytest.mark.slow
 def test_the_fitted_model_knows_its_columns_by_name_and_predicts_as_before(patients, model):
     plain = demo_results.spectral(patients, "fast").fit(patients.X, patients.y)
-    np.testing.assert_array_equal(model.predict(patients.X), plain.predict(patients.X))
+    np.testing.assert_array_equal(model.predict(patients.table), plain.predict(patients.X))
     assert model.feature_names_in_.tolist() == list(patients.names)
-    explanation = model.explain_global(patients.X)
+    explanation = model.explain_global(patients.table)
     assert {effect.column for effect in explanation.effects} == set(patients.names)
     assert explanation["bmi"].sign == explanation["pressure"].sign == 1
     pandas = pytest.importorskip("pandas")

@@ -17,9 +17,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
 
 
 HELP = [
-    *cli.fit.EXAMPLES, *cli.predict.EXAMPLES, *cli.explain.EXAMPLES, *cli.certify.EXAMPLES,
-    *cli.optimize.EXAMPLES, *cli.counterfactual.EXAMPLES, *cli.report.EXAMPLES, *cli.sign.EXAMPLES,
-    *cli.verify_signature.EXAMPLES,
+    *cli.fit.EXAMPLES, *cli.predict.EXAMPLES, *cli.explain.EXAMPLES, *cli.drift.EXAMPLES, *cli.certify.EXAMPLES,
+    *cli.optimize.EXAMPLES, *cli.counterfactual.EXAMPLES, *cli.reasons.EXAMPLES, *cli.report.EXAMPLES,
+    *cli.dossier.EXAMPLES, *cli.export.EXAMPLES, *cli.sign.EXAMPLES, *cli.verify_signature.EXAMPLES,
 ]  # fmt: skip
 
 

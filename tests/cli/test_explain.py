@@ -40,5 +40,7 @@ def test_one_row_is_explained_in_words_and_drawn(shelf, tmp_path):
 
 def test_the_output_to_explain_can_be_chosen(shelf):
     args = ["explain", shelf / "rows.csv", "--model", shelf / "quantiles.safetensors", "--row", "0", "--json"]
-    found = [json.loads(done([*args, "--output", i]).stdout)["explanation"][0]["output"] for i in range(3)]
+    found = [json.loads(done([*args, "--output", q]).stdout)["explanation"][0]["output"] for q in ("0.1", "0.5", "0.9")]
     assert found == ["quantile 0.1", "quantile 0.5", "quantile 0.9"]
+    by_position = [json.loads(done([*args, "--output", i]).stdout)["explanation"][0]["output"] for i in range(3)]
+    assert by_position == found

@@ -19,6 +19,7 @@ from lambdak.losses import Predicts, losses_of
 def test_fit_writes_the_model_that_the_library_fits(shelf, tmp_path):
     path = tmp_path / "model.safetensors"
     options = ["--monotone", "income=+,age=-", "--max-influence", "town=0.5", "--alpha", "0.01", "--seed", "3"]
+    options += ["--interactions", "income,age", "--interactions", "age,town"]
     more = ["--weight", "weight", "--members", "2", "--loss", "huber", "--test-fraction", "0", *only("y", "weight")]
     done(["fit", shelf / "rows.csv", "--target", "y", "--model", path, *options, *more, *FAST])
     model = lambdak.load(path)
@@ -26,7 +27,7 @@ def test_fit_writes_the_model_that_the_library_fits(shelf, tmp_path):
     X = data.select(["income", "age", "town"])
     same = lambdak.SpectralRegressor(
         "huber", monotonic_cst={"income": 1, "age": -1}, max_influence={"town": 0.5}, alpha=0.01, effort="fast",
-        n_estimators=2, max_iter=3, dim=3, random_state=3,
+        interaction_cst=[["income", "age"], ["age", "town"]], n_estimators=2, max_iter=3, dim=3, random_state=3,
     )  # fmt: skip
     same.fit(X, data["y"].to_numpy(), data["weight"].to_numpy())
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
@@ -147,3 +148,12 @@ def test_a_command_that_was_killed_continues_from_its_checkpoint_and_writes_the_
 def test_a_checkpoint_in_a_folder_that_does_not_exist_is_refused(shelf, tmp_path):
     args = ["fit", shelf / "rows.csv", "-t", "y", "--checkpoint", tmp_path / "no" / "fit", *only("y"), *FAST]
     assert "--checkpoint must be in a folder that exists" in refused(args)
+
+
+def test_names_between_plus_signs_are_capped_together(shelf, tmp_path):
+    args = ["fit", shelf / "rows.csv", "-t", "y", *only("y"), *FAST, "--model", tmp_path / "m"]
+    done([*args, "--max-influence", "income+town=0.5", "--json"])
+    model = lambdak.load(tmp_path / "m")
+    assert model.max_influence == {("income", "town"): 0.5}
+    assert [claim.value <= 0.5 for claim in model.certify().claims if claim.kind == "joint influence"] == [True]
+    assert "has no column 'tow', which --max-influence names" in refused([*args, "--max-influence", "income+tow=0.5"])

@@ -60,6 +60,7 @@ COMMANDS = {
     "predict": lambda path: ["predict", path, "--keep", "town", "--out", "out.csv", *MODEL],
     "certify": lambda path: ["certify", "--verify", path, "--pairs", "10", *MODEL],
     "explain": lambda path: ["explain", path, *MODEL],
+    "drift": lambda path: ["drift", "rows.parquet", path, *MODEL],
     "explain rows": lambda path: ["explain", path, "--local", *MODEL],
     "report": lambda path: ["report", path, "--target", "y", *MODEL],
     "report classes": lambda path: ["report", path, "--target", "grade", *OTHER],

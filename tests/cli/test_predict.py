@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 import pytest
-from cli_cases import done, process, read, refused
+from cli_cases import done, interpreter, process, read, refused
 from typer.testing import CliRunner
 
 import lambdak
@@ -158,7 +158,7 @@ def test_memory_does_not_grow_with_the_rows(shelf, tmp_path, suffix):
     for rows in (300_000, 3_000_000):
         path, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
         written.write(pa.concat_tables([data] * (rows // 120)), str(path))
-        shown = process(MEASURED, "predict", path, "--model", shelf / "y.safetensors", "--out", out)
+        shown = interpreter(MEASURED, "predict", path, "--model", shelf / "y.safetensors", "--out", out)
         assert shown.returncode == 0, shown.stderr
         peaks.append(int(re.search(r"VmHWM:\s+(\d+) kB", shown.stderr)[1]) / 1024)
     assert peaks[1] < peaks[0] + 60

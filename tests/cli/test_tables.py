@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cli_cases import done, process, read
+from cli_cases import done, interpreter, read
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
@@ -51,7 +51,9 @@ def test_missing_cells_are_empty_in_and_out(shelf, tmp_path):
 
 @pytest.mark.slow
 def test_without_pyarrow_it_says_what_to_install(shelf):
-    shown = process("sys.modules['pyarrow'] = None", "predict", shelf / "rows.csv", "--model", shelf / "y.safetensors")
+    shown = interpreter(
+        "sys.modules['pyarrow'] = None", "predict", shelf / "rows.csv", "--model", shelf / "y.safetensors"
+    )
     assert shown.returncode == 1
     assert "pip install 'lambdak[tables]'" in shown.stderr
     assert "Traceback" not in shown.stderr
@@ -68,6 +70,6 @@ sys.meta_path.insert(0, Gone())
 
 @pytest.mark.slow
 def test_pyarrow_alone_suffices(shelf):
-    shown = process(GONE, "predict", shelf / "rows.jsonl", "--model", shelf / "y.safetensors", "--keep", "town")
+    shown = interpreter(GONE, "predict", shelf / "rows.jsonl", "--model", shelf / "y.safetensors", "--keep", "town")
     assert shown.returncode == 0, shown.stderr
     assert len(shown.stdout.splitlines()) == 121

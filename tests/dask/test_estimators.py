@@ -26,11 +26,12 @@ CASES = {
     ),
     "quantiles": ("SpectralQuantileRegressor", {}, "target", ["sample_weight"]),
     "names of classes": ("SpectralClassifier", {"class_weight": "balanced"}, "label", []),
-    "two classes": ("SpectralClassifier", {}, "sign", ["sample_weight"]),
+    "two classes": ("SpectralClassifier", {}, "sign", ["sample_weight", "offset"]),
+    "exposure": ("SpectralRegressor", {"loss": "poisson"}, "level", ["exposure"]),
     "ordered classes": ("SpectralOrdinalClassifier", {"class_weight": {2: 3.0}}, "level", []),
 }
 FRAME["sign"] = FRAME["target"] > 0
-COLUMN_OF = {"offset": "exposure", "sample_weight": "weight"}
+COLUMN_OF = {"offset": "exposure", "sample_weight": "weight", "exposure": "weight"}
 
 
 def fitted(case, frame, module=on_dask, **options):
@@ -52,6 +53,14 @@ def saved(model, path):
 @pytest.mark.parametrize("case", CASES)
 def test_a_small_table_has_the_model_of_the_table_in_memory(case, client):
     assert bits(fitted(case, cut(FRAME))) == bits(fitted(case, FRAME, lambdak))
+
+
+def test_collections_are_predicted_with_their_offsets_and_exposures(client):
+    model, parts = fitted("exposure", cut(FRAME)), cut(FRAME)
+    here = lambdak.from_json(model.to_json())
+    found = model.predict(parts[COLUMNS], exposure=parts["weight"]).compute()
+    assert (found == here.predict(FRAME[COLUMNS], exposure=FRAME["weight"])).all()
+    assert (model.predict(parts[COLUMNS], exposure=2.0).compute() == here.predict(FRAME[COLUMNS], exposure=2.0)).all()
 
 
 @pytest.mark.slow

@@ -43,8 +43,11 @@ def work():
         threading.Thread(target=forever, daemon=True).start()
     time.sleep(0.05)
 """
-# Every child returns from its main thread, which is what ends the interpreter.
+# Every child returns from its main thread, which is what ends the interpreter. Without the freeze most of the time
+# would go to looking for garbage among what was imported.
 MANY_EXITS = f"""
+import gc
+gc.freeze()
 for _ in range({EXITS}):
     child = os.fork()
     if child == 0:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import subprocess
 import sys
 import threading
 
 import matrices
 import numpy as np
+import processes
 import pytest
 
 import lambdak
@@ -162,9 +161,9 @@ print(len(os.listdir("/proc/self/task")) - before, lambdak.get_num_threads())
 def test_every_call_uses_the_threads_it_asks_for_whatever_the_process_and_other_calls_say(setting, n_jobs, helpers):
     given = {"setting": setting, "n_jobs": n_jobs, "helpers": helpers}
     code = COUNT_HELPERS.format(**given, wait="call.join()")
-    assert run_python(code).stdout.split() == [str(helpers), str(setting)]
+    assert processes.run(code).stdout.split() == [str(helpers), str(setting)]
     code = COUNT_HELPERS.format(**given, wait="pass")
-    together, after = map(int, run_python(code).stdout.split())
+    together, after = map(int, processes.run(code).stdout.split())
     assert together <= helpers  # a call that finds the pool at work goes alone
     assert after == setting
 
@@ -192,7 +191,7 @@ sys.exit("no call ended beside the long one")
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 def test_a_call_beside_another_one_counts_it_among_its_threads():
-    assert run_python(BESIDE_A_CALL).returncode == 0
+    assert processes.run(BESIDE_A_CALL).returncode == 0
 
 
 def test_many_python_threads_may_call_at_once(threads):
@@ -235,10 +234,6 @@ def test_a_forked_child_computes_too(threads):
     assert np.array_equal(eigenvalue(packed, 9, 4), expected)
 
 
-def run_python(code, **env):
-    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the resource module is Unix's")
 @pytest.mark.parametrize("layout", ["packed", "np.asfortranarray(packed)", "wide[:, ::2]"])
@@ -256,7 +251,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 eigenpair(given, 15, 7, out=out)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-    done = run_python(code)
+    done = processes.run(code)
     assert done.returncode == 0, done.stderr
     kilobytes = int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
     assert kilobytes < 1024, kilobytes

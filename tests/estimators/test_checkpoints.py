@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from copy import copy
-from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from checkpoint_cases import CASES, FAST, FEW, Killed, arguments, bits, killed_after_every_save, table
+from processes import Program
 
 from lambdak import SpectralRegressor
 from lambdak.training import fit as fitting
@@ -21,7 +20,6 @@ LONG = ["squared error", "noiseless, polished"]
 IN_CHILD = """
 import os, signal, sys
 import numpy as np
-sys.path.insert(0, {cases!r})
 from checkpoint_cases import CASES, arguments, bits
 make, special = CASES[{case!r}]
 rows, beside = arguments(**special)
@@ -158,7 +156,7 @@ def test_processes_that_are_killed_around_the_replacement_of_the_file_end_with_t
     rows, beside = arguments(**special)
     text, path = "", tmp_path / "fit"
     for _ in range(9):
-        child = _child(case, path, dying)
+        child = processes.run(_fit(case, path, dying))
         if child.returncode == 0:
             text = child.stdout
             break
@@ -174,22 +172,13 @@ def test_a_process_that_is_killed_at_random_moments_ends_with_the_same_model(tmp
     rows, beside = arguments(**special)
     path, rng = tmp_path / "fit", np.random.default_rng(seed)
     for _ in range(3):
-        child = _start("squared error", path, "print('ready', flush=True)")
-        assert child.stdout.readline() == "ready\n"
+        child = Program(_fit("squared error", path, "print('ready', flush=True)"))
+        assert child.wait_for_line() == "ready"
         time.sleep(rng.uniform(0, 0.4))
         child.kill()
-        child.communicate()
-    last = _child("squared error", path, "")
+    last = processes.run(_fit("squared error", path, ""))
     assert last.stdout.strip() == repr(bits(make().fit(*rows, **beside))), last.stderr
 
 
-def _start(case, path, before):
-    cases = str(Path(__file__).parents[1] / "cases")
-    code = IN_CHILD.format(cases=cases, case=case, path=str(path), before=before)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def _child(case, path, before):
-    child = _start(case, path, before)
-    out, err = child.communicate(timeout=120)
-    return subprocess.CompletedProcess(child.args, child.returncode, out, err)
+def _fit(case, path, before):
+    return IN_CHILD.format(case=case, path=str(path), before=before)

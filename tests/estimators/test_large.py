@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import processes
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -233,8 +233,7 @@ def test_a_killed_large_fit_continues_and_ends_with_the_same_bits(frame, tmp_pat
     wanted = SpectralRegressor(**FAST).fit(path, "y")
     script = textwrap.dedent(KILLED).format(sample=SAMPLE)
     for turn in (3, 4, 0):
-        call = [sys.executable, "-c", script, str(path), str(tmp_path / "fit.checkpoint"), str(turn)]
-        ended = subprocess.run(call, capture_output=True, text=True, timeout=120)
+        ended = processes.run(script, path, tmp_path / "fit.checkpoint", turn)
         assert ended.returncode == (-signal.SIGKILL if turn else 0), ended.stderr
     same_bits(lambdak.load(f"{tmp_path}/fit.checkpoint.model"), wanted)
     assert not (tmp_path / "fit.checkpoint").exists()
@@ -280,7 +279,7 @@ whole = SpectralEstimator._large_request
 SpectralEstimator._large_request = lambda self, checkpoint=None: replace(whole(self, checkpoint), sample_rows={SAMPLE})
 SpectralClassifier(**{FAST}).fit({str(path)!r}, "label")
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    processes.run(script).check_returncode()
     assert (tmp_path / "table.parquet.lambdak-cache" / "meta.json").stat().st_mtime_ns == changed
 
 

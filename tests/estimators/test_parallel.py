@@ -54,6 +54,8 @@ PROGRAMS = {
     assert helpers() - before <= 3
 """,
     "Dask with processes": """
+    import logging
+    logging.getLogger("distributed.nanny").setLevel(logging.ERROR)  # which says that a busy machine is late
     from dask.distributed import Client, LocalCluster
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         results = client.gather(client.map(fitted, SEEDS))

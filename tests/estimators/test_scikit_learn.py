@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
 
+import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralRegressor
 
 
@@ -90,7 +91,21 @@ def test_names_of_a_transformer_with_set_output_reach_the_model(table):
     assert pipeline[-1].model_.encoder.columns[3].kind == "category"
 
 
+def test_names_can_be_forgotten_as_shap_does_on_its_copy_but_not_replaced(table, tmp_path):
+    X, y = table
+    model = SpectralRegressor(effort="fast", max_iter=2, random_state=0).fit(X, y)
+    with pytest.raises(AttributeError, match="rename its columns and fit again"):
+        model.feature_names_in_ = ["a"]
+    expected, cells = model.predict(X), np.asarray(X, object)
+    model.feature_names_in_ = None
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(cells), expected)  # without a warning
+    model.save(tmp_path / "nameless.safetensors")
+    np.testing.assert_array_equal(lambdak.load(tmp_path / "nameless.safetensors").predict(cells), expected)
+
+
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # MAPIE tries it on an array
 def test_intervals_of_mapie_cover_what_they_should(table):
     regression = pytest.importorskip("mapie.regression")
     X, y = table

@@ -64,7 +64,7 @@ def test_bad_validation_rows_and_weights_are_named(table):
             estimator.fit(X, target, X_val=X[:5])
         with pytest.raises(ValueError, match="X_val and y_val must be given together; got y_val without X_val"):
             estimator.fit(X, target, y_val=target[:5])
-    with pytest.raises(ValueError, match="X_val cannot be given with an offset"):
+    with pytest.raises(ValueError, match="offset must be given with offset_val"):
         SpectralRegressor().fit(X, y, offset=np.zeros(3000), X_val=X[:5], y_val=y[:5])
     with pytest.raises(ValueError, match=r"sample_weight must not be negative; got -1\.0 at row 2"):
         SpectralRegressor().fit(X, y, sample_weight=np.where(np.arange(3000) == 2, -1.0, 1.0))
@@ -79,7 +79,7 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"n_iter_no_change": 0}, "n_iter_no_change must be in"),
         ({"alpha": float("nan")}, "alpha must be a finite number"),
         ({"shape": "convex", "eig_idx": 1}, "eig_idx must be None with shape='convex'"),
-        ({"max_influence": True}, "max_influence of column 'income' must be a positive number; got True"),
+        ({"max_influence": True}, "max_influence of column 'income' must be a number that is not negative; got True"),
         ({"validation_fraction": None}, "validation_fraction must be in"),
         ({"alpha": 1j}, "alpha must be a finite number"),
         ({"tol": None}, "tol must be at least 0; got None"),
@@ -87,7 +87,7 @@ def test_bad_validation_rows_and_weights_are_named(table):
         ({"loss": []}, r"loss must be one of .*; got \[\]"),
         ({"shape": np.array([1, 0])}, "shape must be None, 'convex' or 'concave'"),
         ({"random_state": 10**30}, "random_state must be None, an int"),
-        ({"early_stopping": np.array([1, 0])}, "early_stopping must be True or False"),
+        ({"early_stopping": np.array([1, 0])}, "early_stopping must be True, False or .auto."),
         ({"warm_start": "auto"}, "warm_start must be True or False; got 'auto'"),
         ({"n_knots": np.array([3, 0])}, 'n_knots must be "auto" or an int'),
         ({"n_knots": 2.0}, 'n_knots must be "auto" or an int; got 2.0'),

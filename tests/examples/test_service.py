@@ -39,7 +39,7 @@ def client(kind):
 @pytest.mark.parametrize("kind", ["regressor", "binary", "multiclass", "quantiles", "ordinal"])
 def test_answers_are_those_of_the_model(kind):
     model, rows = fitted(kind), [ROW, ROW | {"age": None, "region": "never seen"}, {**ROW, "id": 7}]
-    X = pd.DataFrame(rows)
+    X = pd.DataFrame(rows)[list(ROW)]  # the service, unlike `predict`, says nothing of columns beside these
     wanted = [{"prediction": each} for each in model.predict(X).tolist()]
     if hasattr(model, "predict_proba"):
         for each, shares in zip(wanted, model.predict_proba(X).tolist(), strict=True):

@@ -151,7 +151,7 @@ def test_a_product_of_two_columns_is_first_by_every_measure_that_sees_scores(pro
         first, second = sorted(pairs, key=lambda pair: -getattr(pair, measure))[:2]
         assert (first.first, first.second) == ("x0", "x1"), measure
         assert getattr(first, measure) > 2 * getattr(second, measure), measure
-    assert [pair.coupling for pair in pairs] == sorted((pair.coupling for pair in pairs), reverse=True)
+    assert [pair.joint for pair in pairs] == sorted((pair.joint for pair in pairs), reverse=True)
 
 
 def test_without_rows_pairs_are_ordered_by_commutators(product):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fitted_models import KINDS, SMALL, X, Y, fitted, rows_of
-from score_cases import n_outputs, predictions_of
+from score_cases import choice, n_outputs, predictions_of
 
 from lambdak import SpectralRegressor
 from lambdak.table.column_types import OTHER
@@ -34,8 +34,8 @@ def cells_between(column, between):
     return np.clip(found, low, high)
 
 
-def check_numbers(model, table, name, between, output=None):
-    local = model.explain_local(table, output=output)
+def check_numbers(model, table, name, between, output=0):
+    local = model.explain_local(table, output=choice(model, output))
     found = local.what_if(name, between)
     column = next(each for each in model.model_.encoder.columns if each.name == name)
     cells = cells_between(column, found.between)
@@ -79,7 +79,7 @@ def test_no_swap_of_levels_leaves_its_interval(kind):
     column = model.model_.encoder.columns[2]
     cells = [level for level in column.levels if level is not OTHER] + ["never seen"]
     for output in range(n_outputs(model)):
-        found = model.explain_local(table, output=output).what_if("region")
+        found = model.explain_local(table, output=choice(model, output)).what_if("region")
         predicted = predictions_of(model, moved(table, "region", cells), output).reshape(ROWS, -1)
         assert (found.lower <= predicted.min(axis=1)).all()
         assert (predicted.max(axis=1) <= found.upper).all()
@@ -91,7 +91,7 @@ def test_no_change_of_a_prediction_exceeds_bounds_and_bands(kind):
     for i, column in enumerate(model.model_.encoder.columns):
         if not column.is_number:
             continue
-        effect = model.explain_global(X, output=0)[column.name]
+        effect = model.explain_global(X, output=choice(model, 0))[column.name]
         cells = [column.median, *effect.x, np.nextafter(column.high, np.inf) if column.clamp else column.high]
         raw = np.reshape(model.model_.raw(moved(table, column.name, cells)), (ROWS, len(cells), -1))
         assert np.ptp(raw, axis=1).max() <= model.feature_strengths_[i]

@@ -11,6 +11,7 @@ from local_cases import ROWS, position
 from score_cases import (
     cell_weights,
     cells_of,
+    choice,
     frame_of,
     matrices,
     n_outputs,
@@ -31,7 +32,7 @@ def test_predictions_and_scores_are_those_of_the_model(kind):
     local = model.explain_local(rows)
     assert len(local) == ROWS
     for output in range(n_outputs(model)):
-        one = model.explain_local(rows, output=output)
+        one = model.explain_local(rows, output=choice(model, output))
         np.testing.assert_allclose(one.prediction, predictions_of(model, rows, output), rtol=3e-4, atol=1e-5)
     for row in range(ROWS):
         expected = score_by_hand(model, cells_of(kind, row), position(local, row))
@@ -153,12 +154,13 @@ def test_the_predicted_class_is_explained_unless_another_is_requested():
 def test_the_middle_quantile_is_explained_unless_another_is_requested():
     model = fitted("quantiles")
     np.testing.assert_allclose(model.explain_local(X[:5]).prediction, model.predict(X[:5]), rtol=1e-6)
-    high = model.explain_local(X[:5], output=2)
+    high = model.explain_local(X[:5], output=0.9)
     assert high.output == ("quantile 0.9",) * 5
     np.testing.assert_allclose(high.prediction, model.predict_quantiles(X[:5])[:, 2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("output", [-1, 3])
 def test_an_output_that_is_not_there_is_refused(output):
-    with pytest.raises(ValueError, match=r"output must be in \[0, 3\)"):
+    words = r"output must be a quantile level of \[0.1, 0.5, 0.9\], or its position in \[0, 3\)"
+    with pytest.raises(ValueError, match=words):
         fitted("quantiles").explain_local(X[:5], output=output)

@@ -22,8 +22,69 @@ from lambdak.table.encoder import OTHER
 
 
 def test_words_tell_the_units_of_the_score():
-    assert "(log-odds)" in fitted("binary").explain_local(X.head(1)).why()
-    assert "Score (" not in fitted("regressor").explain_local(X.head(1)).why()
+    binary = fitted("binary").explain_local(X.head(1))
+    assert "In log-odds of class 'yes' the difference is" in binary.why()
+    assert "Raw score (log-odds)" in binary.why(details=True)
+    assert "log-odds" not in fitted("regressor").explain_local(X.head(1)).why(details=True)
+
+
+def test_mathematics_is_told_only_if_requested():
+    local = fitted("regressor").explain_local(X.head(1))
+    for word in ("eigenvalue", "slope", "Raw score", "knot"):
+        assert word not in local.why()
+        assert word in local.why(details=True)
+
+
+def test_what_the_baseline_is_is_said():
+    model = fitted("regressor")
+    middle = "The baseline is the median of each number and the average level of each category."
+    assert middle in model.explain_local(X.head(1)).why()
+    assert "The baseline is the row that was given as baseline." in model.explain_local(X.head(1), X[3:4]).why()
+    numbers = by_hand(np.eye(2), [np.eye(2)]).explain_local([[1.0]])
+    assert "The baseline is the median of each number.\n" in numbers.why()
+
+
+def test_numbers_are_written_as_the_target_is():
+    table, rng = X[["income", "kind"]], np.random.default_rng(0)
+    prices = np.round(150_000 + 40_000 * table["income"] + rng.normal(0, 5000, len(table)), -2)
+    text = (
+        SpectralRegressor(effort="fast", max_iter=3, random_state=0).fit(table, prices).explain_local(table[:1]).why()
+    )
+    assert re.search(r"The prediction is \d{3},\d{3}; that of the baseline is \d{3},\d{3}\.", text)
+    assert re.search(r"\n +[+-]\d{1,3},\d{3}  income = ", text)
+    assert "e+" not in text
+    cents = SpectralRegressor(effort="fast", max_iter=3, random_state=0).fit(table, prices / 100 + 0.25)
+    assert re.search(r"is \d,\d{3}\.\d{2}; that", cents.explain_local(table[:1]).why())
+    counts = SpectralRegressor("poisson", effort="fast", max_iter=3, random_state=0).fit(table, rng.poisson(0.2, 240))
+    text = counts.explain_local(table[:1]).why()
+    assert re.search(r"The prediction is 0\.\d{3};", text)
+    assert re.search(r"\n +×[\d.]+  ", text)
+
+
+def test_parts_that_are_written_add_up_and_nothing_is_hidden_without_saying_so():
+    rng = np.random.default_rng(1)
+    model = by_hand(symmetric(rng, 3), [symmetric(rng, 3) for _ in range(30)])
+    local = model.explain_local(rng.uniform(-1, 1, (1, 30)))
+    text = local.why(top=3)
+    parts = [float(line.split()[0]) for line in text.splitlines() if re.match(r" +[+-]\d", line)]
+    assert len(parts) == 4
+    assert sum(parts) == pytest.approx(local.score[0] - local.baseline_score[0], abs=0.03)
+    hidden = int(re.search(r"(\d+) other columns together \(\+[\d.]+ and -[\d.]+\)", text)[1])
+    silent = re.search(r"(\d+) other columns? changes? nothing", text)
+    assert 3 + hidden + (int(silent[1]) if silent else 0) == 30
+    assert f"More is hidden than shown: why(0, top={3 + hidden})" in text
+    assert "More is hidden" not in local.why(top=29)
+    assert len(local.why(top=8).splitlines()) <= 3 + 9 + 2 + 1
+    with pytest.raises(ValueError, match="top must be in"):
+        local.why(top=0)
+
+
+def test_explanations_print_as_words():
+    local = fitted("regressor").explain_local(X.head(5))
+    assert str(local).startswith("Row 0: The prediction is")
+    assert str(local).endswith("… and 2 more rows: why(row) explains each")
+    assert repr(local) == str(local)
+    assert str(fitted("regressor").explain_local(X.head(1))) == fitted("regressor").explain_local(X.head(1)).why()
 
 
 # ---- repeated eigenvalues --------------------------------------------------------------------------------------
@@ -31,10 +92,11 @@ def test_words_tell_the_units_of_the_score():
 
 def test_words_say_where_the_eigenvalue_is_repeated():
     local = repeated_at_zero().explain_local([[0.0, 0.4], [0.5, 0.1]])
-    assert "The model may have a kink at this row" in local.why(0)
-    assert "slope within ±2" in local.why(0)
-    assert "Slopes have a sign at this row (gap 1.12)" in local.why(1)
-    assert "within ±" not in local.why(1)
+    first, second = (local.why(row, details=True) for row in (0, 1))
+    assert "The eigenvalue is repeated: the model may have a kink here" in first
+    assert "slope within ±2" in first
+    assert "The eigenvalue is simple (gap 1.12)" in second
+    assert "within ±" not in second
 
 
 # ---- words, frames, tables -------------------------------------------------------------------------------------
@@ -47,19 +109,19 @@ def test_words_name_the_strongest_columns_their_cells_and_a_proven_interval():
         text = local.why(row)
         first = local.columns[np.abs(local.attribution[row]).argmax()]
         lines = text.splitlines()
-        assert f"{first} = {local.cells[row][local.columns.index(first)]}" in lines[2]
-        assert f"{local.prediction[row]:.4g}" in lines[0]
+        assert f"{first} = {local.cells[row][local.columns.index(first)]}" in lines[4]
+        assert f"{local.prediction[row]:.2f}" in lines[0]
         assert any(line.startswith("Proven: ") and first in line for line in lines)
         what_if = local.what_if(first)
-        low, high = map(float, re.search(r"stays within \[(\S+), (\S+)\]", text).groups())
+        low, high = map(float, re.search(r"stays between (\S+) and (\S+)\.\n?$", text).groups())
         assert low <= what_if.lower[row] < what_if.upper[row] <= high
-        assert [low, high] == pytest.approx([what_if.lower[row], what_if.upper[row]], rel=1e-3)
+        assert [low, high] == pytest.approx([what_if.lower[row], what_if.upper[row]], abs=0.011)
 
 
 def test_many_columns_are_summed_up_in_words():
     rng = np.random.default_rng(0)
     model = by_hand(symmetric(rng, 3), [symmetric(rng, 3) for _ in range(9)])
-    assert "the other 5 columns" in model.explain_local(rng.uniform(-1, 1, (1, 9))).why()
+    assert "5 other columns together" in model.explain_local(rng.uniform(-1, 1, (1, 9))).why(top=4)
 
 
 def test_the_words_about_a_category_hold_for_every_level():
@@ -75,7 +137,7 @@ def test_the_words_about_a_category_hold_for_every_level():
 
 def test_words_about_a_class_name_it():
     text = fitted("binary").explain_local(X[:1]).why()
-    assert text.startswith("The prediction of class 'yes' is")
+    assert text.startswith("The probability of class 'yes' is")
 
 
 @pytest.mark.parametrize("row", [-1, 3])

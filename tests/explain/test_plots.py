@@ -50,7 +50,7 @@ def test_each_draws_on_the_given_axes_or_makes_its_own(what, whole, rows):
 
 
 def test_explanations_draw_themselves(whole, rows):
-    assert whole.plot().get_title() == "What each column can do"
+    assert whole.plot().get_title() == "What each column does"
     assert "income" in whole["income"].plot().get_title()
     assert rows.plot(2).get_title().startswith("Row 2")
     ax = plots.side_by_side(1)[0]
@@ -67,7 +67,7 @@ def test_an_effect_shows_its_mean_its_band_and_where_most_rows_are(whole):
     assert (seen.min(), seen.max()) == pytest.approx((effect.observed_low.min(), effect.observed_high.max()))
     assert ax.get_title() == "income: never falls"
     assert plots.draw_effect(whole["age"]).get_title() == "age: never rises"
-    assert f"{effect.reference:.4g}" in ax.get_ylabel()
+    assert ax.get_ylabel() == f"change in prediction\nagainst income = {effect.reference:.4g}"
 
 
 def test_missing_cells_have_a_line_of_their_own(whole):
@@ -79,27 +79,30 @@ def test_missing_cells_have_a_line_of_their_own(whole):
 def test_a_category_shows_its_levels(whole):
     effect = whole["region"]
     ax = plots.draw_effect(effect)
-    assert names(ax) == ["north", "south", "missing", "other"]
-    np.testing.assert_array_equal(line(ax, "mean of the rows"), [effect.effect, range(4)])
+    order = np.argsort(effect.effect)
+    assert names(ax) == [effect.x[i] for i in order]
+    np.testing.assert_array_equal(line(ax, "mean of the rows"), [effect.effect[order], range(4)])
     assert ax.get_title() == "region"
 
 
 def test_the_strongest_column_is_on_top_with_its_bound_and_what_was_seen(whole):
     ax = plots.draw_strengths(whole)
     shown = whole.effects[::-1]
-    assert [bar.get_width() for bar in ax.patches] == [each.proven for each in shown]
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == [each.proven for each in shown] + [each.importance for each in shown]
     assert line(ax, "largest change that was seen")[0].tolist() == [each.observed for each in shown]
     marks = {"income": "income ↑", "age": "age ↓"}
     assert names(ax) == [marks.get(each.column, each.column) for each in shown]
     bare = plots.draw_strengths(fitted("regressor").explain_global())
-    assert line(bare, "change seen on the typical row").shape == (2, 4)
+    assert line(bare, "change seen at the baseline").shape == (2, 4)
 
 
-def test_interactions_show_couplings_and_what_was_observed_or_commutators(whole):
+def test_interactions_show_what_was_observed_and_couplings_or_commutators(whole):
     ax = plots.draw_interactions(whole)
     shown = whole.interactions[::-1]
-    assert [bar.get_width() for bar in ax.patches] == [each.coupling for each in shown]
-    assert line(ax, "joint effect that was observed")[0].tolist() == [each.joint for each in shown]
+    assert [bar.get_width() for bar in ax.patches] == [each.joint for each in shown]
+    coupled = line(ax, "how strongly they are coupled, from the model")[0].tolist()
+    assert coupled == [each.coupling for each in shown]
     assert names(ax)[-1] == f"{shown[-1].first} × {shown[-1].second}"
     bare = fitted("regressor").explain_global()
     ax = plots.draw_interactions(bare)
@@ -135,7 +138,7 @@ def test_a_waterfall_goes_from_the_baseline_to_the_row(rows):
     assert names(ax)[0].startswith(rows.columns[np.abs(rows.attribution[3]).argmax()] + " = ")
     rising = [plt.matplotlib.colors.same_color(bar.get_facecolor(), plots.BLUE) for bar in bars]
     assert rising == [share > 0 for share in shares]
-    assert f"{rows.prediction[3]:.4g}" in ax.get_title()
+    assert f"{rows.prediction[3]:.2f}" in ax.get_title()
     assert "class 'yes'" in plots.draw_waterfall(fitted("binary").explain_local(X[:1])).get_xlabel()
 
 

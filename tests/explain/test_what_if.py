@@ -187,3 +187,55 @@ def test_what_is_not_a_range_is_refused(between):
     name = next(column.name for column in model.model_.encoder.columns if column.n_ramps)
     with pytest.raises(ValueError, match="between must hold two numbers"):
         model.explain_local(X.head(1)).what_if(name, between)
+
+
+# ---- in words and as a picture -------------------------------------------------------------------------------------
+
+
+def test_it_prints_what_is_proven_and_what_is_predicted_now():
+    local = fitted("regressor").explain_local(X[:1])
+    found = local.what_if("income", (1.0, 4.0))
+    low, high = found.lower[0], found.upper[0]
+    text = str(found)
+    assert text.startswith("With income anywhere between 1 and 4, and all else as it is, the prediction stays between ")
+    assert text.endswith(f"Now it is {local.prediction[0]:.2f}.")
+    printed = text.split("stays between ")[1].split(". Now")[0].split(" and ")
+    assert float(printed[0]) <= low
+    assert float(printed[1]) >= high
+    assert [float(end) for end in printed] == pytest.approx([low, high], abs=0.011)
+    assert repr(found) == text
+
+
+def test_levels_are_named_if_they_are_few_and_many_rows_are_cut():
+    local = fitted("binary").explain_local(X[:30])
+    text = str(local.what_if("kind", ["a", "b"]))
+    assert text.splitlines()[0].startswith(
+        "Row 0: With kind being a or b, and all else as it is, the probability of class"
+    )
+    assert text.splitlines()[-1] == "… and 20 more rows: see to_frame()"
+    assert "Whatever kind is" in str(local.what_if("kind"))
+    frame = local.what_if("kind").to_frame()
+    assert len(frame) == 30
+    np.testing.assert_array_equal(frame["now"], local.prediction)
+
+
+@pytest.mark.parametrize("kind", ["free", "poisson", "binary", "multiclass", "quantiles", "ordinal"])
+@pytest.mark.parametrize("column", ["income", "region"])
+def test_what_is_drawn_is_what_is_predicted_along_the_column(kind, column):
+    plots = pytest.importorskip("lambdak.explain.plots")
+    model = fitted(kind)
+    local = model.explain_local(X[:4])
+    found = local.what_if(column)
+    cells, predictions = found.along(3)
+    known = [(cell, own) for cell, own in zip(cells, predictions, strict=True) if cell is not OTHER]
+    table = X.iloc[[3] * len(known)].assign(**{column: [cell for cell, _ in known]})
+    names = [output.name for output in local._source.outputs]
+    wanted = model.explain_local(table, output=None if len(names) == 1 else names.index(local.output[3])).prediction
+    np.testing.assert_allclose([own for _, own in known], wanted, rtol=1e-9, atol=1e-12)
+    assert (predictions >= found.lower[3] - 1e-12).all()
+    assert (predictions <= found.upper[3] + 1e-12).all()
+    ax = found.plot(3)
+    assert ax.get_title() == f"Row 3: what if {column} were different?"
+    assert plots.png(ax).startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="row must be in"):
+        found.plot(4)

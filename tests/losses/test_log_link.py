@@ -54,12 +54,16 @@ class TestLogLink:
     @pytest.mark.parametrize(
         ("loss", "bad", "message"),
         [
-            (Poisson(), -1.0, r"y must be >= 0 for loss='poisson'; got -1.0 at row 2: .*squared_error"),
-            (Tweedie(), -0.5, r"y must be >= 0 for loss='tweedie'; got -0.5 at row 2"),
-            (Gamma(), 0.0, r"y must be > 0 for loss='gamma'; got 0.0 at row 2: loss='tweedie' takes zeros"),
-            (Gamma(), -3.0, r"y must be > 0 for loss='gamma'; got -3.0 at row 2"),
-            (Gamma(), 1e-20, r"y must be >= 1e-15 for loss='gamma'; got 1e-20 at row 2: divide y by its mean"),
-            (Poisson(), 1e20, r"y must be <= 1e\+15 for loss='poisson'; got 1e\+20 at row 2: divide y by its mean"),
+            (Poisson(), -1.0, r"y must be >= 0 for loss='poisson'; got -1.0 at rows 2 and 3: .*squared_error"),
+            (Tweedie(), -0.5, r"y must be >= 0 for loss='tweedie'; got -0.5 at rows 2 and 3"),
+            (Gamma(), 0.0, r"y must be > 0 for loss='gamma'; got 0.0 at rows 2 and 3: loss='tweedie' takes zeros"),
+            (Gamma(), -3.0, r"y must be > 0 for loss='gamma'; got -3.0 at rows 2 and 3"),
+            (Gamma(), 1e-20, r"y must be >= 1e-15 for loss='gamma'; got 1e-20 at rows 2 and 3: divide y by its mean"),
+            (
+                Poisson(),
+                1e20,
+                r"y must be <= 1e\+15 for loss='poisson'; got 1e\+20 at rows 2 and 3: divide y by its mean",
+            ),
         ],
     )
     def test_targets_outside_the_domain_are_refused(self, loss, bad, message):

@@ -21,18 +21,18 @@ KINDS = ["regressor", "free", "linear", "poisson", "binary", "multiclass", "quan
 
 
 def effects_by_hand(model, rows, i):
-    """Mean |raw score − raw score with a typical cell in column i| over rows and outputs."""
+    """Mean |raw score − raw score with column i at its baseline| over rows and outputs."""
     column = model.model_.encoder.columns[i]
     found = []
     for _, row in rows.iterrows():
         cells = row.tolist()
         for output in range(len(model.model_.output_names)):
             here = score_by_hand(model, cells, output)
-            found.append(abs(here - typical_score(model, cells, i, column, output)))
+            found.append(abs(here - baseline_score(model, cells, i, column, output)))
     return np.mean(found)
 
 
-def typical_score(model, cells, i, column, output):
+def baseline_score(model, cells, i, column, output):
     if column.is_number:
         return score_by_hand(model, [*cells[:i], column.median, *cells[i + 1 :]], output)
     own = readouts(model.model_)[output]
@@ -44,7 +44,7 @@ def typical_score(model, cells, i, column, output):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_effects_are_mean_absolute_changes_against_a_typical_cell(kind):
+def test_effects_are_mean_absolute_changes_against_the_baseline(kind):
     model, rows = fitted(kind), X[:12]
     found = mean_effects(model.model_, model.model_.encoder.transform(rows))
     for i in range(X.shape[1]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,8 +13,7 @@ from sklearn import metrics
 from lambdak.cli import metrics as cli_metrics
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
-from lambdak.model.metrics import model_metrics
-from lambdak.report.payload import payload
+from lambdak.model.metrics import area_under_roc, model_metrics
 
 LABELS = np.where(Y > 4, "good", "<bad>")
 TARGETS = {
@@ -27,11 +28,15 @@ WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind):
+def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind, tmp_path):
     model, y = fitted(kind), TARGETS[kind]
     printed = cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), y))
-    shown = {own["name"]: own["value"] for own in payload(model.model_, X, y, None)["metrics"]}
-    assert printed == shown
+    model.report(tmp_path / "report.html", X, y)
+    page = (tmp_path / "report.html").read_text()
+    cells = dict(re.findall(r"<tr><t[hd][^>]*>([^<]+)</t[hd]><td[^>]*>([^<]+)</td>", page))
+    assert set(printed) <= set(cells)
+    for name, value in printed.items():
+        assert float(cells[name].replace(",", "").replace("−", "-")) == pytest.approx(value, rel=6e-3)
     assert all(np.isfinite(value) for value in printed.values())
 
 
@@ -94,3 +99,17 @@ def test_measures_follow_the_units_of_the_target_and_weights_have_none(unit):
         for found in (model_metrics(model, X, y, WEIGHT), model_metrics(other, X, unit * y, unit * WEIGHT))
     )
     assert large == {name: value if name == "R²" else unit * value for name, value in plain.items()}
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT[:90]])
+def test_the_area_under_the_curve_counts_equal_scores_half_as_scikit_learn_does(weight):
+    rng = np.random.default_rng(3)
+    score, positive = rng.integers(0, 9, 90) / 8, rng.random(90) < 0.3
+    expected = metrics.roc_auc_score(positive, score, sample_weight=weight)
+    assert area_under_roc(positive, score, weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_r2_of_a_constant_target_is_that_of_scikit_learn():
+    model, y = fitted("regressor"), np.full(len(X), 3.0)
+    found = {own.name: own.value for own in model_metrics(model.model_, X, y)}
+    assert found["R²"] == metrics.r2_score(y, model.predict(X))

@@ -79,7 +79,7 @@ def test_a_copy_predicts_but_says_that_its_training_cannot_continue():
 @pytest.mark.parametrize("kind", KINDS)
 def test_fitted_attributes_are_few_and_those_of_scikit_learn(kind):
     public = {name for name in vars(fitted(kind)) if name.endswith("_") and not name.startswith("_")}
-    assert public == {"model_", "n_iter_", "loss_curve_", "validation_curve_"}
+    assert public == {"model_", "n_iter_", "loss_curve_", "validation_curve_", "train_score_", "validation_score_"}
     for name in ("n_features_in_", "feature_importances_", "feature_strengths_"):
         assert hasattr(fitted(kind), name)
     assert not hasattr(fitted(kind), "coef_")

@@ -79,3 +79,30 @@ def test_rows_that_exclude_each_other_are_found_and_no_others():
         "nine",
     )
     assert lowest_point(rows.take([0]), np.array([1.0, -1.0]), low, high, whole).tolist() == [0.0, 1.0]
+
+
+def test_halves_on_either_side_of_a_jump_hold_all_that_may_be_chosen_and_nothing_between():
+    axis = Axis("x", np.arange(6.0), jumps=np.array([False, True, False, True, True]))
+    boxes, seen = [(0.0, 5.0)], []
+    while boxes:
+        low, high = boxes.pop()
+        seen.append((low, high))
+        if high - low < 0.3:
+            continue
+        end, begin = axis.split(np.array([low]), np.array([high]))
+        assert low <= end[0] <= begin[0] <= high
+        if begin[0] > end[0]:  # exactly one jump is left out
+            assert begin[0] == end[0] + 1
+            assert axis.jumps[int(end[0])]
+        boxes += [(low, float(end[0])), (float(begin[0]), high)]
+    smallest = [own for own in seen if own[1] - own[0] < 0.3]
+    grid = np.linspace(0, 5, 1001)
+    held = [any(low <= x <= high for low, high in smallest) for x in grid]
+    assert held == [not any(axis.jumps[p] and p < x < p + 1 for p in range(5)) for x in grid]
+
+
+def test_the_nearest_coordinate_is_never_within_a_jump():
+    axis = Axis("x", np.arange(4.0), jumps=np.array([False, True, False]))
+    np.testing.assert_array_equal(
+        axis.nearest(np.array([-1.0, 0.5, 1.4, 1.6, 2.5, 9.0])), [0.0, 0.5, 1.0, 2.0, 2.5, 3.0]
+    )

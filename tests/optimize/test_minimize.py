@@ -166,9 +166,9 @@ def test_a_column_without_end_is_named():
     ("options", "message"),
     [
         ({"free": []}, "free must name at least one"),
-        ({"free": ["incme"]}, "free must name columns, such as 'income'.* is it 'income'"),
+        ({"free": ["incme"]}, "free must name columns, such as 'income'.* Did you mean 'income'"),
         ({"fixed": {"aeg": 3.0}}, "'age'.* neither free nor fixed.*"),
-        ({"constraints": "incme <= 3"}, "'incme' .*is it 'income'"),
+        ({"constraints": "incme <= 3"}, "'incme' .*Did you mean 'income'"),
         ({"bounds": {"income": (np.nan, 2)}}, "'income' must be numbers"),
         ({"bounds": {"income": ("a", "b")}}, "'income' must be \\(low, high\\)"),
         ({"free": ["region"], "bounds": {"region": 3}}, "'region' must be some of its levels"),

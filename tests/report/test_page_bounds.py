@@ -42,24 +42,18 @@ def test_what_if_of_a_category_is_the_range_over_its_levels(visit):
     text = opened.page.locator("#whatif-text", has_text="With kind at any of its levels")
     text.wait_for()
     opened.page.wait_for_timeout(200)
-    low, high = map(float, re.findall(r"[-\d.e]+(?=[,\]])", text.inner_text().replace("−", "-")))
+    low, high = map(
+        float, re.search(r"stays between ([-\d.]+) and ([-\d.]+)\. ", text.inner_text().replace("−", "-")).groups()
+    )
     assert low <= scores.min()
     assert scores.max() <= high
 
 
 def influences(opened):
     """Name → (length of its bar, what pointing at it shows)."""
-    found = opened.page.evaluate(
-        "new Promise(done => requestAnimationFrame(() => setTimeout(() => {"
-        "const t = document.querySelector('#influence-chart').data[0];"
-        "done(t.hovertext.map((text, i) => [text, t.x[i]])); })))"
-    )
-    parts = [(*text.split(":", 1), length) for text, length in found]
-    return {name: (length, text.replace("−", "-")) for name, text, length in parts}
-
-
-def page_name(name):
-    return name.replace("<", "&lt;").replace(">", "&gt;")
+    found = opened.small_changes()
+    texts = [text.replace("−", "-") for text in found["texts"]]
+    return {name: own for name, *own in zip(found["names"], found["values"], texts, strict=True)}
 
 
 @pytest.mark.parametrize("start", [(3.3, 0.2), (7.9, 9.0), (-2.0, -9.0)])
@@ -74,7 +68,7 @@ def test_influences_are_changes_of_the_raw_score_and_pointing_at_them_shows_slop
     for name, column in zip(X.columns[:2], model.model_.encoder.columns[:2], strict=True):
         step = (column.high - column.low) / 10 * (1 if row[name][0] <= column.high * 0.9 + column.low * 0.1 else -1)
         change = python(model, row.assign(**{name: row[name] + step}))[0][0, 0] - here
-        length, text = found[page_name(name)]
+        length, text = found[name]
         assert length == pytest.approx(np.sign(step) * change, rel=1e-9, abs=1e-11)
         sides = [python(model, row.assign(**{name: row[name] + side}))[0][0, 0] for side in (1e-5, -1e-5)]
         slope = float(re.search(r"slope here \+?(\S+) per unit", text)[1])
@@ -107,6 +101,7 @@ def test_an_influence_is_within_the_bound_of_its_column_where_a_short_piece_is_s
 
 def test_changes_and_slopes_are_there_as_a_table_too(visit):
     opened = visit("regressor")
+    opened.small_changes()
     opened.page.locator("#slopes summary").click()
     opened.set([3.3, 0.2, 0, 1])
     found = influences(opened)
@@ -114,7 +109,7 @@ def test_changes_and_slopes_are_there_as_a_table_too(visit):
     assert rows.count() == len(X.columns)
     shown = {row.locator("th").get_attribute("title"): row.locator("td").all_inner_texts() for row in rows.all()}
     change, slope = (text.replace("−", "-") for text in shown["whole"])
-    assert found["whole"][1] == f" {change}; slope here {slope} per unit"
+    assert found["whole"][1] == f"{change}; slope here {slope} per unit"
     assert shown["kind"][1] == "–"
 
 
@@ -133,12 +128,10 @@ def test_a_band_holds_the_change_that_any_row_shows(visit):
     opened.set([3.0, 0.2, 0, 1])
     opened.page.locator('.effect[data-column="1"]').scroll_into_view_if_needed()
     chart = opened.page.locator('.effect[data-column="1"] .chart')
-    chart.locator(".main-svg").first.wait_for()
+    chart.locator("svg").wait_for()
     opened.page.wait_for_timeout(300)
-    low, high, curve = (
-        np.array(part) for part in chart.evaluate("e => e.data.slice(0, 3).map((t) => Array.from(t.y))")
-    )
-    x = chart.evaluate("e => Array.from(e.data[2].x)")
+    drawn = chart.evaluate("({ drawn: { low, high, seen, x } }) => ({ low, high, seen, x })")
+    low, high, curve, x = (np.array(drawn[part]) for part in ("low", "high", "seen", "x"))
     here = opened.predict()[0][0]
     rows = some_rows(model)[0]
     before = python(model, rows.assign(**{SCRIPT: 0.2}))[0][:, 0]
@@ -157,8 +150,8 @@ def test_a_repeated_eigenvalue_gives_bounds_on_the_slope_and_says_so(visit):
     model = with_matrices(fitted("linear"), coef)
     opened = visit("repeated", model)
     opened.set([first.center, 0.0, -1, -1])
-    opened.page.locator("#influence-note", has_text="(nearly) repeated").wait_for()
     length, text = influences(opened)["whole"]
+    opened.page.locator("#influence-note", has_text="(nearly) repeated").wait_for()
     ends = np.linalg.eigvalsh(sym(kept[:, : packed_size(model.model_.dim)].astype(float)))[:, [0, -1]]
     bounds = model.model_.scale * model.model_.weights @ ends / first.scale
     range_ = re.search(r"slope here between \+?(\S+) and \+?(\S+) per unit", text)
@@ -173,6 +166,8 @@ def test_page_and_python_agree_on_when_an_eigenvalue_is_repeated(visit, gap, rep
     coef = np.zeros_like(fitted("linear").model_.coef)
     coef[:, 0, : packed_size(5)] = unsym(np.diag([-1.0, 0.0, gap, 0.5, 1.0]))
     model = with_matrices(fitted("linear"), coef)
-    note = visit(f"gap {gap}", model).page.locator("#influence-note")
+    opened = visit(f"gap {gap}", model)
+    opened.small_changes()
+    note = opened.page.locator("#influence-note")
     assert ("(nearly) repeated in 2 of 2 members" in note.inner_text()) == repeated
     assert model.explain_local(X[:1]).repeated.all() == repeated

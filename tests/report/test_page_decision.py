@@ -45,7 +45,7 @@ def test_a_change_that_is_applied_reaches_the_goal_in_the_page_and_in_python(vis
         for i, name in enumerate(X.columns):
             opened.set(start)
             line = opened.changes()[name]
-            if line[""] != "apply":
+            if line["apply"] != "apply":
                 continue
             cells, shown = applied(opened, opened.page.locator(f"#apply-{i}"))
             assert [k for k in range(len(start)) if cells[k] != start[k]] == [i]
@@ -73,7 +73,7 @@ def test_no_other_value_of_the_column_is_closer_and_what_is_proven_is_true(visit
             values = np.linspace(column.low, column.high, 2001)
             values = np.unique(values.round()) if name == "whole" else values
             enough = values[reached(pd.concat([row] * len(values)).assign(**{name: values}))]
-            if lines[name][""] == "apply":
+            if lines[name]["apply"] == "apply":
                 to = float(lines[name]["change to"].replace("−", "-"))
                 assert abs(to - row[name][0]) <= np.abs(enough - row[name][0]).min() + 2e-4 * np.ptp(values)
             else:
@@ -122,7 +122,8 @@ def test_a_class_can_be_chosen_and_that_of_the_row_is_reached_already(visit):
 def test_locked_columns_stay_as_they_are_whatever_row_comes(visit):
     opened = visit("binary")
     opened.set(page_row(fitted("binary"), X.iloc[3]))
-    opened.searched().page.locator("#lock-0").focus()
+    opened.searched().page.evaluate("document.querySelector('#decision-rest').open = true")
+    opened.page.locator("#lock-0").focus()
     opened.page.keyboard.press("Space")
     assert opened.changes()["whole"]["change to"] == "locked"
     assert opened.page.evaluate("document.activeElement.id") == "lock-0"
@@ -133,16 +134,16 @@ def test_locked_columns_stay_as_they_are_whatever_row_comes(visit):
     assert opened.changes()["whole"]["change to"] != "locked"
 
 
-def test_the_typical_prediction_is_the_target_until_one_is_typed(visit):
+def test_the_prediction_of_the_typical_row_is_the_target_until_one_is_typed(visit):
     opened = visit("poisson")
     opened.page.fill("#goal-number", "")
     opened.page.select_option("#example", "0")
     opened.set(opened.page.evaluate("lambdak.row()"))
-    assert "That is the target" in opened.searched().page.inner_text("#decision-text")
+    assert "Type the prediction that you want to reach" in opened.searched().page.inner_text("#decision-text")
     assert opened.page.locator("#decision-title").inner_text() == "What would change the prediction"
     opened.page.select_option("#example", "5")
-    usual = float(opened.searched().page.get_attribute("#goal-number", "placeholder").split(": ")[1])
-    assert f"at {'most' if opened.predict()[1][0] > usual else 'least'} {usual:g}"[:10] in opened.page.inner_text(
+    typical = float(opened.searched().page.get_attribute("#goal-number", "placeholder").split(": ")[1])
+    assert f"at {'most' if opened.predict()[1][0] > typical else 'least'} {typical:g}"[:10] in opened.page.inner_text(
         "#decision-text"
     )
 
@@ -154,11 +155,11 @@ def test_many_columns_are_cut_until_all_are_wanted(visit):
     opened = visit("forty columns", model, wide)
     opened.page.fill("#goal-number", str(float(opened.predict()[1][0]) + 0.05))
     assert len(opened.changes()) == 15
-    some = {name for name, own in opened.changes().items() if own[""] == "apply"}
+    some = {name for name, own in opened.changes().items() if own["apply"] == "apply"}
     opened.page.check("#decision-all")
     every = opened.changes()
     assert len(every) == 40
-    assert len([own for own in every.values() if own[""] == "apply"]) >= len(some) > 0
+    assert len([own for own in every.values() if own["apply"] == "apply"]) >= len(some) > 0
     row = np.asarray(opened.page.evaluate("lambdak.row()"), float)
     here = python(model, row[None])[1][0, 0]
     assert every[next(iter(every))]["then"] != f"{here:.6g}"

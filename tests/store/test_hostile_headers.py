@@ -30,11 +30,31 @@ def swap_tensors(header, tensors):
 
 
 CHANGES = {
-    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 3: upgrade lambdak"),
+    "later format": (MONOTONE, put("format", value=7), r"format 7, and this lambdak .* reads up to 4: upgrade lambdak"),
     "format zero": (MONOTONE, put("format", value=0), "format must be at least 1; got 0"),
     "format text": (MONOTONE, put("format", value="1"), r"format must be an int in \[0, .* got '1'"),
     "no format": (MONOTONE, drop("format"), "format must be an int"),
     "no columns": (MONOTONE, drop("columns"), "the header must have the field 'columns'"),
+    "no target": (MONOTONE, drop("target"), "the header must have the field 'target'"),
+    "target in an older format": (MONOTONE, put("format", value=2), "unknown field 'target'"),
+    "training in an older format": (
+        MONOTONE,
+        lambda header, _: (header.update(format=2, training={}), header.pop("target")),
+        "unknown field 'training'",
+    ),
+    "target field": (MONOTONE, put("target", "unit", value="EUR"), "target has an unknown field 'unit'"),
+    "target name": (MONOTONE, put("target", "name", value=["price"]), "name of the target must be a string; got a"),
+    "target decimals": (
+        MONOTONE,
+        put("target", "decimals", value=5),
+        r"decimals of the target must be an int in \[0, 5",
+    ),
+    "target half decimals": (MONOTONE, put("target", "decimals", value=0.5), "decimals of the target must be an int"),
+    "decimals of classes": (CLASSES, put("target", "decimals", value=0), "decimals of the target must be null"),
+    "target average": (MONOTONE, put("target", "average", value=1.0), "average of the target must be a list; got 1.0"),
+    "target averages": (MONOTONE, put("target", "average", value=[1.0, 2.0]), "average of the target must have 1 to 1"),
+    "average text": (MONOTONE, put("target", "average", value=["1"]), "average of the target must be a finite number"),
+    "average share": (CLASSES, put("target", "average", value=[0.5, 0.4, 1.1]), "must be what the model can predict"),
     "more fields": (MONOTONE, put("code", value="import os"), "unknown field 'code'"),
     "foreign estimator": (
         MONOTONE,

@@ -33,8 +33,8 @@ NEITHER = [
     array("O", 1, 1, 1, 10**400), array("f2", *[1e9] * 4), array("f4", *[1e300] * 4),
 ]  # fmt: skip
 CAPS = [
-    -1, 0, 0.0, -1e-9, True, False, [1, 1, 1, 0], [1, 1, 1, True], [1, 1, 1, -1], named(("x0", -1)), named(("x0", 0)),
-    named(("x0", True)), named(("x0", MINUS_INF)), array("i1", 1, 1, 1, 0), array("b1", *[True] * 4),
+    -1, -1e-9, True, False, [1, 1, 1, True], [1, 1, 1, -1], named(("x0", -1)),
+    named(("x0", True)), named(("x0", MINUS_INF)), array("i1", 1, 1, 1, -1), array("b1", *[True] * 4),
 ]  # fmt: skip
 SIGNS = [1, 0.5, [1, 1, 1, 2], [1, 1, 1, 1], named(("x0", 2)), named(("x3", 1)), "up", array("i1", 1, 1, 1, 2)]
 CASES = [

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lambdak.table.column_types import Category, Curve, Linear
-from lambdak.table.constraints import check_positions, influence_caps, monotone_signs
+from lambdak.table.constraints import check_positions, influence_caps, influence_groups, monotone_signs
 
 AGE = Curve("age", 1, knots=np.arange(3.0))
 DOSE = Linear("dose", 4, low=0.0, high=1.0)
@@ -97,18 +97,20 @@ def test_caps_may_be_spelled_as(spelling):
 
 
 CAP_FAULTS = {
-    "zero": (0, "max_influence of column 'age' must be a positive number; got 0: drop the column if"),
-    "a negative number": ([1, -2.5, 1], "max_influence of column 'dose' must be a positive number; got -2.5"),
-    "a truth value": (True, "max_influence of column 'age' must be a positive number; got True"),
+    "a negative number": (
+        [1, -2.5, 1],
+        "max_influence of column 'dose' must be a number that is not negative; got -2.5",
+    ),
+    "a truth value": (True, "max_influence of column 'age' must be a number that is not negative; got True"),
     "a truth value for a column": (
         {"dose": True},
-        "max_influence of column 'dose' must be a positive number; got True",
+        "max_influence of column 'dose' must be a number that is not negative; got True",
     ),
-    "nan": ({"city": np.nan}, "max_influence of column 'city' must be a positive number; got nan"),
-    "a word": ("small", "max_influence of column 'age' must be a positive number; got 'small'"),
-    "an int beyond floats": (10**400, "max_influence of column 'age' must be a positive number; got 1000"),
+    "nan": ({"city": np.nan}, "max_influence of column 'city' must be a number that is not negative; got nan"),
+    "a word": ("small", "max_influence of column 'age' must be a number that is not negative; got 'small'"),
+    "an int beyond floats": (10**400, "max_influence of column 'age' must be a number that is not negative; got 1000"),
     "ragged lists": ([[1], [1, 2], 1], "max_influence must be a dict or an array with one entry per column; got [[1]"),
-    "None in a list": ([None, 1, 1], "max_influence of column 'age' must be a positive number; got None"),
+    "None in a list": ([None, 1, 1], "max_influence of column 'age' must be a number that is not negative; got None"),
     "an unknown name": ({"agee": 1}, "max_influence names columns that X does not have: ['agee']; X has ['age', "),
     "too few entries": ([1.0], "max_influence must have 3 entries, one per column; got 1"),
     "a table": (np.ones((3, 2)), "max_influence must be a dict or an array with one entry per column; got array("),
@@ -120,6 +122,31 @@ def test_caps_refuse(fault):
     requested, message = CAP_FAULTS[fault]
     with pytest.raises(ValueError, match="max_influence") as caught:
         influence_caps(requested, COLUMNS)
+    assert message in str(caught.value)
+
+
+def test_tuples_among_the_keys_are_groups_and_not_caps_of_columns():
+    requested = {("city", "age"): 2, "dose": 1.5, (1, "city"): np.float32(0.5), ("age", "dose", "city"): np.inf}
+    assert influence_caps(requested, COLUMNS) == {1: 1.5}
+    assert influence_groups(requested, COLUMNS) == {(0, 2): 2.0, (1, 2): 0.5}
+    assert influence_groups(2.0, COLUMNS) == influence_groups(None, COLUMNS) == {}
+
+
+GROUP_FAULTS = {
+    "one column": ({("age",): 1}, "must name two columns or more, each group once; got ('age',)"),
+    "a column twice": ({("age", "age"): 1}, "must name two columns or more, each group once; got ('age', 'age')"),
+    "by name and position": ({("age", 0): 1}, "must name a column once, by name or by position; got ['age', 0]"),
+    "a group twice": ({("age", "city"): 1, ("city", "age"): 2}, "each group once; got ('city', 'age')"),
+    "an unknown name": ({("age", "agee"): 1}, "names columns that X does not have: ['agee']; X has ['age', "),
+    "nan": ({("age", "city"): np.nan}, "of the columns ('age', 'city') must be a number that is not negative; got nan"),
+}
+
+
+@pytest.mark.parametrize("fault", GROUP_FAULTS)
+def test_groups_refuse(fault):
+    requested, message = GROUP_FAULTS[fault]
+    with pytest.raises(ValueError, match="max_influence") as caught:
+        influence_groups(requested, COLUMNS)
     assert message in str(caught.value)
 
 
@@ -138,6 +165,8 @@ def test_a_number_that_is_the_name_of_a_column_is_no_position():
 def test_labels_that_are_positions_of_other_columns_are_refused():
     with pytest.raises(ValueError, match=r"must name columns by position .* got 0, the label of the column"):
         check_positions({0: 1}, [1, 0], "monotonic_cst")
+    with pytest.raises(ValueError, match=r"must name columns by position .* got 1, the label of the column"):
+        check_positions({(0, 1): 1}, [1, 0], "max_influence")
     check_positions({0: 1}, [0, 1], "monotonic_cst")
     check_positions({0: 1}, ["b", "a"], "monotonic_cst")
     check_positions({"a": 1}, ["b", "a"], "monotonic_cst")

@@ -66,7 +66,7 @@ def test_names_that_went_missing_are_listed():
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_a_wrong_number_of_columns_is_refused_in_scikit_learns_words(make):
     for encoder in (TableEncoder().fit(np.ones((5, 4))), TableEncoder().fit(sparse.csr_array(np.ones((5, 4))))):
-        with pytest.raises(ValueError, match="X has 3 features, but TableEncoder is expecting 4 features as input"):
+        with pytest.raises(ValueError, match="X has 3 features, but lambdak is expecting 4 features as input"):
             encoder.transform(make(np.ones((5, 3))))
 
 

@@ -16,17 +16,17 @@ from lambdak.table.encoder import TableEncoder
 DAY = datetime.date(2024, 1, 31)
 SECOND = datetime.timedelta(seconds=1)
 REFUSED = [
-    ({"w": pd.to_datetime([DAY])}, r"'w' is a date \(datetime64\[\w+\]\): replace it with numbers, such as its year"),
-    ({"w": pd.to_datetime([DAY]).tz_localize("UTC")}, r"'w' is a date \(datetime64\[\w+, UTC\]\): replace it"),
-    ({"w": pd.Series([DAY], dtype=object)}, r"'w' is a date \(date\): replace it with numbers, such as its year"),
+    ({"w": pd.to_datetime([DAY])}, r"'w' is a date \(datetime64\[\w+\]\): expand it into numbers"),
+    ({"w": pd.to_datetime([DAY]).tz_localize("UTC")}, r"'w' is a date \(datetime64\[\w+, UTC\]\): expand it"),
+    ({"w": pd.Series([DAY], dtype=object)}, r"'w' is a date \(date\): expand it into numbers"),
     ({"w": pd.to_timedelta([SECOND])}, r"'w' is a duration \(timedelta64\[\w+\]\): replace it with a number"),
     ({"w": [datetime.time(1)]}, r"'w' is a time of day \(time\): replace it with a number, such as its hour"),
     ({"w": [decimal.Decimal(1)]}, r"'w' is made of decimals \(Decimal\): convert it to float"),
     ({"w": [[1, 2]]}, r"'w' is made of objects \(list\): unpack it into separate columns"),
     ({"w": [b"a"]}, r"'w' is binary \(bytes\): decode it to strings"),
     ({"w": pd.Series([np.timedelta64(1, "s")], dtype=object)}, r"'w' is a duration \(\w+\): replace it with a number"),
-    ({"w": pd.Categorical(pd.to_datetime([DAY]))}, r"'w' is a date \(datetime64\[\w+\]\): replace it"),
-    ({"w": pd.period_range("2024", periods=1)}, r"'w' is a date \(Period\): replace it with numbers"),
+    ({"w": pd.Categorical(pd.to_datetime([DAY]))}, r"'w' is a date \(datetime64\[\w+\]\): expand it into numbers"),
+    ({"w": pd.period_range("2024", periods=1)}, r"'w' is a date \(Period\): convert it with"),
     ({"w": pd.interval_range(0, 1)}, r"'w' is made of intervals \(Interval\): convert it to strings or to a category"),
 ]
 
@@ -41,8 +41,8 @@ def test_a_pandas_column_that_cannot_be_read_is_named_with_its_dtype_and_the_way
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        (DAY, r"'w' is a date \([dD]ate.*\): replace it with numbers"),
-        (datetime.datetime(2024, 1, 31), r"'w' is a date \((Datetime|timestamp).*\): replace it with numbers"),
+        (DAY, r"'w' is a date \([dD]ate.*\): expand it into numbers"),
+        (datetime.datetime(2024, 1, 31), r"'w' is a date \((Datetime|timestamp).*\): expand it into numbers"),
         (SECOND, r"'w' is a duration \([dD]uration.*\): replace it with a number"),
         (datetime.time(1), r"'w' is a time of day \([tT]ime.*\): replace it with a number"),
         ([1, 2], r"'w' is nested \(.*[lL]ist.*\): unpack it into separate columns"),

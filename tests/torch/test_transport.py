@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from large_cases import CASES, bits, parts_of, request_of, together
+from processes import Program
 
 from lambdak.training.large.fit import fit_together
 
-CASES_FOLDER = Path(__file__).parents[1] / "cases"
-
 PROCESS = """
 import datetime, os, sys
-sys.path.insert(0, {cases!r})
 import torch.distributed as dist
 from large_cases import CASES, bits, parts_of, request_of
 from lambdak.torch import ProcessGroup
@@ -49,15 +43,9 @@ except PeerLostError as error:
 
 
 def processes(tmp_path, case, killed=False):
-    code = PROCESS.format(cases=str(CASES_FOLDER), store=str(tmp_path / "store"), case=case, killed=killed)
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    own = {**os.environ, "OMP_NUM_THREADS": "1"}
-    started = [subprocess.Popen([*command, str(r)], stdout=subprocess.PIPE, text=True, env=own) for r in range(2)]
-    try:
-        return [process.communicate(timeout=100)[0].strip() for process in started]
-    finally:
-        for process in started:
-            process.kill()
+    code = PROCESS.format(store=str(tmp_path / "store"), case=case, killed=killed)
+    started = [Program(code, rank, env={"OMP_NUM_THREADS": "1"}) for rank in range(2)]
+    return [process.done().stdout.strip() for process in started]
 
 
 @pytest.mark.slow

@@ -167,7 +167,8 @@ def test_pull_back_of_a_cap_is_the_transpose_of_its_derivative_by_central_differ
     grad = rng.standard_normal(coef.shape)
     grad[..., width:] = 0
     pulled = grad.copy()
-    cap.pull_back_(capped(coef), pulled)
+    capped(coef)
+    cap.pull_back_(pulled)
     touched = (pulled != grad).any(axis=(1, 2))
     assert touched.any()
     assert not touched.all(), "the test needs models on both sides of the cap"
@@ -181,7 +182,7 @@ def test_a_column_of_zeros_stays_zero_and_passes_its_gradient_on():
     cap, grad = Cap(encoder.columns[1], 0.5, 5), np.ones_like(coef)
     cap.apply_(coef)
     np.testing.assert_array_equal(coef, 0)
-    cap.pull_back_(coef, grad)
+    cap.pull_back_(grad)
     np.testing.assert_array_equal(grad, 1)
 
 

@@ -105,7 +105,7 @@ def test_extreme_caps_hold_and_leave_numbers(limit, column, dtype):
         before = (size * random_coef(column, models=2)).astype(dtype)
         after, grad, cap = before.copy(), np.ones_like(before), Cap(column, limit, 3)
         cap.apply_(after, proven=True)
-        cap.pull_back_(after, grad)
+        cap.pull_back_(grad)
         assert np.isfinite(after).all()
         assert np.isfinite(grad).all()
         if dtype == np.float64:  # training in float32 has factors that are not normal numbers

@@ -7,7 +7,7 @@ import pytest
 from level_cases import FAST, QUICK, many_levels
 from sklearn.metrics import r2_score
 
-from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak import IdentifierWarning, SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.model.eigenvalues import evaluate
 from lambdak.training.draft import Draft
 from lambdak.training.rows import GivenRows
@@ -55,7 +55,8 @@ def test_levels_that_mean_nothing_do_no_harm():
 def test_a_level_of_its_own_for_every_row_changes_nothing():
     X, y, _, _ = many_levels(60, rows=5)
     X = X.assign(code=[f"row {i}" for i in range(len(X))])
-    model = SpectralRegressor(**QUICK).fit(X, y)
+    with pytest.warns(IdentifierWarning, match=r"'code' \(300 different texts in 300 rows\)"):
+        model = SpectralRegressor(**QUICK).fit(X, y)
     assert model.feature_strengths_[2] == 0.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 
 from lambdak.certify.certificate import IN_FLOAT, IN_RANGE, Claim
@@ -18,9 +18,11 @@ from lambdak.model.influence import (
     corners_of,
     of_outputs,
     per_unit,
+    together,
 )
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
+from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 
 
@@ -38,6 +40,24 @@ def influence_claims(
         proven = (cap is None or value <= cap) and (not exact or _in_integers(outputs, i, reaches))
         how = _influence_method(column, whole, exact)
         yield Claim("influence", column.name, words, proven, cap is not None, value, None, how, details)
+
+
+def joint_claims(
+    outputs: tuple[Readout, ...], groups: Iterable[tuple[Sequence[int], float]], exact: bool = False
+) -> Iterator[Claim]:
+    """What the columns of each group can do together; proven, unless it is beyond the cap that was requested."""
+    for group, cap in groups:
+        value = max(of_outputs(output, together(output, group)) for output in outputs)
+        names = ", ".join(outputs[0].columns[i].name for i in group)
+        size = f"by more than {upwards(value)}" if value else "at all"
+        words = f"no change of {names} together moves a raw score {size}"
+        how = f"sum of the bounds of its {len(group)} columns"
+        proven = value <= cap
+        if exact:
+            proven = proven and all(_in_integers(outputs, i, [any_change(own, i) for own in outputs]) for i in group)
+            how += f", {IN_FLOAT}" if any(len(outputs[0].columns[i].all_names()) > MOST_CELLS for i in group) else ""
+        words += f"{_limit(outputs)}; cap {cap}"
+        yield Claim("joint influence", names, words, proven, True, value, None, how)
 
 
 def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach]) -> bool:
@@ -63,6 +83,8 @@ def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> di
 
 def _influence_words(column: Column, bound: float, details: Mapping[str, float | str]) -> str:
     what = "change" if column.is_number else "swap of levels"
+    if bound == 0:
+        return f"no {what} of {column.name} moves a raw score at all"
     words = f"no {what} of {column.name} moves a raw score by more than {upwards(bound)}"
     if not column.is_number:
         return words
@@ -125,7 +147,9 @@ def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) 
         raise ValueError(f"within must name at least one column, {example}; got an empty mapping")
     for name in within:
         if name not in names:
-            raise ValueError(f"within names a column that the model does not have: {name!r}; it has {names}")
+            raise ValueError(
+                f"within names a column that the model does not have: {name!r}; it has {names}{asked(name, names)}"
+            )
     return {names.index(name): _tolerance(columns[names.index(name)], size) for name, size in within.items()}
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from lambdak.certify.claim import BOUNDS, IN_RANGE, TOO_ROUGH, Claim
+from lambdak.certify.summary import summary
 from lambdak.model.outward import upwards
 from lambdak.table.visible import visible
 
-IN_RANGE = "within the training range"  # how far a bound goes if its column is not constant beyond
 IN_FLOAT = "in float64 with error bounds"  # how something was decided in an exact certificate, if not in integers
-TOO_ROUGH = "but computing a raw score can err by"
+__all__ = ["BOUNDS", "IN_FLOAT", "IN_RANGE", "METHODS", "TOO_ROUGH", "Certificate", "Claim", "printed"]
+
 _WIDTH = 110  # of a printed certificate
 _SUBJECT_WIDTH = 22
 _SHAPES = ("convex", "concave")
-_METHODS = {
+METHODS = {
     "monotone": "all increment matrices, from knot to knot, must be positive semidefinite; value is the smallest of "
     "their eigenvalues; missing cells are ignored",
     "convex": "the raw score must be the last eigenvalue, its columns must continue straight beyond the training "
@@ -29,12 +31,15 @@ _METHODS = {
     "range, and all changes of slope must be negative semidefinite; value is minus the largest of their eigenvalues",
     "influence": "value is the largest weighted sum of ‖A(b) − A(a)‖₂ over any two cells of the column, or a bound on "
     "it if they are many, plus twice the rounding",
+    "joint influence": "value is the sum of the bounds of these columns, as for influence, plus twice the rounding",
     "response": "value is the largest ‖Σ δ_i A_i‖₂ over the box of tolerances, or a bound on it, plus twice the "
     "rounding",
     "quantiles": "the steps from quantile to quantile must be positive semidefinite; value is the smallest of their "
     "eigenvalues",
     "cut-points": "the steps from cut-point to cut-point must be positive semidefinite, or they are eigenvalues of one "
     "matrix, which are in order",
+    "interactions": "in every member the matrices of all columns but those of one group must be zero or multiples of "
+    "the identity, which only add a number to every eigenvalue: they are compared as they are stored",
 }
 _PROOFS = {
     True: "Statements were decided in integers, about the numbers as they are stored: there is no margin. Only what is "
@@ -49,47 +54,12 @@ _COMPUTED = (
 )
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One statement about a model.
-
-    Attributes
-    ----------
-    kind : str
-        "monotone", "convex", "concave", "influence", "response", "quantiles" or "cut-points".
-    subject : str
-        The column, or the columns, it is about.
-    statement : str
-        The claim in words.
-    proven, requested : bool
-        Whether the matrices prove it, and whether the model was fitted to keep it. What is not proven may still be
-        true: there need not be a counterexample.
-    value : float or None
-        A smallest eigenvalue, as it was computed, or a proven bound, in units of the raw score. That of "convex" and
-        "concave" is a change of slope: raw score per unit of the column.
-    margin : float or None
-        The most by which a raw score that is computed can differ from the real function of the stored numbers, which
-        the claim is about. A bound in ``value`` holds for what is computed: twice the margin is included.
-    how : str
-        How it was checked.
-    details : dict
-        Further numbers.
-    """
-
-    kind: str
-    subject: str
-    statement: str
-    proven: bool
-    requested: bool
-    value: float | None
-    margin: float | None
-    how: str
-    details: dict[str, float | str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
-    """All claims about one model; prints as a table. ``exact`` says whether all was decided in integers."""
+    """All claims about one model; printed, it says what was requested, and :meth:`to_text` says all.
+
+    ``exact`` says whether all was decided in integers.
+    """
 
     model: str
     score: str
@@ -112,7 +82,16 @@ class Certificate:
         """The certificate as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
+    def to_text(self, *, details: bool = False) -> str:
+        """What was requested and whether it is proven; with ``details`` every claim, and the numbers that prove it."""
+        return self._whole() if details else "\n".join(map(visible, summary(self)))
+
     def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def _whole(self) -> str:
         ordered = sorted(self.claims, key=lambda claim: (not claim.requested, not claim.proven))
         names = ("", "about", "claim", "value", "rounding")
         return printed(f"{self.model}: what is guaranteed", names, [*map(_row, ordered)], [*self._notes()])
@@ -140,12 +119,12 @@ class Certificate:
         yield _COMPUTED.format(limit=f", {IN_RANGE}" if limited else "")
         yield "How it was checked:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
-        yield from (f"{kind}: {_METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
+        yield from (f"{kind}: {METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
 
 
 def _row(claim: Claim) -> tuple[str, ...]:
     status = ("proven" if claim.proven else "not proven") + (", requested" if claim.requested else "")
-    bound = claim.kind in ("influence", "response")
+    bound = claim.kind in BOUNDS
     value = "" if claim.value is None else upwards(claim.value) if bound else f"{claim.value:.4g}"
     return status, claim.subject, claim.statement, value, "" if claim.margin is None else upwards(claim.margin, 2)
 

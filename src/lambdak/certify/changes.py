@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -71,6 +71,36 @@ class Influence(_Change):
         scores = self.search.raw(rows).reshape(len(points[0]), len(cells), -1)
         rounding = self.rounding((rows,)).reshape(len(points[0]), len(cells)).max(axis=1)
         return Margins(self._bound - np.ptp(scores, axis=1), rounding[:, None])
+
+
+class Joint(_Change):
+    """Any cells of several columns, which change at once."""
+
+    def __init__(self, search: Search, claim: Claim, columns: Sequence[int]) -> None:
+        super().__init__(search, claim)
+        self._own = {j: search.pools[j].own for j in columns}
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether all cells are the same to the model."""
+        return not any(self.search.pools[j].several for j in self._own)
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """The columns of the group."""
+        return tuple(self._own)
+
+    def begin(self, count: int) -> Points:
+        """Random rows, twice, with random cells of these columns."""
+        rows, own = self.search.rows(count), list(self._own)
+        before, after = np.stack([self.cells(j, count) for j in own], axis=1)
+        return rows.put(own, before), rows.put(own, after)
+
+    def cells(self, j: int, count: int) -> tuple[Values, ...]:
+        """Two of a column of the group, or one of another column for both."""
+        if j not in self._own:
+            return (self.any_cell(j, count),) * 2
+        return self.search.some(self._own[j], count), self.search.some(self._own[j], count)
 
 
 class Response(_Change):

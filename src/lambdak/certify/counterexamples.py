@@ -6,13 +6,14 @@ table, and what ``predict``, ``predict_proba``, ``predict_quantiles`` and ``deci
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from lambdak._checks import check_int
 from lambdak.certify.attack import Attack, run
 from lambdak.certify.certificate import Claim
-from lambdak.certify.changes import Influence, Response
+from lambdak.certify.changes import Influence, Joint, Response
+from lambdak.certify.interactions import Apart
 from lambdak.certify.monotone import Monotone
 from lambdak.certify.orders import Numbers, Ordered
 from lambdak.certify.proofs import certify
@@ -30,6 +31,7 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "influence": Influence,
     "quantiles": Ordered,
     "cut-points": Ordered,
+    "interactions": Apart,
 }
 
 
@@ -60,10 +62,16 @@ def verify(
     claims = certify(model, within).claims
     strengths = {claim.subject: claim.value or 0.0 for claim in claims if claim.kind == "influence"}
     search = Search.around(model, X, n, random_state, strengths)
-    proven = [claim for claim in claims if claim.proven]
-    attacks = [Numbers(search), *(_attack(search, claim, within or {}) for claim in proven)]
+    attacks = [Numbers(search), *_attacks(search, claims, within or {})]
     return Verification(tuple(run(attack) for attack in attacks))
 
 
-def _attack(search: Search, claim: Claim, within: Mapping[str, float | str]) -> Attack:
-    return Response(search, claim, within) if claim.kind == "response" else _ATTACKS[claim.kind](search, claim)
+def _attacks(search: Search, claims: Iterable[Claim], within: Mapping[str, float | str]) -> Iterator[Attack]:
+    """One for each claim that is proven; those about groups of columns are in the order of the groups."""
+    groups = (columns for columns, _ in search.model.promises.groups)
+    for claim in claims:
+        columns = next(groups) if claim.kind == "joint influence" else ()
+        if claim.proven and columns:
+            yield Joint(search, claim, columns)
+        elif claim.proven:
+            yield Response(search, claim, within) if claim.kind == "response" else _ATTACKS[claim.kind](search, claim)

@@ -11,9 +11,10 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   monotone   ±(C_{j+1} − C_j) ⪰ 0 for all knots, in all members (± C ⪰ 0 if linear); missing cells do not count
   convex     (C_{j+2} − C_{j+1}) (κ_{j+1} − κ_j) − (C_{j+1} − C_j) (κ_{j+2} − κ_{j+1}) ⪰ 0, k is the last eigenvalue,
              and columns continue straight beyond their ends (concave: minus this ⪰ 0, and k is the first)
-  influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column
+  influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
+  interactions  in every member, all columns but those of one group have matrices c I, and λ_k(A + c I) = λ_k(A) + c
 They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
 differs by rounding: a bound on that is printed, and if it exceeds 1e-4 of the range, nothing counts as proven.
 The exit code is 0 if all that was requested is proven, 1 if not, 2 if the file cannot be read. Needs Python 3.11 only.
@@ -127,7 +128,8 @@ def decoded(value: Any) -> Any:
         return [decoded(item) for item in value] if isinstance(value, list) else value
     ((tag, inner),) = value.items()
     inner = decoded(inner["values"] if tag == "array" else inner)
-    return fields(inner) if tag == "dict" else float(inner) if tag == "float" else {"tuple": inner, "array": inner}[tag]
+    made: dict[str, Any] = {"float": float, "tuple": tuple, "set": list, "array": list}
+    return fields(inner) if tag == "dict" else made[tag](inner)
 
 
 def read_column(value: dict[str, Any], start: int) -> Record:
@@ -160,15 +162,25 @@ def read_column(value: dict[str, Any], start: int) -> Record:
 
 def per_column(requested: Any, places: dict[str, int], what: str, default: Any) -> list[Any]:
     """What was requested of each column: by name or position, or one entry for each."""
-    if isinstance(requested, list):
+    if isinstance(requested, list | tuple):
         need(len(requested) == len(places), f"{what} must have {len(places)} entries, one per column")
-        return requested
+        return [*requested]
     found: dict[int, Any] = {}
     for key, value in ({} if requested is None else requested).items():
         at = places.get(key, key if type(key) is int and str(key) not in places else -1)
         need(0 <= at < len(places) and at not in found, f"{what} names an unknown column, or one twice: {shown(key)}")
         found[at] = value
     return [found.get(i, default) for i in range(len(places))]
+
+
+def read_groups(requested: Any, places: dict[str, int], what: str) -> list[set[int]]:
+    """Positions of columns, group by group, and of those in no group."""
+    if isinstance(requested, str):
+        need(requested in ("pairwise", "no_interactions"), f"{what} must be known; got {shown(requested)}")
+        return []
+    named = [per_column(dict.fromkeys(group, True), places, what, False) for group in requested or ()]
+    groups = [{i for i, own in enumerate(group) if own} for group in named]
+    return [*groups, {*places.values()}.difference(*groups)]
 
 
 class Model:
@@ -179,7 +191,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 3), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 4), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -193,13 +205,23 @@ class Model:
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
-        caps = caps if isinstance(caps, dict | list | None) else [caps] * len(places)
+        caps = caps if isinstance(caps, dict | list | tuple | None) else [caps] * len(places)
+        groups = {key: caps.pop(key) for key in [*caps] if type(key) is tuple} if isinstance(caps, dict) else {}
+        fits = all(len({*key}) > 1 and type(cap) in (int, float) and cap >= 0 for key, cap in groups.items())
+        need(fits, "max_influence of a group must be a number that is not negative for two columns or more")
+        owned = zip(read_groups([*groups], places, "max_influence"), groups.values(), strict=False)
+        self.groups = [([self.columns[i] for i in sorted(own)], cap) for own, cap in owned]  # and what they may do
         signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
         for column, sign, cap in zip(self.columns, signs, caps, strict=True):
             what = f"{column.kind} column {shown(column.name)}"
             need(sign in ((0,) if column.kind == "category" else (-1, 0, 1)), f"monotonic_cst of {what}: {shown(sign)}")
-            need(type(cap) in (int, float) and cap > 0, f"max_influence of {what} must be a positive number")
+            need(
+                type(cap) in (int, float) and cap >= 0, f"max_influence of {what} must be a number that is not negative"
+            )
             column.sign, column.cap = int(sign), cap
+        together = decoded(asked.get("interaction_cst"))
+        self.few = 2 if together == "pairwise" else 1  # so few are a group
+        self.together = read_groups(together, places, "interaction_cst")
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
         several = {**dict.fromkeys(SINGLE, 1), "Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
@@ -234,7 +256,8 @@ class Model:
             need(fits, f"tensor {shown(name)} must be finite {dtype} of shape {shape}")
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
         ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in tensors) for at in span), len(data)]
-        need(ends[::2] == ends[1::2] and 3 in (self.format, len(tensors)), "its tensors overlap or leave gaps")
+        trained = self.format == 3 or (self.format == 4 and "training" in header)
+        need(ends[::2] == ends[1::2] and (trained or len(tensors) == 3), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])
 
@@ -286,6 +309,21 @@ class Model:
                 return ("not proven", f"undecided {where}") if holds is None else ("refuted", f"it fails {where}")
         return "proven", f"{count} matri{'x' if count == 1 else 'ces'}, all positive semidefinite"
 
+    def apart(self) -> tuple[str, str]:
+        """Whether all columns but those of one group have multiples of I: the verdict, and what shows it."""
+        diagonal = [i == j for i in range(self.dim) for j in range(i + 1)]
+        for at in range(self.members * self.pencils):
+            read = set()
+            for place, column in enumerate(self.columns):
+                for first in range(at * self.n_design + column.start, at * self.n_design + column.stop):
+                    own = self.coef[first * self.width :][: self.width]
+                    if any(x != own[0] * one for x, one in zip(own, diagonal, strict=True)):
+                        read.add(place)
+            if len(read) > self.few and not any(read <= group for group in self.together):
+                names = ", ".join(shown(self.columns[i].name) for i in sorted(read)[:6])
+                return "not proven", f"member {at // self.pencils + 1} has other matrices for {names}"
+        return "proven", f"{self.members * self.pencils} times the matrices of all columns but those of a group are c I"
+
     def reach(self, column: Record, output: int) -> tuple[Fraction, Fraction, str]:
         """What any change of a column does to a raw score: at most, at least, and between which cells."""
         sets, last, mean = [], len(column.nodes) - 1, len(column.cells)
@@ -319,25 +357,27 @@ class Model:
         names = [*map(shown, column.nodes), "missing" if column.missing else "an unseen level"]
         return *best, f"largest between {names[min(where)]} and {names[max(where)]}"
 
-    def influence(self, column: Record) -> tuple[Any, ...]:
-        """The claim about what a column can do, which must not exceed its cap."""
-        found = [self.reach(column, output) for output in range(self.pencils)]
-        most, least = max(found), max(low for _, low, _ in found)
-        verdict = "proven" if most[0] <= column.cap else "refuted" if least > column.cap else "not proven"
-        words = f"no change of {shown(column.name)} moves a raw score by more than {shown(most[0])}"
-        words += "" if self.clamp or column.kind == "category" else " within the training range"
-        cap = f"; the cap is {shown(column.cap)}" if column.cap < math.inf else ""
-        return "influence", column.name, words, verdict, bool(cap), most[2] + cap, float(shown(most[0]))
+    def influence(self, columns: list[Record], cap: float) -> tuple[Any, ...]:
+        """The claim about what columns can do, which must not exceed their cap; a group does no more than their sum."""
+        alone, names = len(columns) == 1, ", ".join(shown(column.name) for column in columns)
+        found = [[*zip(*own, strict=True)] for own in zip(*(column.reaches for column in columns), strict=True)]
+        most, where = max((sum(high), where[0]) for high, _, where in found)
+        broken = alone and max(sum(low) for _, low, _ in found) > cap
+        verdict = "proven" if most <= cap else "refuted" if broken else "not proven"
+        words = f"no change of {names}{' together' * (not alone)} moves a raw score by more than {shown(most)}"
+        words += "" if self.clamp or all(own.kind == "category" for own in columns) else " within the training range"
+        how = (where if alone else "sum of the columns' bounds") + f"; the cap is {shown(cap)}" * (cap < math.inf)
+        name, kind = (columns[0].name, "influence") if alone else (names, "joint influence")
+        return kind, name, words, verdict, cap < math.inf, how, float(shown(most))
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
         found = [*self._claims()]
-        extent = sum(value for *_, value in found if value) / 2  # what all columns together can do is at least this
+        extent = sum(own[-1] for own in found if own[0] == "influence") / 2  # all columns together do at least this
         matters = 0 < extent / 10_000 < self.rounding
         but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
-        for *first, verdict, requested, how, value in found:
-            verdict = "not proven" if matters and verdict == "proven" else verdict
-            yield *first, verdict, requested, how + but * matters, value
+        for *first, own, requested, how, value in found:
+            yield *first, "not proven" if matters and own == "proven" else own, requested, how + but * matters, value
 
     def _claims(self) -> Iterator[tuple[Any, ...]]:
         own = f"P(y = {shown(self.classes[-1])})" if self.classes else "the prediction"
@@ -349,13 +389,18 @@ class Model:
                     words = f"{own} never {'falls' if sign > 0 else 'rises'} as {shown(column.name)} rises"
                     yield "monotone", column.name, words, verdict, bool(column.sign), how, None
                 column.rising = column.rising or verdict == "proven"
+            column.reaches = [self.reach(column, output) for output in range(self.pencils)]
         if self.bend:
             fits = not self.clamp and {*self.indices} == {self.dim - 1 if self.bend > 0 else 0}
             wrong = f"clamp is {self.clamp}, eigenvalue number {self.indices[0] + 1} of {self.dim}"
             verdict, how = self.proof(self.bends(self.bend)) if fits else ("refuted", wrong)
             words = f"every raw score is {self.shape} for any fixed categories"
             yield self.shape, "all columns of numbers together", words, verdict, True, how, None
-        yield from map(self.influence, self.columns)
+        if len(self.columns) > max(self.few, *map(len, self.together), 0):
+            words = "columns that are in none of the groups together do not interact"
+            verdict, how = self.apart()
+            yield "interactions", "all columns", words, verdict, True, how, None
+        yield from (self.influence(*own) for own in [*(([own], own.cap) for own in self.columns), *self.groups])
         apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
         if len(self.levels) > 1 or len(self.indices) > 1:
             rows = Record(name="level", kind="curve", nodes=self.levels, missing=False, start=self.columns[-1].stop)

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lambdak.certify.bound_claims import influence_claims, response_claim
+from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
+from lambdak.certify.interactions import interaction_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import rounding_matters, score_range
@@ -41,9 +42,10 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
     outputs = _positive(readouts(model))
     claims = [*_monotone(model, outputs, exact), *_shapes(model, outputs, exact)]
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), exact)
+    claims += joint_claims(outputs, model.promises.groups, exact)
     if within is not None:
         claims.append(response_claim(outputs, within, exact))
-    claims += _orders(model, outputs, exact)
+    claims += [*_orders(model, outputs, exact), *interaction_claims(model)]
     return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
 
 
@@ -51,7 +53,8 @@ def promised(model: Model) -> Iterator[Claim]:
     """What was requested of a model, each proven or refuted, as :func:`certify` does."""
     outputs, capped = _positive(readouts(model)), model.promises.capped
     claims = [*_monotone(model, outputs, only=model.promises.monotone), *_shapes(model, outputs)]
-    claims += [*influence_claims(outputs, capped, capped), *_orders(model, outputs)]
+    claims += [*influence_claims(outputs, capped, capped), *joint_claims(outputs, model.promises.groups)]
+    claims += [*_orders(model, outputs), *interaction_claims(model)]
     return _weighed(outputs, [claim for claim in claims if claim.requested])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.certify.cells import Pool, Values, pool_of
-from lambdak.certify.certificate import Claim
+from lambdak.certify.certificate import BOUNDS, Claim
 from lambdak.eigen.lazy import cached_property
 from lambdak.losses import Predicts
 from lambdak.model import Model
@@ -19,7 +19,6 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, read_table
 
-_INCLUDED = ("influence", "response")  # kinds of claims whose value holds for what is computed
 _BLOCK = 1 << 14
 
 
@@ -178,5 +177,5 @@ def allowed(claim: Claim, search: Search, points: Sequence[Rows]) -> Float64Arra
 
     Bounds include that of two rows in the training range already.
     """
-    included = (claim.margin or 0.0) if claim.kind in _INCLUDED else 0.0
+    included = (claim.margin or 0.0) if claim.kind in BOUNDS else 0.0
     return np.asarray(2.0 * np.maximum(search.error(points) - included, 0.0))

@@ -12,10 +12,14 @@ from lambdak.cli import (
     config,
     counterfactual,
     demo,
+    dossier,
+    drift,
     explain,
+    export,
     fit,
     optimize,
     predict,
+    reasons,
     report,
     reproduce,
     sign,
@@ -54,7 +58,8 @@ def _settings(
 # A command is a file with a function of its name, and EXAMPLES; a new one is one more file and one more name here.
 _ANYWHERE = (config, demo)
 _IN_DEMO_FOLDER = (  # their examples use the files that lambdak demo writes
-    fit, predict, explain, certify, optimize, counterfactual, report, sign, verify_signature,
+    fit, predict, explain, drift, certify, optimize, counterfactual, reasons, report, dossier, export, sign,
+    verify_signature,
 )  # fmt: skip
 for _module in (*_ANYWHERE, *_IN_DEMO_FOLDER):
     _command = getattr(_module, _module.__name__.rpartition(".")[2])

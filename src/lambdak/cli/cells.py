@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
 
 from lambdak.cli import options
-from lambdak.cli.errors import InputError, listed, meant
+from lambdak.cli.errors import InputError, listed
 from lambdak.table.category_levels import OTHER, shown
+from lambdak.table.close_names import meant
 from lambdak.table.column_contract import Column
 
 Columns = Mapping[str, Column]
 _BOUNDS = "COLUMN=LOW:HIGH for a number, such as price=10:20, or COLUMN=LEVEL,… for a category"
+_RELATIONS = (">=", "<=")
 _CELL = "COLUMN=VALUE, such as age=40, or COLUMN= for a missing cell"
 
 
@@ -87,6 +90,46 @@ def label(known: Sequence[Any], text: str, option: str) -> Any:
             f"{option} must be one of {listed(by_text)}; got {text!r}. {meant(text, list(by_text))}".strip()
         )
     return by_text[text]
+
+
+def output(fitted: Any, text: str | None) -> Any:
+    """The class, quantile level or position that --output names."""
+    model = fitted.model_
+    known = list(model.loss.quantile_levels) if model.classes is None else model.classes.tolist()
+    if text is None or (text.isdecimal() and text not in map(shown, known)):
+        return None if text is None else int(text)
+    return label(known, text, "--output")
+
+
+def target(fitted: Any, text: str) -> Any:
+    """A side of a number or of ordered classes, a class, or a number."""
+    relation = text[:2] if text.startswith(_RELATIONS) else ""
+    value = text.removeprefix(relation).strip()
+    classes = getattr(fitted, "classes_", None)
+    known = {} if classes is None else {str(label): label for label in classes.tolist()}
+    own = known[value] if value in known else _target_number(value, list(known))
+    return (relation, own) if relation else own
+
+
+def _target_number(text: str, classes: list[str]) -> float:
+    try:
+        return options.number(text, "--target")
+    except typer.BadParameter:
+        if classes:
+            return float(label(classes, text, "--target"))  # which refuses it
+        raise typer.BadParameter(
+            f'{text!r} must be a number, such as ">=100", "<=100" or 100', param_hint="--target"
+        ) from None
+
+
+def texts(values: Iterable[str], columns: Columns, option: str = "--text") -> dict[str, str | tuple[str, str]]:
+    """Column → text, or code and text where it begins with a code in brackets."""
+    found: dict[str, str | tuple[str, str]] = {}
+    for value in values:
+        name, text = _assigned(value, columns, option, "COLUMN=TEXT, or COLUMN=[CODE] TEXT")
+        code = re.fullmatch(r"\[([^\]]+)\] *(.*)", text)
+        found[name] = (code[1], code[2]) if code else text
+    return found
 
 
 def _assigned(value: str, columns: Columns, option: str, form: str) -> tuple[str, str]:

@@ -19,6 +19,8 @@ from lambdak.cli.signatures import described_signature, signature_line
 
 EXAMPLES = (
     "lambdak certify",
+    "lambdak certify model.safetensors",
+    "lambdak certify --details",
     "lambdak certify --within bmi=1 --within pressure=5",
     "lambdak certify --verify patients.csv --out certificate.json",
     "lambdak certify --independent",
@@ -26,6 +28,9 @@ EXAMPLES = (
 
 
 def certify(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="The model file, as with --model.", show_default=False)
+    ] = None,
     model: ModelFile = DEFAULT_MODEL,
     within: Annotated[
         list[str] | None,
@@ -51,10 +56,14 @@ def certify(
             "--independent", help="Also run the checker that shares no code with lambdak, in its own process."
         ),
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print every claim with its numbers, not only what was requested.")
+    ] = False,
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Prove what the model guarantees; the exit code is 1 if a requested guarantee is not proven."""
+    model = _only(file, model)
     tolerances = options.sizes(within or (), "--within", ("any",)) or None
     if out is not None:
         check_output(out, "--out")
@@ -74,12 +83,23 @@ def certify(
     if as_json:
         print_json(answer)
     else:
-        texts = [certificate, search, None if checker is None else f"\nThe independent checker:\n{checker.words}"]
+        texts = [
+            certificate.to_text(details=details),
+            search,
+            None if checker is None else f"\nThe independent checker:\n{checker.words}",
+        ]
         say("\n".join(str(each).rstrip() for each in texts if each is not None))
         say(signature_line(signature))
     if reason := _failure(certificate, search, checker):
         complain(f"{model}: {reason}")
         raise typer.Exit(1)
+
+
+def _only(file: Path | None, model: Path) -> Path:
+    """The model file, whichever way it was given."""
+    if file is not None and model not in (DEFAULT_MODEL, file):
+        raise typer.BadParameter(f"give the model file once; got {file} and --model {model}", param_hint="MODEL")
+    return model if file is None else file
 
 
 def _failure(certificate: Certificate, search: Verification | None, checker: Checked | None) -> str:

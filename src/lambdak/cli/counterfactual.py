@@ -8,8 +8,8 @@ import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.cli import cells, options, tables
-from lambdak.cli.errors import NOTHING_FOUND, InputError, complain, naming, note
-from lambdak.cli.models import columns_of, read_columns, read_model
+from lambdak.cli.errors import NOTHING_FOUND, complain, naming, note
+from lambdak.cli.models import columns_of, only_row, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
 from lambdak.cli.plain_files import STREAM
@@ -20,7 +20,6 @@ EXAMPLES = (
     'lambdak counterfactual patients.csv --row 0 --target "<=180" --actionable bmi,hdl,sugar --direction hdl=up --n 2',
     'lambdak counterfactual patients.csv --row 0 --target "<=180" --actionable bmi,sugar --cost bmi=2 --out then.csv',
 )
-_RELATIONS = (">=", "<=")
 
 
 def counterfactual(
@@ -49,7 +48,10 @@ def counterfactual(
     whole: Annotated[list[str] | None, typer.Option(metavar="COLUMN,…", help="Columns of whole numbers.")] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="How many different changes of each row.")] = 1,
     output: Annotated[
-        int | None, typer.Option(min=0, help="Which quantile or cut-point; 0 is the first.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Which quantile or cut-point, or its position; 0 is the first.", show_default=False
+        ),
     ] = None,
     gap: Annotated[float, typer.Option(min=0, help="How much cheaper another change may be, relative.")] = 0.01,
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="End each search after this time.")] = 10.0,
@@ -81,41 +83,13 @@ def counterfactual(
     X = columns_of(fitted, read_columns(fitted, table, form))
     with naming(table):
         found = fitted.counterfactual(
-            _only(X, row, table), _target(fitted, target), names["--actionable"], names["--cost"] or "l1",
-            names["--direction"], n, bounds=names["--bounds"], whole=names["--whole"], output=output, gap=gap,
-            time_limit=time_limit,
+            only_row(X, row, table), cells.target(fitted, target), names["--actionable"], names["--cost"] or "l1",
+            names["--direction"], n, bounds=names["--bounds"], whole=names["--whole"], gap=gap, time_limit=time_limit,
+            output=cells.output(fitted, output),
         )  # fmt: skip
     if any(own.status == "interrupted" for own in found):
         note("the search was interrupted: these are the changes so far")
     _show(found, row or 0, out, raw_text, as_json)
-
-
-def _only(X: Any, row: int | None, path: str) -> Any:
-    """The table with this row alone; all of it without one."""
-    if row is not None and row >= X.num_rows:
-        raise InputError(f"--row must be in [0, {X.num_rows}), the rows of {path}; got {row}")
-    return X if row is None else X.slice(row, 1)
-
-
-def _target(fitted: Any, text: str) -> Any:
-    """A side of a number or of ordered classes, a class, or a number."""
-    relation = text[:2] if text.startswith(_RELATIONS) else ""
-    value = text.removeprefix(relation).strip()
-    classes = getattr(fitted, "classes_", None)
-    known = {} if classes is None else {str(label): label for label in classes.tolist()}
-    own = known[value] if value in known else _number(value, list(known))
-    return (relation, own) if relation else own
-
-
-def _number(text: str, classes: list[str]) -> float:
-    try:
-        return options.number(text, "--target")
-    except typer.BadParameter:
-        if classes:
-            return float(cells.label(classes, text, "--target"))  # which refuses it
-        raise typer.BadParameter(
-            f'{text!r} must be a number, such as ">=100", "<=100" or 100', param_hint="--target"
-        ) from None
 
 
 def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool) -> None:

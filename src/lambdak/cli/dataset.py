@@ -12,27 +12,34 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from lambdak.cli import tables
-from lambdak.cli.errors import InputError, note
+from lambdak.cli.errors import InputError, listed, note
+from lambdak.cli.models import with_parts
+from lambdak.table.dates import date_columns, expanded, part_names
+from lambdak.table.identifiers import identifier_reason
+from lambdak.table.read import read_table
+from lambdak.table.rows import log_exposure
+from lambdak.table.stray_text import stray_text
 
 FEWEST_TEST_ROWS = 10  # that a metric is worth printing for
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Columns, a target and, if given, weights and offsets, row by row."""
+    """Columns, a target and, if given, weights, offsets and exposures, row by row."""
 
     X: Any  # a pyarrow table
     y: NDArray[Any]
     weight: NDArray[np.float64] | None = None
     offset: NDArray[np.float64] | None = None
+    exposure: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
 
     def take(self, rows: NDArray[np.intp]) -> Dataset:
         """Some of the rows."""
-        weight, offset = (None if each is None else each[rows] for each in (self.weight, self.offset))
-        return Dataset(self.X.take(rows), self.y[rows], weight, offset)
+        beside = (self.weight, self.offset, self.exposure)
+        return Dataset(self.X.take(rows), self.y[rows], *(None if each is None else each[rows] for each in beside))
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class ColumnRoles:
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     drop_missing: bool = False
+    exposure: str | None = None
 
     def read(self, path: str, given: tables.Format | None) -> Dataset:
         """The data of a file."""
@@ -54,12 +62,13 @@ class ColumnRoles:
         """The data of another file, with the columns and types of the given data."""
         text = [field.name for field in data.X.schema if str(field.type) == "string"]
         table = tables.read(path, given, text)
+        table = with_parts(table, data.X.column_names)
         tables.check_names(data.X.column_names, table, path, "the table to fit")
         return replace(self, categorical=text).dataset(table, path)
 
     def dataset(self, table: Any, path: str) -> Dataset:
         """The data of a table that was read from a file."""
-        beside = {"--weight": self.weight, "--offset": self.offset}
+        beside = {"--weight": self.weight, "--offset": self.offset, "--exposure": self.exposure}
         parts = {option: [name] for option, name in beside.items() if name is not None}
         roles = {"--target": [self.target], **parts, "--drop": self.drop}
         for option, names in (roles | {"--categorical": self.categorical}).items():
@@ -68,8 +77,12 @@ class ColumnRoles:
         X = table.drop_columns(sorted({name for names in roles.values() for name in names}))
         if not X.column_names:
             raise InputError(f"{path} has no column left to predict {self.target!r} from")
+        X = without_dates(X)
         _refuse_kinds(X, path)
-        found = (None if name is None else numbers(table, name, path) for name in beside.values())
+        _note_doubts(X, self.categorical)
+        found = [None if name is None else numbers(table, name, path) for name in beside.values()]
+        if found[-1] is not None:
+            log_exposure(found[-1])  # names rows as they are in the file
         return Dataset(X, _cells(table, self.target), *found)
 
     def _complete(self, table: Any, path: str) -> Any:
@@ -99,6 +112,27 @@ def _cells(table: Any, name: str) -> NDArray[Any]:
     if series.dtype == nw.Boolean or series.dtype.is_numeric():
         return np.asarray(series.to_numpy())
     raise InputError(f"the target {name!r} must hold numbers, booleans or text; got {series.dtype}")
+
+
+def without_dates(X: Any) -> Any:
+    """The table with numbers instead of dates."""
+    dates = date_columns(X)
+    for name in dates:
+        note(f"column {name!r} holds dates: expanded into {listed(part_names(name))}; --drop {name} ignores it")
+    return expanded(X, dates) if dates else X
+
+
+def _note_doubts(X: Any, categorical: Sequence[str]) -> None:
+    """Name identifiers, and the cells that keep columns from being numbers, by their rows in the file."""
+    table = read_table(X)
+    for i, name in enumerate(table.names):
+        if name in categorical:
+            continue
+        found, reason = stray_text(table.cells(i)), identifier_reason(table.cells(i))
+        if found is not None:
+            note(f"{found}: correct or empty such cells; --categorical {name} says that it is text")
+        if reason is not None and len(table.names) > 1:
+            note(f"column {name!r} looks like an identifier ({reason}): --drop {name} ignores it")
 
 
 def _refuse_kinds(X: Any, path: str) -> None:

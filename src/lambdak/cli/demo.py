@@ -16,12 +16,14 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.atomic import write_text
+from lambdak.certify.summary import plain_statement
 from lambdak.cli import demo_results
 from lambdak.cli.demo_results import CAPPED, MONOTONE, OURS, TREES, falls
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.written_tables import csv_text
 from lambdak.explain.quantile_fan import Fan
+from lambdak.table.read import named_array
 from lambdak.table.visible import visible
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
@@ -57,17 +59,18 @@ def demo(
         models = demo_results.fit_all(patients, EFFORT)
         model = models[OURS + MONOTONE]
         step("changing columns at random")
-        _print_accuracy(found, {name: falls(each.predict, patients, pairs=PAIRS) for name, each in models.items()})
-        explanation = model.explain_global(patients.X)
-        _print_columns(explanation, models[OURS + MONOTONE + CAPPED].explain_global(patients.X))
+        predict = {name: demo_results.predictor(each, patients) for name, each in models.items()}
+        _print_accuracy(found, {name: falls(each, patients, pairs=PAIRS) for name, each in predict.items()})
+        explanation = model.explain_global(patients.table)
+        _print_columns(explanation, models[OURS + MONOTONE + CAPPED].explain_global(patients.table))
         _print_certificate(model)
-        local = model.explain_local(patients.X[[PATIENT]])
+        local = model.explain_local(named_array(patients.X[[PATIENT]], patients.names))
         _print_patient(local)
         step("fitting quantiles")
         fan, quantiles = demo_results.compare_quantiles(patients, pairs=PAIRS, effort=EFFORT)
         _print_quantiles(fan, quantiles)
         step("writing the files")
-        files = dict([*_files(patients, model, out), *_drawn(explanation, local, fan, out)])
+        files = dict([*_files(patients, model, out), *_drawn(model, explanation, local, fan, out)])
     _print_files(files, out)
 
 
@@ -108,14 +111,11 @@ def _files(patients: demo_results.Patients, model: Any, out: Path) -> Iterator[t
     yield "model.safetensors", "the model, for lambdak predict, explain, certify and report"
     write_text(out / "certificate.json", model.certify(TOLERANCES).to_json() + "\n")
     yield "certificate.json", "what is proven about it, with the numbers"
-    try:
-        model.report(out / "report.html", patients.X, patients.y)
-        yield "report.html", "the model itself with sliders: open it in a browser"
-    except ImportError as error:
-        yield "report.html", f"skipped: {error}"
+    model.report(out / "report.html", patients.table, patients.y)
+    yield "report.html", "the model itself with sliders: open it in a browser"
 
 
-def _drawn(explanation: Any, local: Any, fan: Fan, out: Path) -> Iterator[tuple[str, str]]:
+def _drawn(model: Any, explanation: Any, local: Any, fan: Fan, out: Path) -> Iterator[tuple[str, str]]:
     """Draw the pictures, if matplotlib is there."""
     try:
         plots = plotting()
@@ -127,9 +127,10 @@ def _drawn(explanation: Any, local: Any, fan: Fan, out: Path) -> Iterator[tuple[
         plots.draw_effect(explanation[name], ax)
     pictures = {
         "effects.png": (axes[0], "how two columns change predictions, and the region that no row can leave"),
-        "influence.png": (plots.draw_strengths(explanation), "what each column can do, and what was observed"),
+        "influence.png": (plots.draw_strengths(explanation), "what each column does, and the most that it can do"),
         "quantiles.png": (plots.draw_fan(fan), "quantiles of test patients"),
         "patient.png": (plots.draw_waterfall(local, 0), f"what made the prediction of patient {PATIENT}"),
+        "history.png": (model.plot_history(), "how the fit went, epoch by epoch"),
     }
     for name, (ax, words) in pictures.items():
         save_picture(ax, out / name)
@@ -201,9 +202,10 @@ def _print_quantiles(fan: Fan, found: dict[str, demo_results.QuantileResult]) ->
 def _print_certificate(model: Any) -> None:
     """The requested claims of the certificate, and the bound on the response."""
     console.print("[bold]Certificate[/]")
-    for claim in model.certify(TOLERANCES).claims:
+    certificate = model.certify(TOLERANCES)
+    for claim in certificate.claims:
         if claim.requested or claim.kind == "response":
-            words = f"{'proven' if claim.proven else 'not proven'}  {claim.statement}"
+            words = f"{'proven' if claim.proven else 'not proven'}  {plain_statement(claim, certificate.score)}"
             console.print(words, markup=False, soft_wrap=True)
 
 

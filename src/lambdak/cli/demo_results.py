@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, train_test_split
 from lambdak._checks import FloatArray
 from lambdak.estimators import SpectralQuantileRegressor, SpectralRegressor
 from lambdak.explain.quantile_fan import Fan
-from lambdak.table.read import named_array
+from lambdak.table.read import Table, named_array
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 OURS, TREES, LINEAR = "lambdak", "boosted trees", "linear model"
@@ -40,6 +40,8 @@ _NAMES = {
 }
 _ROUNDING = 1e-9  # of predictions in float64, far below any effect
 
+Predict = Callable[[FloatArray], FloatArray]
+
 
 @dataclass(frozen=True)
 class Patients:
@@ -50,6 +52,11 @@ class Patients:
     names: tuple[str, ...]
     signs: tuple[int, ...]
     target: str
+
+    @property
+    def table(self) -> Table:
+        """The rows with the names of the columns, which needs no library for tables."""
+        return named_array(self.X, self.names)
 
 
 def load_patients() -> Patients:
@@ -120,17 +127,19 @@ def fit_all(patients: Patients, effort: str) -> dict[str, Any]:
 
 
 def _fit_all(model: Any, patients: Patients) -> Any:
-    # Ours get the names of the columns: no library for tables is needed.
-    ours = isinstance(model, SpectralRegressor)
-    return model.fit(named_array(patients.X, patients.names) if ours else patients.X, patients.y)
+    return model.fit(patients.table if isinstance(model, SpectralRegressor) else patients.X, patients.y)
+
+
+def predictor(model: Any, patients: Patients) -> Predict:
+    """Predictions for an array of a model that was fitted to the whole table: ours know the columns by name."""
+    if not isinstance(model, SpectralRegressor):
+        return cast("Predict", model.predict)
+    return lambda X: model.predict(named_array(X, patients.names))
 
 
 def boosted(**settings: Any) -> Any:
     """scikit-learn's boosted trees with their default settings, not yet fitted."""
     return HistGradientBoostingRegressor(random_state=0, **settings)
-
-
-Predict = Callable[[FloatArray], FloatArray]
 
 
 def falls(predict: Predict, patients: Patients, *, pairs: int) -> dict[str, int]:

@@ -6,9 +6,8 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -23,7 +22,6 @@ from lambdak.table.visible import visible
 NOTHING_FOUND = 3  # exit code: no row meets the constraints, no change reaches the target, or none was found in time
 MOST_NAMES = 12  # listed in a message
 _LONGEST = 60  # characters of a name in a list
-_MOST_COMPARED = 2_000  # names that may be meant
 _OPTIONS = {
     "monotonic_cst": "--monotone",
     "max_influence": "--max-influence",
@@ -117,17 +115,6 @@ def listed(names: Iterable[str]) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else name[:_LONGEST] + "…"
-
-
-def meant(name: str, known: Sequence[str]) -> str:
-    """A question about the closest of the known names, or nothing.
-
-    >>> meant("incom", ["age", "income"])
-    "Did you mean 'income'? "
-    """
-    folded = {other.casefold(): other for other in known[:_MOST_COMPARED]}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    return f"Did you mean {folded[close[0]]!r}? " if close else ""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import narwhals.stable.v2 as nw
 import typer
 
-from lambdak.cli import tables
+from lambdak.cli import cells, tables
 from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, RawText, TableFormat
@@ -25,9 +25,11 @@ EXAMPLES = (
 
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 _LEGEND = (
+    "importance: how far the column moves the raw score on average over the rows, from its median or average level; "
     "↑ ↓: the raw score never falls or rises with the column; proven: no change of the column moves a raw score by "
-    "more, in total or per unit; observed: the largest change over the rows, or of the typical row without a table; "
-    "tightness: observed / proven; slopes are those at the rows"
+    "more, in total or per unit; observed: the largest change over the rows, or without a table that of the baseline, "
+    "which has the median of each number and the average level of each category; tightness: observed / proven; slopes "
+    "are those at the rows"
 )
 
 
@@ -39,7 +41,10 @@ def explain(
     ] = False,
     row: Annotated[int | None, typer.Option(min=0, help="Explain this row in words; 0 is the first.")] = None,
     output: Annotated[
-        int | None, typer.Option(min=0, help="Which class, quantile or cut-point; 0 is the first.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="CLASS", help="Which class or quantile level, or its position; 0 is the first.", show_default=False
+        ),
     ] = None,
     out: Annotated[str | None, typer.Option(help="Write the explanation as a table.", show_default=False)] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it to this PNG file.", show_default=False)] = None,
@@ -64,7 +69,8 @@ def explain(
         X = None if table is None else columns_of(fitted, read_columns(fitted, table, form))
         if row is not None:
             X = _only(X, row, str(table))
-        explanation = fitted.explain_local(X, output=output) if one else fitted.explain_global(X, output=output)
+        own = cells.output(fitted, output)
+        explanation = fitted.explain_local(X, output=own) if one else fitted.explain_global(X, output=own)
     if plot is not None:
         ax = explanation.plot()
         ax.set_title(ax.get_title() if row is None else ax.get_title().replace("Row 0", f"Row {row}"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +30,8 @@ from lambdak.estimators import (
 )
 from lambdak.losses import Predicts, Quantile, SquaredError, losses_of
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
+from lambdak.table.identifiers import IdentifierWarning
+from lambdak.table.stray_text import StrayTextWarning
 
 EXAMPLES = (
     "lambdak fit patients.csv --target progression",
@@ -35,6 +39,7 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --loss gamma --max-influence sex=0.1",
     "lambdak fit patients.csv -t progression --shape convex --effort fast --json",
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
+    "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
 )
 _QUANTILES = "0.05,0.5,0.95"
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
@@ -98,7 +103,16 @@ def fit(
         typer.Option(
             metavar="COLUMN=NUMBER",
             help="The most that any change of the column may move the raw score (the prediction before the link); "
-            "a number alone is for all columns. Repeatable.",
+            "a number alone is for all columns, and A+B=NUMBER for columns together. Repeatable.",
+            rich_help_panel=_PROMISES,
+        ),
+    ] = None,
+    interactions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN,…",
+            help="Only these columns may interact with one another; no_interactions or pairwise alone is for all "
+            "columns. Repeatable, for several groups.",
             rich_help_panel=_PROMISES,
         ),
     ] = None,
@@ -121,8 +135,14 @@ def fit(
     ] = None,
     offset: Annotated[
         str | None,
+        typer.Option(metavar="COLUMN", help="Column added to the raw score.", rich_help_panel=_COLUMNS),
+    ] = None,
+    exposure: Annotated[
+        str | None,
         typer.Option(
-            metavar="COLUMN", help="Column added to the raw score, such as log exposure.", rich_help_panel=_COLUMNS
+            metavar="COLUMN",
+            help="Column of exposures, such as years: with a log link, their logarithm is the offset.",
+            rich_help_panel=_COLUMNS,
         ),
     ] = None,
     drop_missing: Annotated[
@@ -152,6 +172,12 @@ def fit(
             min=0, help="Penalty that removes useless columns; noise goes at about 1.", rich_help_panel=_TRAINING
         ),
     ] = 0.0,
+    balance: Annotated[
+        bool,
+        typer.Option(
+            "--balance", help="Predictions add up to the targets of the training rows.", rich_help_panel=_TRAINING
+        ),
+    ] = False,
     max_iter: Annotated[
         int | None, typer.Option(min=1, help="Epochs; by default --effort decides.", rich_help_panel=_TRAINING)
     ] = None,
@@ -181,24 +207,30 @@ def fit(
     """
     levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
+    groups = options.groups(interactions or ())
     check_output(model, "--model")
     if checkpoint is not None:
         check_output(checkpoint, "--checkpoint")
     roles = ColumnRoles(
-        target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing
+        target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing, exposure
     )
     data = roles.read(table, form)
     tables.check_names(signs, data.X, table, "--monotone")
-    tables.check_names(caps if isinstance(caps, dict) else (), data.X, table, "--max-influence")
+    caps = _grouped(caps, data.X.column_names) if isinstance(caps, dict) else caps
+    named = [
+        name for key in (caps if isinstance(caps, dict) else ()) for name in (key if isinstance(key, tuple) else (key,))
+    ]
+    tables.check_names(named, data.X, table, "--max-influence")
+    tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data.X, table, "--interactions")
     with naming(table):
         task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
-    _check_usage(task, loss, levels, offset)
+    _check_usage(task, loss, levels, offset, exposure)
     classes = task in (Task.CLASSIFICATION, Task.ORDINAL)
     train, unseen = (data, roles.like(data, test, form)) if test else split(data, test_fraction, classes, seed)
     estimator = _estimator(
         task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
-        max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim, n_estimators=members,
-        max_iter=max_iter, random_state=seed, verbose=1,
+        interaction_cst=groups, max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim,
+        n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed, verbose=1,
     )  # fmt: skip
     with naming(table):
         timing = _fit_(estimator, train, checkpoint)
@@ -216,10 +248,19 @@ def _caps(values: list[str] | tuple[()]) -> dict[str, float | str] | float | Non
     return options.sizes(values, "--max-influence") or None
 
 
-def _check_usage(task: Task, loss: str | None, levels: tuple[float, ...] | None, offset: str | None) -> None:
+def _grouped(caps: dict[Any, Any], known: Sequence[str]) -> dict[Any, Any]:
+    """The same with names between plus signs as a tuple of columns, unless a column has that very name."""
+    return {name if name in known or "+" not in name else tuple(name.split("+")): cap for name, cap in caps.items()}
+
+
+def _check_usage(
+    task: Task, loss: str | None, levels: tuple[float, ...] | None, offset: str | None, exposure: str | None
+) -> None:
     """Refuse options that do not belong to the task."""
     wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
-    for option, (given, own) in (wanted | {"--offset": (offset, Task.REGRESSION)}).items():
+    if task is Task.QUANTILE:
+        wanted["--offset"] = offset, Task.REGRESSION
+    for option, (given, own) in (wanted | {"--exposure": (exposure, Task.REGRESSION)}).items():
         if given and task is not own:
             raise typer.BadParameter(f"belongs to --task {own.value}, but the task is {task.value}", param_hint=option)
 
@@ -234,9 +275,11 @@ def _estimator(task: Task, levels: tuple[float, ...] | None, loss: str | None, p
 
 def _fit_(estimator: Any, data: Dataset, checkpoint: Path | None) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
-    beside = {} if data.offset is None else {"offset": data.offset}
+    beside = {name: own for name in ("offset", "exposure") if (own := getattr(data, name)) is not None}
     began = time.perf_counter()
-    with _noticing_interrupts() as interrupts:
+    with warnings.catch_warnings(), _noticing_interrupts() as interrupts:
+        for kind in (StrayTextWarning, IdentifierWarning):  # said already, with rows and options of the command
+            warnings.simplefilter("ignore", kind)
         estimator.fit(data.X, data.y, data.weight, **beside, checkpoint=checkpoint)
     if interrupts:
         note("the training was interrupted: the model is the best one so far")

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.cli import tables
-from lambdak.cli.errors import InputError, listed, meant
+from lambdak.cli.errors import InputError, listed
 from lambdak.estimators import load
+from lambdak.table.close_names import meant
+from lambdak.table.dates import expanded, part_names
 
 
 def read_model(path: Path, public_key: Path | None = None) -> Any:
@@ -22,9 +24,20 @@ def read_model(path: Path, public_key: Path | None = None) -> Any:
 
 def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
     """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
-    table = tables.read(path, given, text=text_columns(model))
+    table = with_parts(tables.read(path, given, text=text_columns(model)), model.model_.encoder.feature_names)
     check_columns(model, table.column_names, path)
     return table
+
+
+def date_sources(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Columns whose numbers, such as sold_year, are wanted and not there: they are expanded as in the fit."""
+    return [name for name in known if any(part in wanted and part not in known for part in part_names(name))]
+
+
+def with_parts(table: Any, wanted: Sequence[str]) -> Any:
+    """The table with the numbers of dates, where they are wanted and the dates are there instead."""
+    sources = date_sources(wanted, table.column_names)
+    return expanded(table, sources) if sources else table
 
 
 def check_columns(model: Any, known: Sequence[str], path: str) -> None:
@@ -35,6 +48,13 @@ def check_columns(model: Any, known: Sequence[str], path: str) -> None:
             f"{path} lacks {len(missing)} of the {model.n_features_in_} columns that the model was fitted with: "
             f"{listed(missing)}. {meant(missing[0], known)}It has {listed(known)}"
         )
+
+
+def only_row(X: Any, row: int | None, path: str) -> Any:
+    """The table with this row alone; all of it without one."""
+    if row is not None and row >= X.num_rows:
+        raise InputError(f"--row must be in [0, {X.num_rows}), the rows of {path}; got {row}")
+    return X if row is None else X.slice(row, 1)
 
 
 def columns_of(model: Any, table: Any) -> Any:

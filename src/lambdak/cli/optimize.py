@@ -70,7 +70,8 @@ def optimize(
         bool, typer.Option("--maximize", help="The highest prediction instead.", rich_help_panel=_SEARCH)
     ] = False,
     output: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Which class or quantile level.", rich_help_panel=_SEARCH)
+        str | None,
+        typer.Option(metavar="CLASS", help="Which class or quantile level, or its position.", rich_help_panel=_SEARCH),
     ] = None,
     gap: Annotated[
         float,
@@ -103,11 +104,10 @@ def optimize(
     _check_names(names, limits, integers, columns)
     fixed = _fixed(table, row, form, [fitted, *others.values()]) | cells.cells(given or (), columns)
     fixed = _needed(fixed, names, columns, constraint or ())
-    label = None if output is None else cells.label(_labels(fitted), output, "--output")
     with _watching() as progress:
         best = minimize(
             fitted, names, limits, list(constraint or ()), fixed, maximize=maximize, gap=gap, time_limit=time_limit,
-            whole=integers, models=others, output=label, progress=progress,
+            whole=integers, models=others, output=cells.output(fitted, output), progress=progress,
         )  # fmt: skip
     if best.status == "interrupted":
         note("the search was interrupted: the row is the best one so far")
@@ -176,12 +176,6 @@ def _needed(
         )
     further = [name for name in row if name not in columns and any(name in text for text in constraints)]
     return {name: row[name] for name in (*columns, *further) if name not in free}
-
-
-def _labels(fitted: Any) -> list[Any]:
-    """What --output may name."""
-    labels = getattr(fitted, "classes_", None)
-    return list(fitted.model_.outputs.quantile_levels) if labels is None else list(labels.tolist())
 
 
 @contextmanager

@@ -14,8 +14,18 @@ from lambdak.cli.tables import Format
 _TABLE_HELP = "CSV, Parquet or JSON lines; - is standard input."
 DEFAULT_MODEL = Path("model.safetensors")
 
-TableFile = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP)]
-OptionalTable = Annotated[str | None, typer.Argument(metavar="TABLE", help=_TABLE_HELP, show_default=False)]
+
+def _no_model(name: str | None) -> str | None:
+    """A table's name; that of a model file is refused."""
+    if name is not None and Path(name).suffix == DEFAULT_MODEL.suffix:
+        raise typer.BadParameter(f"{name!r} is a model file: TABLE is a table, and a model is named with --model")
+    return name
+
+
+TableFile = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP, callback=_no_model)]
+OptionalTable = Annotated[
+    str | None, typer.Argument(metavar="TABLE", help=_TABLE_HELP, show_default=False, callback=_no_model)
+]
 ModelFile = Annotated[Path, typer.Option("--model", "-m", help="The model file.")]
 TableFormat = Annotated[
     Format | None,
@@ -70,6 +80,18 @@ def number(value: str, option: str) -> float:
     if not re.fullmatch(_NUMBER, value):
         raise typer.BadParameter(f"{value!r} must be a number, or COLUMN=NUMBER", param_hint=option)
     return float(value)
+
+
+def groups(values: Iterable[str]) -> list[list[str]] | str | None:
+    """Groups of columns that may interact, or a word for all columns; None if nothing is given.
+
+    >>> groups(["income,age", "region"])
+    [['income', 'age'], ['region']]
+    """
+    found = [[*dict.fromkeys(names([value]))] for value in values]
+    if found in ([["pairwise"]], [["no_interactions"]]):
+        return found[0][0]
+    return [group for group in found if group] or None
 
 
 def quantile_levels(value: str, option: str = "--quantiles") -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import numbers
 from lambdak.cli.errors import InputError, naming
-from lambdak.cli.models import check_columns, columns_of, read_model, text_columns
+from lambdak.cli.models import check_columns, columns_of, date_sources, read_model, text_columns, with_parts
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
 from lambdak.cli.pipeline import made_ahead, spread
@@ -24,7 +24,8 @@ from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.written_tables import table_writer
 from lambdak.eigen.runtime import get_num_threads
-from lambdak.estimators import SpectralRegressor
+from lambdak.model.offsets import check_exposure, check_offset
+from lambdak.table.dates import part_names
 from lambdak.table.read import read_table
 
 EXAMPLES = (
@@ -48,6 +49,9 @@ def predict(
     offset: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The offset, if the model was fitted with one.")
     ] = None,
+    exposure: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The exposure, if the model was fitted with one.")
+    ] = None,
     form: TableFormat = None,
     raw_text: RawText = False,
     as_json: AsJson = False,
@@ -55,7 +59,7 @@ def predict(
     """Predict the rows of a table, however many: CSV and Parquet are read and written some rows at a time."""
     tables.check_out(out)
     fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
-    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, offset)
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure))
     printed: list[dict[str, Any]] = []
     with naming(table), table_stream(table, form) as stream, _progress() as bar:
         if as_json and out == STREAM:
@@ -70,6 +74,13 @@ def predict(
         say(f"{rows} rows with {', '.join(names)}: {out}")
 
 
+def _beside(offset: str | None, exposure: str | None) -> dict[str, str]:
+    """The columns that are given beside those of the model."""
+    if offset is not None and exposure is not None:
+        raise typer.BadParameter("give --offset or --exposure, not both", param_hint="--exposure")
+    return {name: own for name, own in (("offset", offset), ("exposure", exposure)) if own is not None}
+
+
 @dataclass(frozen=True)
 class _Answers:
     """What is predicted, and what is copied next to it."""
@@ -79,7 +90,7 @@ class _Answers:
     keep: list[str]
     proba: bool
     quantiles: bool
-    offset: str | None
+    beside: dict[str, str]  # offset or exposure: the name of its column
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
@@ -96,24 +107,28 @@ class _Answers:
         return rows, part.column_names
 
     def _wanted(self, stream: TableStream) -> Wanted:
-        check_columns(self.fitted, stream.column_names, self.path)
+        names = self.fitted.model_.encoder.feature_names
+        sources = date_sources(names, stream.column_names)
+        parts = [part for name in sources for part in part_names(name)]
+        check_columns(self.fitted, [*stream.column_names, *parts], self.path)
         tables.check_names(self.keep, stream, self.path, "--keep")
-        if self.offset is not None:
-            if not isinstance(self.fitted, SpectralRegressor):
-                raise InputError(f"--offset needs a regression; the model is a {type(self.fitted).__name__}")
-            tables.check_names([self.offset], stream, self.path, "--offset")
+        for option, name in self.beside.items():
+            loss = self.fitted.model_.loss
+            check_exposure(loss) if option == "exposure" else check_offset(loss)
+            tables.check_names([name], stream, self.path, f"--{option}")
         own = self.fitted.model_.encoder.columns
-        copied = [*self.keep, *([] if self.offset is None else [self.offset])]
-        every = dict.fromkeys([*(column.name for column in own), *copied])
-        return Wanted(text_columns(self.fitted), [each.name for each in own if each.is_number], copied, list(every))
+        copied = [*self.keep, *self.beside.values()]
+        every = dict.fromkeys([*(name for name in names if name not in parts), *sources, *copied])
+        plain = [each.name for each in own if each.is_number and each.name not in parts]
+        return Wanted(text_columns(self.fitted), plain, copied, list(every))
 
     def _answer(self, numbered: tuple[int, Any]) -> Any:
         """The table of predictions, with the columns that are kept before them."""
         first_row, part = numbered
-        X = replace(read_table(columns_of(self.fitted, part)), first_row=first_row)
-        offset = None if self.offset is None else numbers(part, self.offset, self.path, first_row)
-        found = {"prediction": self.fitted.predict(X, **({} if offset is None else {"offset": offset}))}
-        found |= self._further(X)
+        X = replace(read_table(columns_of(self.fitted, self._dated(part))), first_row=first_row)
+        beside = {option: numbers(part, name, self.path, first_row) for option, name in self.beside.items()}
+        found = {"prediction": self.fitted.predict(X, **beside)}
+        found |= self._further(X, beside)
         clash = [name for name in self.keep if name in found]
         if clash:
             raise InputError(
@@ -121,12 +136,16 @@ class _Answers:
             )
         return tables.made({name: part.column(name) for name in self.keep} | found)
 
-    def _further(self, X: Any) -> dict[str, NDArray[Any]]:
+    def _dated(self, part: Any) -> Any:
+        """Some rows with the numbers of dates, where the model has them."""
+        return with_parts(part, self.fitted.model_.encoder.feature_names)
+
+    def _further(self, X: Any, beside: dict[str, Any]) -> dict[str, NDArray[Any]]:
         """Probabilities of classes, or quantiles."""
         fitted = self.fitted
         if self.proba and hasattr(fitted, "classes_"):
             labels = fitted.classes_.tolist()
-            return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X).T, strict=True)}
+            return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X, **beside).T, strict=True)}
         levels = fitted.model_.outputs.quantile_levels
         if self.quantiles and levels:
             return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}

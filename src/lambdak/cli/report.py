@@ -14,7 +14,10 @@ from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
 from lambdak.cli.outputs import check_output, print_json, say
 
-EXAMPLES = ("lambdak report", "lambdak report patients.csv --target progression --out patients.html")
+EXAMPLES = (
+    "lambdak report",
+    "lambdak report patients.csv --target progression --out patients.html",
+)
 
 
 def report(
@@ -26,23 +29,35 @@ def report(
             "--target", "-t", metavar="COLUMN", help="Column of true values, to show how accurate the model is."
         ),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="TABLE",
+            help="Rows that the fit did not see, with the target: accuracy is measured on these.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("report.html"),
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML file in which the model runs: it needs no server, no network and no Python."""
     check_output(out, "--out")
-    if target is not None and table is None:
+    if target is not None and table is None and test is None:
         raise typer.BadParameter("needs a TABLE that has this column", param_hint="--target")
+    if test is not None and target is None:
+        raise typer.BadParameter("needs the --target that it is measured by", param_hint="--test")
     fitted = read_model(model)
     with naming(table or ""):
         X, y = (None, None) if table is None else _rows(fitted, table, target, form)
-        fitted.report(out, X, y)
+    with naming(test or table or ""):
+        X_test, y_test = (None, None) if test is None else _rows(fitted, test, target, form)
+        fitted.report(out, X, y, X_test=X_test, y_test=y_test)
     size = out.stat().st_size
     if as_json:
         print_json({"model": str(model), "out": str(out), "bytes": size})
     else:
-        say(f"{out} ({size / 1e6:.1f} MB): open it in a browser")
+        say(f"{out} ({size / 1e3:,.0f} kB): open it in a browser")
 
 
 def _rows(fitted: Any, table: str, target: str | None, form: tables.Format | None) -> tuple[Any, Any]:

@@ -19,9 +19,10 @@ import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.cli.broken_tables import csv_reason, jsonl_reason, not_text, parquet_reason
-from lambdak.cli.errors import InputError, listed, meant
+from lambdak.cli.errors import InputError, listed
 from lambdak.cli.outputs import check_output
 from lambdak.cli.plain_files import STREAM, plain_file
+from lambdak.table.close_names import meant
 
 _SEPARATORS = (",", ";", "\t", "|")
 _SUFFIXES = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet",

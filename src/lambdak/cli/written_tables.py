@@ -19,9 +19,9 @@ import typer
 
 from lambdak.atomic import whole_file
 from lambdak.cli import tables
-from lambdak.cli.formulas import inert
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.tables import Format
+from lambdak.table.formula_text import inert
 from lambdak.table.visible import visible
 
 _IN_MEMORY = 1 << 24  # bytes of what is printed; the rest waits in a file

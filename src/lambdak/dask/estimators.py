@@ -14,8 +14,10 @@ from lambdak import estimators as local
 from lambdak._checks import check_positive
 from lambdak.dask import worker
 from lambdak.dask.driver import DaskFit
-from lambdak.dask.parts import is_collection, partitions, pieces_of
+from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.own_names import with_own_names
+from lambdak.model.offsets import check_exposure
 
 _TIMEOUT = 60.0
 
@@ -31,38 +33,59 @@ class _OnDask(SpectralEstimator):
         fit = DaskFit(client or _client(), request, parts, check_positive(timeout, "timeout")).run()
         return self._keep(fit, request.parameters)
 
-    def _each(self, method: str, X: Any, width: tuple[int, ...] = (), dtype: DTypeLike = np.float64) -> Any:
-        """What a method says of every partition, as a Dask Array; of a table in memory, as usual."""
+    def _each(
+        self, method: str, X: Any, width: tuple[int, ...] = (), dtype: DTypeLike = np.float64, **beside: Any
+    ) -> Any:
+        """What a method says of every partition, as a Dask Array; of a table in memory, as usual.
+
+        ``beside`` are offsets: collections like X, or a number for all rows.
+        """
+        beside = {name: value for name, value in beside.items() if value is not None}
         if not is_collection(X):
-            return getattr(super(), method)(X)
+            return getattr(super(), method)(X, **beside)
         here = self._fitted  # an error, if there is none
         model = delayed(getattr(local, here.estimator)._of_saved(self._saved()))
         call, pieces = delayed(worker.predict), pieces_of(X)
+        own = [
+            dict(zip(beside, each, strict=True))
+            for each in zip(
+                *(
+                    pieces_of(value, name, X) if is_collection(value) else [value] * len(pieces)
+                    for name, value in beside.items()
+                ),
+                strict=True,
+            )
+        ] or [{}] * len(pieces)
         rows = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(pieces)  # what is known of a frame is less
         return da.concatenate([
-            da.from_delayed(call(model, method, piece), (own, *width), dtype=dtype)
-            for own, piece in zip(rows, pieces, strict=True)
+            da.from_delayed(call(model, method, piece, **added), (length, *width), dtype=dtype)
+            for length, piece, added in zip(rows, pieces, own, strict=True)
         ])  # fmt: skip
 
 
+@with_own_names
 class SpectralRegressor(_OnDask, local.SpectralRegressor):
     """:class:`lambdak.SpectralRegressor` on Dask DataFrames and Arrays, with the same parameters."""
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, client: Client | None = None,
-        timeout: float = _TIMEOUT,
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None,
+        client: Client | None = None, timeout: float = _TIMEOUT,
     ) -> Self:  # fmt: skip
-        """Fit on the workers of a cluster; y, sample_weight and offset have the partitions of X.
+        """Fit on the workers of a cluster; y, sample_weight and offset, or exposure, have the partitions of X.
 
         ``timeout`` is for how many seconds a worker may be silent before the fit continues without it.
         """
+        if exposure is not None:
+            check_exposure(self._loss(), offset)
+            offset = logarithms(exposure)
         return self._fit_on(X, y, sample_weight, offset, client, timeout)
 
-    def predict(self, X: Any, **options: Any) -> Any:
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """The predicted mean (or quantile) of each row; of a collection, a Dask Array."""
-        return super().predict(X, **options) if options else self._each("predict", X)
+        return self._each("predict", X, offset=offset, exposure=exposure)
 
 
+@with_own_names
 class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
     """:class:`lambdak.SpectralQuantileRegressor` on Dask DataFrames and Arrays, with the same parameters."""
 
@@ -87,29 +110,32 @@ class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
 
 class _ClassifierOnDask(_OnDask):
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, client: Client | None = None, timeout: float = _TIMEOUT
-    ) -> Self:
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, client: Client | None = None,
+        timeout: float = _TIMEOUT,
+    ) -> Self:  # fmt: skip
         """Fit on the workers of a cluster: see :meth:`SpectralRegressor.fit`."""
-        return self._fit_on(X, y, sample_weight, None, client, timeout)
+        return self._fit_on(X, y, sample_weight, offset, client, timeout)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
         """The predicted class of each row; of a collection, a Dask Array."""
-        return self._each("predict", X, dtype=np.asarray(self._fitted.classes).dtype)
+        return self._each("predict", X, dtype=np.asarray(self._fitted.classes).dtype, offset=offset)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
         """The probability of each class, (rows, classes); of a collection, a Dask Array."""
-        return self._each("predict_proba", X, (len(np.asarray(self._fitted.classes)),))
+        return self._each("predict_proba", X, (len(np.asarray(self._fitted.classes)),), offset=offset)
 
 
+@with_own_names
 class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, *, offset: Any = None) -> Any:
         """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more; of a collection, a Dask Array."""
         classes = len(np.asarray(self._fitted.classes))
-        return self._each("decision_function", X, () if classes == 2 else (classes,))
+        return self._each("decision_function", X, () if classes == 2 else (classes,), offset=offset)
 
 
+@with_own_names
 class SpectralOrdinalClassifier(_ClassifierOnDask, local.SpectralOrdinalClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralOrdinalClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 

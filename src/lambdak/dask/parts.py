@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lambdak._checks import check_weight
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
-from lambdak.table.rows import optional_rows, target_rows
+from lambdak.table.rows import log_exposure, optional_rows, target_rows
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,15 @@ def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) ->
 def is_collection(value: object) -> bool:
     """Whether a value is a collection of Dask."""
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+def logarithms(exposure: Any) -> Any:
+    """The logarithm of a collection of exposures, which are checked when they are computed: an offset."""
+    if not is_collection(exposure):
+        return exposure  # which is refused with the partitions
+    if hasattr(exposure, "chunks"):
+        return exposure.map_blocks(log_exposure, dtype=np.float64)
+    return exposure.to_dask_array().map_blocks(log_exposure, dtype=np.float64)
 
 
 def pieces_of(value: Any, name: str = "X", X: Any = None) -> list[Any]:

@@ -63,8 +63,9 @@ def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> Rec
 def open_listener(attempt: str, seconds: float) -> tuple[str, int]:
     """Where this worker waits for others in an attempt, which begins within so many seconds."""
     now = time.monotonic()
-    for late in [name for name, (until, _) in _listeners.items() if until < now]:
-        _listeners.pop(late)[1].close()
+    for late in [name for name, (until, _) in list(_listeners.items()) if until < now]:
+        if found := _listeners.pop(late, None):  # workers of one process share them, and another one may be first
+            found[1].close()
     listener = listen(get_address_host(get_worker().address))
     _listeners[attempt, get_worker().address] = now + seconds, listener
     address = listener.getsockname()
@@ -133,9 +134,9 @@ def train(
             transport.close()
 
 
-def predict(model: Any, method: str, X: Any) -> Any:
+def predict(model: Any, method: str, X: Any, **beside: Any) -> Any:
     """What a method of an estimator says of a partition."""
-    return np.asarray(getattr(model, method)(X))
+    return np.asarray(getattr(model, method)(X, **beside))
 
 
 def _threads() -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +19,15 @@ from lambdak.estimators.large import GivenBatches, PathLike, fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
 from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
+from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.report.dossier import Rows
 from lambdak.store import SavedModel, SavedTraining
+from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at
+from lambdak.table.matching import warn_of_names
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
@@ -30,15 +35,18 @@ from lambdak.training.large.choice import LargeRequest
 from lambdak.training.large.targets import Targets
 from lambdak.training.large.transport import Transport
 from lambdak.training.rows import GivenRows
+from lambdak.training.settings import LOSS
 
 
-class SpectralEstimator(ModelMethods, BaseEstimator):
+class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
     """raw score = start + scale Σ_m w_m λ_k(A_m(row)): a convex combination of a few pencils, fitted to a table."""
 
     model_: Model
     n_iter_: int
     loss_curve_: FloatArray
     validation_curve_: FloatArray
+    train_score_: FloatArray
+    validation_score_: FloatArray
     _parameters: dict[str, Any]  # as they were at the time of the fit
     _state: TrainingState | None = None  # None in a model that was loaded
     _effects: Float64Array | None = None
@@ -51,6 +59,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         shape: str | None = None,
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        interaction_cst: Iterable[Collection[Any]] | str | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -58,10 +67,12 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
+        scoring: str = "loss",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        balance: bool = False,
         warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
@@ -72,6 +83,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         self.shape = shape
         self.monotonic_cst = monotonic_cst
         self.max_influence = max_influence
+        self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.n_knots = n_knots
@@ -80,9 +92,11 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         self.n_estimators = n_estimators
         self.max_iter = max_iter
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.balance = balance
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
@@ -103,11 +117,18 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
             raise AttributeError("the training table had no column names")
         return np.asarray(encoder.feature_names, dtype=object)
 
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: None) -> None:
+        """Forget the names if set to None, as SHAP does on its copy of a model: columns are then found by position."""
+        if names is not None:
+            raise AttributeError("feature_names_in_ are those of the training table: rename its columns and fit again")
+        self.model_ = self.model_.replace(encoder=self.model_.encoder.nameless())
+
     @property
     def feature_importances_(self) -> Float64Array:
         """What each column does on average: mean |effect| on the raw score over (up to 300) training rows.
 
-        An effect is the change from a typical cell of the column, the median or the average level, to that of the row.
+        An effect is the change from the baseline of the column, the median or the average level, to the row's cell.
         The proven bound on any change is ``feature_strengths_``.
         """
         if self._effects is None:
@@ -148,6 +169,8 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         if hasattr(self, "model_") and self.warm_start:
             return self._continue(rows, checkpoint, partial=False)
         request = self._request(rows, loss, classes, checkpoint)
+        if not issparse(rows.X):
+            warn_of_columns(rows.X, self.categorical_features, rows.weight)
         return self._keep(fit_model(request), request.parameters)
 
     def _continue(self, rows: GivenRows, checkpoint: Checkpoint | None = None, *, partial: bool = True) -> Self:
@@ -158,11 +181,12 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
                 "estimator that was fitted with save(..., training_state=True) and load that, or continue with it; or "
                 "fit again with warm_start=False"
             )
+        self._read(rows.X)
         model, state = self.model_, self._state
         request = self._request(rows, model.loss, model.classes, checkpoint)
         settings = request.settings.fitted_to(model.loss)
-        check_unchanged(model, self._parameters, request.parameters, settings)
-        return self._keep(continue_fit(model, state, request, partial), request.parameters)
+        check_unchanged(model, state.plan.n_terms, self._parameters, request.parameters, settings)
+        return self._keep(continue_fit(model, state, request, partial), request.parameters, self._target.name)
 
     def _request(
         self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None, checkpoint: Checkpoint | None
@@ -187,13 +211,14 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
                 "random_state must be set where a large table has a checkpoint, so that the same rows are drawn again"
             )
         request = self._large_request(checkpoint)
-        return self._keep(fit_elsewhere(request, rows, cache, transport), request.parameters)
+        name = rows[1] if isinstance(rows[1], str) else None
+        return self._keep(fit_elsewhere(request, rows, cache, transport), request.parameters, name)
 
-    def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Self:
+    def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, exposure: Any = None) -> Self:
         """Train the fitted members further, batch by batch."""
         before = dict(vars(self))
         try:
-            for part in drawn(X, y, sample_weight, offset):
+            for part in drawn(X, y, sample_weight, offset, exposure):
                 beside = {} if part.offset is None else {"offset": part.offset}
                 with errors_at(part.place):
                     self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
@@ -203,15 +228,29 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         return self
 
     def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:
+        if self.balance:
+            raise ValueError(
+                "balance must be False with a large table, whose rows are never in memory together: fit, and add "
+                "log(actual / expected) to the offset, or to predictions without a log link their mean error"
+            )
         seed, parameters = new_seed(self.random_state), parameters_of(self)
         name, settings = type(self).__name__, fit_settings(self)
+        if settings.scoring != LOSS:
+            raise ValueError(
+                f"scoring must be {LOSS!r} with a large table, whose members stop by their loss; got "
+                f"{settings.scoring!r}"
+            )
         return LargeRequest(name, self._targets(), settings, seed, parameters, checkpoint or NoCheckpoint())
 
-    def _keep(self, fit: Fit, parameters: dict[str, Any]) -> Self:
+    def _keep(self, fit: Fit, parameters: dict[str, Any], target_name: str | None = None) -> Self:
+        """Become the estimator of a fit; the target has a name if it was a column of the training table."""
         train = np.array([event.train for event in fit.history])
         validation = np.array([event.validation for event in fit.history])
         self.model_, self._state, self._effects, self._parameters = fit.model, fit.state, fit.effects, parameters
         self.n_iter_, self.loss_curve_, self.validation_curve_ = len(fit.history), train, validation
+        self.train_score_ = np.array([event.train_score for event in fit.history])
+        self._target = replace(fit.target, name=target_name)
+        self.validation_score_ = np.array([event.validation_score for event in fit.history])
         return self
 
     @classmethod
@@ -219,6 +258,7 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
         """The estimator of a model that was saved: it predicts, and continues if its training state was saved, too."""
         estimator = cls(**deepcopy(saved.parameters))
         estimator.model_, estimator._parameters, estimator.n_iter_ = saved.model, saved.parameters, saved.n_iter
+        estimator._target = saved.target
         if saved.training is not None:
             estimator._state, estimator._effects = restored_training(saved.model, saved.training)
         return estimator
@@ -232,13 +272,24 @@ class SpectralEstimator(ModelMethods, BaseEstimator):
             )
         return saved_training(model, self._state, self._effects)
 
+    def _refitted(self, seed: int, rows: Rows) -> Model:
+        other: Any = type(self)(**deepcopy(self._parameters) | {"random_state": seed, "warm_start": False})
+        beside = {} if rows.offset is None else {"offset": rows.offset}
+        return cast(Model, other.fit(rows.X, rows.y, rows.weight, **beside).model_)
+
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         """Raw scores: before the link."""
-        return self._fitted.raw(X, offset, thread_count(self.n_jobs))
+        return self._fitted.raw(self._read(X), offset, thread_count(self.n_jobs))
 
     def _predict(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         """Means, quantiles or probabilities."""
-        return self._fitted.predict(X, offset, thread_count(self.n_jobs))
+        return self._fitted.predict(self._read(X), offset, thread_count(self.n_jobs))
+
+    def _read(self, X: Any) -> Any:
+        """A table to predict, or to continue with, read once; a warning says if its names are not those of training."""
+        encoder, table = self._fitted.encoder, X if issparse(X) else read_table(X, keep=False)
+        warn_of_names(encoder.feature_names, encoder.from_names, None if issparse(X) else table, self._target.name)
+        return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,9 +305,8 @@ def given_rows(
     y: NDArray[Any],
     sample_weight: ArrayLike | None,
     offset: ArrayLike | None = None,
-    validation: tuple[Any, NDArray[Any]] | None = None,
+    validation: GivenRows | None = None,
 ) -> GivenRows:
     """Rows to train on, with a table that is read once."""
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
-    unseen = None if validation is None else GivenRows(*validation)
-    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, unseen)
+    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, validation)

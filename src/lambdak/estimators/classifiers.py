@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
+from lambdak.estimators.docstrings import with_parameters_of
 from lambdak.estimators.large import is_elsewhere, opened
+from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.regressors import SpectralRegressor
+from lambdak.estimators.validation import Validation
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
-from lambdak.table.rows import given_together, label_rows, weights_in_units
+from lambdak.model.offsets import row_offset
+from lambdak.table.rows import label_rows, weights_in_units
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 from lambdak.training.large.targets import Classes, Targets
 from lambdak.training.large.transport import Transport
@@ -33,6 +39,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         shape: str | None = None,
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        interaction_cst: Iterable[Collection[Any]] | str | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -40,10 +47,12 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
+        scoring: str = "loss",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        balance: bool = False,
         warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
@@ -51,11 +60,12 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            interaction_cst=interaction_cst,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
-            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
-            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+            balance=balance, warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -65,8 +75,12 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        offset: ArrayLike | None = None,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
+        eval_set: Any = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: float = 60.0,
         cache: PathLike | None = None,
@@ -74,36 +88,51 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its classes; classes of weight zero do not count.
 
-        Tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
+        ``offset`` is added to the raw score of each row, the log-odds of the second of two classes, or of y ≤ j for
+        every j where classes are in order; more than two classes in no order have none. Validation rows, tables larger
+        than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
         """
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
+        given = Validation.given(X_val, y_val, sample_weight_val, offset_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
-            return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
+            return self._fit_elsewhere((X, y, sample_weight, offset, None, given), cache, transport, file)
         target = label_rows(y)
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
-        unseen = (X_val, _codes(known, y_val, "y_val")) if given_together(X_val, y_val) else None
+        loss = self._class_loss(len(known))
+        unseen = None if given is None else given.rows(loss, _codes(known, given.y, "y_val"))
         codes = _codes(known, target, "y", weight)
-        return self._fit(given_rows(X, codes, weight, None, unseen), self._class_loss(len(known)), known, file)
+        offset = row_offset(loss, offset, None, len(target))
+        return self._fit(given_rows(X, codes, weight, offset, unseen), loss, known, file)
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, levels and ``classes`` stay."""
-        X = opened(X)
+        X, fitted = opened(X), hasattr(self, "model_")
         if is_elsewhere(X):
-            fitted = hasattr(self, "model_")
-            return self._continue_batches(X, y, sample_weight) if fitted else self.fit(X, y, sample_weight)
+            if fitted:
+                return self._continue_batches(X, y, sample_weight, offset)
+            return self.fit(X, y, sample_weight, offset=offset)
         target = label_rows(y)
         weight = self._weighted(target, sample_weight)
-        if hasattr(self, "model_"):
-            return self._continue(given_rows(X, _codes(self.classes_, target, "y", weight), weight))
-        known = _classes(
-            target if classes is None else label_rows(classes, "classes"), weight if classes is None else None
-        )
+        if fitted:
+            known, loss = self.classes_, self.model_.loss
+        else:
+            known = _classes(
+                target if classes is None else label_rows(classes, "classes"), weight if classes is None else None
+            )
+            loss = self._class_loss(len(known))
         codes = _codes(known, target, "y", weight)
-        return self._fit(given_rows(X, codes, weight), self._class_loss(len(known)), known)
+        rows = given_rows(X, codes, weight, row_offset(loss, offset, None, len(target)))
+        return self._continue(rows) if fitted else self._fit(rows, loss, known)
 
     def _targets(self) -> Targets:
         return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
@@ -125,20 +154,46 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         """The loss for this number of classes."""
         raise NotImplementedError
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """The probability of each class, (rows, classes)."""
-        return self._predict(X)
+        return self._predict(X, row_offset(self._fitted.loss, offset, None))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The most probable class of each row."""
-        codes = self._fitted.loss.classify(self._raw(X))
+        loss = self._fitted.loss
+        codes = loss.classify(self._raw(X, row_offset(loss, offset, None)))
         return np.asarray(self.classes_[codes])
 
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+    ) -> float:
+        """Accuracy: the share of rows whose class is predicted."""
+        return float(accuracy_score(label_rows(y), self.predict(X, offset=offset), sample_weight=sample_weight))
 
+
+@with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
+@with_own_names
 class SpectralClassifier(_Classifier):
     """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax.
 
-    ``class_weight`` is a dict or "balanced", as in scikit-learn; other settings as in :class:`SpectralRegressor`.
+    With two classes constraints and bounds are about the log-odds of the second one, in the order of the sorted labels.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced", default None
+        Weights of the classes, by which those of their rows are multiplied, as in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SpectralClassifier(effort="fast", max_iter=5, monotonic_cst={"mean radius": -1}, random_state=0)
+    >>> probabilities = model.fit(X, y).predict_proba(X)[:, 1]
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    >>> larger = model.predict_proba(X.assign(**{"mean radius": X["mean radius"] + 1}))[:, 1]
+    >>> bool((larger <= probabilities).all())
+    True
     """
 
     def _class_loss(self, classes: int) -> Loss:
@@ -149,25 +204,38 @@ class SpectralClassifier(_Classifier):
             )
         return BinaryLog() if classes == 2 else SoftmaxLog(classes)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
         """Raw scores: log-odds (rows,) for two classes, (rows, classes) for more."""
-        return self._raw(X)
+        return self._raw(X, row_offset(self._fitted.loss, offset, None))
 
 
+@with_parameters_of(SpectralClassifier)
+@with_own_names
 class SpectralOrdinalClassifier(_Classifier):
     """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
     So P(y ≤ j) never falls with j. The order is that of the sorted labels. As a column with a monotone constraint +1
-    rises, P(y > j) never falls for any class j, nor does the predicted class, the median. Settings as in
-    :class:`SpectralClassifier`; ``shape`` is that of the log-odds of P(y ≤ j), for every j.
+    rises, P(y > j) never falls for any class j, nor does the predicted class, the median. ``shape`` is that of the
+    log-odds of P(y ≤ j), for every j.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> grade = np.digitize(y, [100, 200])  # 0, 1 and 2
+    >>> model = SpectralOrdinalClassifier(effort="fast", max_iter=5, monotonic_cst={"bmi": 1}, random_state=0)
+    >>> model.fit(X, grade).predict_proba(X).shape
+    (442, 3)
+    >>> bool((model.predict(X.assign(bmi=X["bmi"] + 0.1)) >= model.predict(X)).all())
+    True
     """
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, offset: ArrayLike | None = None) -> NDArray[Any]:
         """The median class of each row: the first class j with P(y ≤ j) ≥ 1/2, which may not be the most probable one.
 
         It is as monotone as the probabilities P(y ≤ j) are, which the most probable class is not.
         """
-        return super().predict(X)
+        return super().predict(X, offset=offset)
 
     def _class_loss(self, classes: int) -> Loss:
         return Ordinal(classes)

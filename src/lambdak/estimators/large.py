@@ -15,7 +15,7 @@ from lambdak._checks import check_weight
 from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
 from lambdak.table.large.cache import cache_place
 from lambdak.table.read import read_table
-from lambdak.table.rows import optional_rows, target_rows
+from lambdak.table.rows import log_exposure, optional_rows, target_rows
 from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.fit import Fit
 from lambdak.training.large.choice import LargeRequest
@@ -25,7 +25,7 @@ from lambdak.training.large.transport import Transport
 PathLike = str | os.PathLike[str]
 
 
-GivenBatches = tuple[Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, X_val
+GivenBatches = tuple[Any, Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, exposure, validation rows
 
 
 def opened(X: Any) -> Any:
@@ -43,17 +43,17 @@ def fit_elsewhere(
     request: LargeRequest, rows: GivenBatches, cache: PathLike | None, transport: Transport | None
 ) -> Fit:
     """The fit of batches of rows, or of the rows of all processes of a transport."""
-    X, y, sample_weight, offset, X_val = rows
-    if X_val is not None:
+    X, y, sample_weight, offset, exposure, unseen = rows
+    if unseen is not None:
         raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
     if transport is not None:
         if not isinstance(request.checkpoint, NoCheckpoint):
             raise ValueError("checkpoint cannot be given with a transport: give one of them")
         parts = drawn if isinstance(X, Batches) else _in_memory
-        return fit_together(request, parts(X, y, sample_weight, offset), transport)
+        return fit_together(request, parts(X, y, sample_weight, offset, exposure), transport)
     if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, Source(X, y, sample_weight, offset, _place(X, cache)))
+    return fit_alone(request, Source(X, y, sample_weight, offset, _place(X, cache), exposure))
 
 
 def _place(batches: Batches, cache: PathLike | None) -> Path | None:
@@ -64,7 +64,9 @@ def _place(batches: Batches, cache: PathLike | None) -> Path | None:
     return None if cache is None else Path(cache) / f"{name}.lambdak-cache"
 
 
-def _in_memory(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None) -> Iterator[Drawn]:
+def _in_memory(
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None, exposure: ArrayLike | None = None
+) -> Iterator[Drawn]:
     """A table in memory as one batch."""
     if issparse(X):
         raise TypeError("X must not be sparse with a transport: its rows have no fixed length; convert it to a table")
@@ -72,5 +74,6 @@ def _in_memory(X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: Ar
     if len(target) != table.shape[0]:
         raise ValueError(f"y must have {table.shape[0]} entries, one per row of X; got {len(target)}")
     weight = None if sample_weight is None else check_weight(np.asarray(sample_weight), len(target))
+    added = optional_rows(offset, len(target), "offset") if exposure is None else log_exposure(exposure, len(target))
     if len(target):
-        yield Drawn(0, table, target, weight, optional_rows(offset, len(target), "offset"))
+        yield Drawn(0, table, target, weight, added)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, LocalExplanation, explain_global, explain_local
+from lambdak.explain.portfolio import Comparison, Drift, Performance, compare, drift, performance
+from lambdak.export import Relativities, Scorecard, export_model, relativities, scorecard
 from lambdak.model import Model
 from lambdak.model.influence import strengths
+from lambdak.model.known_target import KnownTarget
+from lambdak.model.offsets import row_offset
 from lambdak.model.predictor import Predictor
-from lambdak.optimize import Inverse, Margins, Recourse, counterfactual, inverse, margin
+from lambdak.optimize import (
+    Fairness,
+    Inverse,
+    Margins,
+    Reasons,
+    Recourse,
+    counterfactual,
+    fairness,
+    inverse,
+    margin,
+    reasons,
+)
 from lambdak.report import write_report
+from lambdak.report.dossier import Rows, Subject, write_card, write_dossier
 from lambdak.store import SavedModel, SavedTraining, model_to_json, save_model
 
 
@@ -26,6 +43,7 @@ class ModelMethods:
     model_: Model
     n_iter_: int
     _parameters: dict[str, Any]
+    _target: KnownTarget = KnownTarget()
 
     @property
     def _fitted(self) -> Model:
@@ -56,19 +74,53 @@ class ModelMethods:
         """Search for a counterexample to the certificate, around the rows of X: see :func:`lambdak.certify.verify`."""
         return verify(self._fitted, X, n, random_state, within)
 
-    def explain_global(self, X: Any = None, *, output: int | None = None) -> GlobalExplanation:
+    def explain_global(self, X: Any = None, *, output: Any = None) -> GlobalExplanation:
         """What each column does to the model: see :func:`lambdak.explain.explain_global`."""
         return explain_global(self._fitted, X, output)
 
-    def explain_local(self, X: Any, baseline: Any = None, *, output: int | None = None) -> LocalExplanation:
-        """Why the rows of X are predicted as they are: see :func:`lambdak.explain.explain_local`."""
-        return explain_local(self._fitted, X, baseline, output)
+    def explain_local(self, X: Any, baseline: Any = None, *, output: Any = None) -> LocalExplanation:
+        """Why the rows of X are predicted as they are: see :func:`lambdak.explain.explain_local`.
+
+        One row may also be a mapping of column to cell, or a pandas Series such as ``X.iloc[0]``.
+        """
+        return explain_local(self._fitted, X, baseline, output, self._target)
+
+    def performance(self, X: Any, y: Any, *, exposure: Any = None, **options: Any) -> Performance:
+        """How the model does on rows: metrics with intervals, lift, Lorenz curve, actual against expected.
+
+        ``options`` are ``sample_weight``, ``offset``, ``output``, ``groups``, ``n_resamples``, ``confidence`` and
+        ``random_state``: see :func:`lambdak.explain.portfolio.performance`.
+        """
+        return performance(self._fitted, X, y, exposure=exposure, **options)
+
+    def compare(self, other: Any, X: Any, y: Any = None, *, exposure: Any = None, **options: Any) -> Comparison:
+        """Compare with another model or a current tariff: double lift, paired differences, changes of rates.
+
+        ``options`` are those of :meth:`performance`, ``rebase`` and ``names``: see
+        :func:`lambdak.explain.portfolio.compare`.
+        """
+        return compare(self._fitted, other, X, y, exposure=exposure, **options)
+
+    def drift(self, X_old: Any, X_new: Any, **options: Any) -> Drift:
+        """Whether new rows are like old ones: PSI of every column and of the prediction, and what moved its mean.
+
+        ``options`` are ``sample_weight_old``, ``sample_weight_new``, ``bands``, ``output`` and ``random_state``: see
+        :func:`lambdak.explain.portfolio.drift`.
+        """
+        return drift(self._fitted, X_old, X_new, **options)
 
     def inverse(
-        self, row: Any, column: str, target: float, *, output: Any = None, offset: float | None = None
+        self,
+        row: Any,
+        column: str,
+        target: float,
+        *,
+        output: Any = None,
+        offset: float | None = None,
+        exposure: float | None = None,
     ) -> Inverse:
         """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
-        return inverse(self._fitted, row, column, target, output, offset)
+        return inverse(self._fitted, row, column, target, output, row_offset(self._fitted.loss, offset, exposure))
 
     def counterfactual(
         self,
@@ -82,10 +134,10 @@ class ModelMethods:
     ) -> Recourse:
         """The cheapest change of each row that reaches a target, with a proven bound on its cost.
 
-        ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset``, ``gap``, ``time_limit`` and
-        ``progress``: see :func:`lambdak.optimize.counterfactual`.
+        ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset`` or ``exposure``, ``gap``,
+        ``time_limit`` and ``progress``: see :func:`lambdak.optimize.counterfactual`.
         """
-        return counterfactual(self._fitted, rows, target, actionable, cost, directions, n, **options)
+        return counterfactual(self._fitted, rows, target, actionable, cost, directions, n, **self._moved(options))
 
     def margin(
         self,
@@ -97,10 +149,33 @@ class ModelMethods:
     ) -> Margins:
         """How far columns may move before the decision about a row changes: proven bounds, and rows that change it.
 
-        ``options`` are ``output``, ``levels``, ``offset``, ``gap`` and ``time_limit``: see
+        ``options`` are ``output``, ``levels``, ``offset`` or ``exposure``, ``gap`` and ``time_limit``: see
         :func:`lambdak.optimize.margin`.
         """
-        return margin(self._fitted, rows, threshold, columns, scale, **options)
+        return margin(self._fitted, rows, threshold, columns, scale, **self._moved(options))
+
+    def reasons(self, rows: Any, threshold: float | None = None, top: int = 4, **options: Any) -> Reasons:
+        """Why rows are declined, the principal reasons first, each with what would have been enough, proven.
+
+        ``options`` are ``target`` (the class that is an approval), ``texts``, ``exclude``, ``immutable``, ``baseline``,
+        ``output``, ``offset`` or ``exposure``, and ``together``: see :func:`lambdak.optimize.reasons`.
+        """
+        return reasons(self._fitted, rows, threshold, top, **self._moved(options))
+
+    def fairness(self, X: Any, column: Any, y: Any = None, **options: Any) -> Fairness:
+        """What flipping a protected column does to the rows of X, and proven bounds for it and its proxies.
+
+        ``options`` are ``threshold``, ``target``, ``proxies``, ``output``, and ``offset`` or ``exposure``: see
+        :func:`lambdak.optimize.fairness`.
+        """
+        return fairness(self._fitted, X, column, y, **self._moved(options))
+
+    def _moved(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The same options with an exposure as the offset that it is."""
+        others = {name: value for name, value in options.items() if name != "exposure"}
+        if options.get("exposure") is None:
+            return others
+        return others | {"offset": row_offset(self._fitted.loss, options.get("offset"), options["exposure"])}
 
     def predictor(self) -> Predictor:
         """The model for single rows, as a service gets them, without any library for tables.
@@ -110,12 +185,55 @@ class ModelMethods:
         """
         return Predictor(self._fitted)
 
-    def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
-        """Write one HTML file in which this model runs, with its certificate: see :func:`lambdak.report.write_report`.
+    def relativities(self, X: Any = None, y: Any = None, **options: Any) -> Relativities:
+        """The model as factor tables, with a proof of how far they can be from it.
 
-        ``X`` gives rows to start from and a summary of the columns, ``y`` how well the model does on them.
+        ``options`` are ``exposure``, ``sample_weight``, ``form``, ``bands``, ``two_way``, ``whole``, ``base``,
+        ``decimals``, ``output`` and ``time_limit``: see :func:`lambdak.export.relativities`.
         """
-        write_report(self._fitted, path, X, y, self.certify().to_dict())
+        return relativities(self._fitted, X, y, **options)
+
+    def scorecard(self, X: Any = None, y: Any = None, **options: Any) -> Scorecard:
+        """A classifier of two classes as a scorecard, with a proof of how far its points can be from the model.
+
+        ``options`` are ``pdo``, ``base_score``, ``base_odds``, ``good``, ``sample_weight``, ``bands``, ``whole``,
+        ``rounded``, ``score_bands`` and ``time_limit``: see :func:`lambdak.export.scorecard`.
+        """
+        return scorecard(self._fitted, X, y, **options)
+
+    def export(self, path: str | os.PathLike[str], to: str | None = None, **options: Any) -> None:
+        """Write the model as C, JavaScript, ONNX, SQL or tables, by the ending of ``path`` or by ``to``.
+
+        ``model.export("model.onnx", explain=True)``: see :func:`lambdak.export.export_model`.
+        """
+        export_model(self._fitted, path, to, **options)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
+        """Write one HTML file in which this model runs, with its certificate, and return its path.
+
+        ``X`` and ``y`` are rows to start from, such as those of training; ``X_test`` and ``y_test`` are rows that the
+        fit did not see, on which the model is measured. See :func:`lambdak.report.write_report` for all ``options``.
+        """
+        return write_report(self._fitted, path, X, y, **self._reported(), **options)
+
+    def _reported(self) -> dict[str, Any]:
+        """What a report says beside the model itself."""
+        return {"certificate": self.certify().to_dict(), "effects": getattr(self, "_effects", None)}
+
+    def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+        """Write one document for validators: HTML, Word or Markdown, see :func:`lambdak.report.dossier.write_dossier`.
+
+        ``X`` and ``y`` are rows that the fit did not see. ``options`` are weights and training rows, settings of the
+        computations, and the words of the owner, such as ``purpose`` and ``intended_use``.
+        """
+        write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
+
+    def model_card(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+        """Write a model card for a model hub: see :func:`lambdak.report.dossier.write_card`.
+
+        ``options`` are ``license``, ``tags`` and ``dataset``, and those of :meth:`dossier`.
+        """
+        write_card(Subject(self._saved(), self._refitted), path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False) -> None:
         """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.
@@ -132,8 +250,12 @@ class ModelMethods:
 
     def _saved(self, training_state: bool = False) -> SavedModel:
         training = self._saved_training() if training_state else None
-        return SavedModel(self._fitted, self._parameters, self.n_iter_, training)
+        return SavedModel(self._fitted, self._parameters, self.n_iter_, training, self._target)
 
     def _saved_training(self) -> SavedTraining:
         """What training needs to continue."""
+        raise NotImplementedError
+
+    def _refitted(self, seed: int, rows: Rows) -> Model:
+        """A model that is fitted like this one, to these rows and with another seed."""
         raise NotImplementedError

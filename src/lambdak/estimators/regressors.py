@@ -1,76 +1,102 @@
-"""scikit-learn regressors on tables: means under various losses, and quantiles."""
+"""The scikit-learn regressor on tables: means under various losses, or one quantile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from lambdak._checks import FloatArray
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.losses import Loss, Pinball, make_loss
-from lambdak.table.rows import given_together, target_rows
+from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.validation import Validation
+from lambdak.losses import Loss, make_loss
+from lambdak.model.offsets import check_exposure, row_offset
+from lambdak.table.rows import target_rows
 from lambdak.training.checkpoint_file import PathLike, open_checkpoint
 from lambdak.training.large.targets import Numbers, Targets
 from lambdak.training.large.transport import Transport
 
 
+@with_own_names
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
     """Regression on a table, f = Σ_m w_m λ_k(A_m(row)), with guarantees that hold by construction.
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"}
-        What to minimise; poisson, gamma and tweedie use a log link.
-    quantile, power : float
-        Of the losses "quantile" and "tweedie".
-    dim : int, optional
+    loss : str, default "squared_error"
+        What to minimise: "squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma" or "tweedie"; the
+        last three use a log link.
+    quantile : float in (0, 1), default 0.5
+        The quantile that ``loss="quantile"`` predicts, 0.5 is the median; other losses ignore it. For several quantiles
+        that never cross there is :class:`SpectralQuantileRegressor`.
+    power : float in [1, 2], default 1.5
+        Power p of the variance under ``loss="tweedie"``: it grows like the mean to the power p. 1 is the loss
+        "poisson", 2 is "gamma"; other losses ignore it.
+    dim : int in [1, 128], default None
         Size of the matrices; a larger one is more expressive. None leaves it to ``effort``, and from "balanced" on to
         the table: larger matrices with more knots are taken where trial models do better with them on unseen rows.
-    eig_idx : int, optional
+    eig_idx : int in [0, dim), default None
         Which eigenvalue, zero-based ascending; None is the middle one. Where it is set, ``dim`` is left to ``effort``
         alone.
-    shape : {None, "convex", "concave"}
+    shape : {None, "convex", "concave"}, default None
         Convex or concave in all numeric columns together: the last or first eigenvalue, curves that bend one way only
         by semidefinite hinges, and continue straight outside of the training range.
-    monotonic_cst : dict, array or {"increasing", "decreasing"}, optional
+    monotonic_cst : dict, array or {"increasing", "decreasing"}, default None
         Column name or position → 1 (never falls) or -1 (never rises).
-    max_influence : float, dict or array, optional
-        Hard cap on what a column can do to the raw score, for all columns, by name or position, or one for each.
-    categorical_features
+    max_influence : float, dict or array of numbers ≥ 0, default None
+        Hard cap on what a column can do to the raw score, for all columns, by name or position, or one for each. A
+        tuple of columns as key, ``{("sex", "title"): 0.1}``, caps what they can do together.
+    interaction_cst : {"pairwise", "no_interactions"} or groups of columns, default None
+        Which columns may interact, by name or position, as in scikit-learn's HistGradientBoosting: the raw score is a
+        sum of functions of one group each. Columns in no group form another one. Each member is then a sum of one
+        matrix function per group, so that there may be fewer members than ``n_estimators``; of more than 32 groups, and
+        of more than 16 pairs, those with the strongest interactions are taken.
+    categorical_features : "from_dtype", names, positions or a mask, default "from_dtype"
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
-    max_categories : int, optional
+    max_categories : int ≥ 1, default None
         Most levels of a category, as in scikit-learn's OneHotEncoder: if there are more, the rarest ones become one
         level, with a warning. None keeps up to 131,072; levels with few rows share what is learnt of them.
-    n_knots : int or "auto"
+    n_knots : 0, int ≥ 2 or "auto", default "auto"
         Knots per numeric column; 0 makes columns linear. "auto" depends on the rows and columns of the table, and on
         ``effort`` like ``dim``.
-    alpha : float
+    alpha : float ≥ 0, default 0.0
         Penalty on the spectral norm of each column by which useless columns become exactly zero, before the members
         are trained on the others. Columns of pure noise vanish at about 1.
-    effort : {"fast", "balanced", "best"}
+    effort : {"fast", "balanced", "best"}, default "balanced"
         How much time accuracy may cost: the size, number and epochs of the members.
-    n_estimators : int, optional
-        Members of the convex combination; 1 is a single set of matrices.
-    max_iter : int, optional
+    n_estimators : int in [1, 64], default None
+        Members of the convex combination; 1 is a single set of matrices, None leaves it to ``effort``.
+    max_iter : int ≥ 1, default None
         Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or polished by
         L-BFGS on small tables without noise.
-    early_stopping, n_iter_no_change, tol
-        Stop after ``n_iter_no_change`` epochs in which no member improved by ``tol`` on its validation rows.
-    validation_fraction : float
+    early_stopping : bool or "auto", default False
+        Whether to stop after ``n_iter_no_change`` epochs in which no member improved by more than ``tol`` on its
+        validation rows. "auto" does so, as in HistGradientBoosting, with more than 10,000 rows or with ``X_val``.
+    scoring : str, default "loss"
+        What must improve: "loss", or a metric of scikit-learn by its name, such as "neg_mean_absolute_error". Of all
+        epochs the state with the least validation loss is kept.
+    validation_fraction : float in [0, 1), default 0.1
         Share of the rows on which a member is validated and, before the refit, not trained, a different one for each;
         ``fit`` takes ``X_val`` and ``y_val`` instead, on which no member is trained.
-    warm_start : bool
+    n_iter_no_change : int ≥ 1, default 10
+        Epochs without progress after which ``early_stopping`` ends the training.
+    tol : float ≥ 0, default 0.0
+        Least progress that ``early_stopping`` counts.
+    balance : bool, default False
+        Whether predictions add up to the targets of the rows of ``fit``, weighted by ``sample_weight`` and with the
+        offset; the start is moved, and nothing else, so that every promise stays. For losses that predict means.
+    warm_start : bool, default False
         Whether another ``fit`` continues with the fitted members; knots and levels of the first one stay.
-    verbose : int
-        A progress bar with the loss and the time left.
-    random_state
+    verbose : int, default 0
+        1 shows a progress bar with the loss and the time left; 2 a learning curve that grows, in a notebook.
+    random_state : int, numpy.random.RandomState or None, default None
         Same seed, same model, bit for bit, whatever the number of threads.
-    n_jobs : int, optional
+    n_jobs : int, default None
         Threads; None leaves it to :func:`lambdak.set_num_threads`, -1 is every CPU.
 
     Attributes
@@ -83,6 +109,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         Proven bound on what each column can do to the raw score.
     loss_curve_, validation_curve_
         Losses of each member after every epoch, with the target in units of its spread for losses without a link.
+    train_score_, validation_score_
+        The metric of ``scoring`` of each member after every epoch, the larger the better, on (up to 10,000) training
+        rows and on validation rows; for "loss" these are the losses above with a minus.
     n_iter_
         Epochs that were run, without those of the refit.
     n_features_in_, feature_names_in_
@@ -108,6 +137,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         shape: str | None = None,
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        interaction_cst: Iterable[Collection[Any]] | str | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -115,10 +145,12 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         effort: str = "balanced",
         n_estimators: int | None = None,
         max_iter: int | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = False,
+        scoring: str = "loss",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        balance: bool = False,
         warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
@@ -126,11 +158,12 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            interaction_cst=interaction_cst,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
-            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
-            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+            balance=balance, warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.loss = loss
         self.quantile = quantile
@@ -143,8 +176,13 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
         X_val: Any = None,
         y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        offset_val: ArrayLike | None = None,
+        exposure_val: ArrayLike | None = None,
+        eval_set: Any = None,
         checkpoint: PathLike | None = None,
         checkpoint_every: float = 60.0,
         cache: PathLike | None = None,
@@ -152,34 +190,50 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> Self:
         """Fit to a table and its targets.
 
+        ``offset`` is added to the raw score of each row; with a log link, ``exposure`` is the same as its logarithm.
+        Rows of ``X_val`` and ``y_val``, or of the pair ``eval_set``, only decide when training has gone far enough;
+        they may have weights, offsets and exposures of their own.
+
         X may be larger than memory: the path of a Parquet file or of a folder of them, a pyarrow dataset, or an object
-        that can be iterated again over batches. y, sample_weight and offset are then names of columns. Rows are encoded
-        once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With a
-        ``transport``, X are the rows of this process, and all processes of it fit one model together.
+        that can be iterated again over batches. y, sample_weight, offset and exposure are then names of columns. Rows
+        are encoded once, into a ``cache`` beside the file or in the folder that is given, and trained from there. With
+        a ``transport``, X are the rows of this process, and all processes of it fit one model together.
 
         ``checkpoint`` is the path of a file from which the same call continues if its process is killed, and ends with
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
-        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
+        X, file, loss = opened(X), open_checkpoint(checkpoint, checkpoint_every), self._loss()
+        given = Validation.given(X_val, y_val, sample_weight_val, offset_val, exposure_val, eval_set)
         if is_elsewhere(X, cache, transport):
-            return self._fit_elsewhere((X, y, sample_weight, offset, X_val), cache, transport, file)
-        loss = self._loss()
-        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
+            if exposure is not None:
+                check_exposure(loss, offset)
+            return self._fit_elsewhere((X, y, sample_weight, offset, exposure, given), cache, transport, file)
+        unseen = None if given is None else given.rows(loss, loss.check_target(target_rows(given.y, "y_val")))
         target = loss.check_target(target_rows(y))
+        offset = row_offset(loss, offset, exposure, len(target))
         return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, offset: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
         X = opened(X)
         if not hasattr(self, "model_"):
-            return self.fit(X, y, sample_weight, offset=offset)
+            return self.fit(X, y, sample_weight, offset=offset, exposure=exposure)
+        loss = self.model_.loss
         if is_elsewhere(X):
-            return self._continue_batches(X, y, sample_weight, offset)
-        target = self.model_.loss.check_target(target_rows(y))
-        return self._continue(given_rows(X, target, sample_weight, offset))
+            if exposure is not None:
+                check_exposure(loss, offset)
+            return self._continue_batches(X, y, sample_weight, offset, exposure)
+        target = loss.check_target(target_rows(y))
+        return self._continue(given_rows(X, target, sample_weight, row_offset(loss, offset, exposure, len(target))))
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, quantile=self.quantile, power=self.power)
@@ -187,118 +241,20 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     def _targets(self) -> Targets:
         return Numbers(self._loss())
 
-    def predict(self, X: Any, *, offset: ArrayLike | None = None) -> FloatArray:
-        """The predicted mean (or quantile) of each row."""
-        return self._predict(X, offset)
+    def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
+        """The predicted mean (or quantile) of each row; with an ``exposure``, for that many units of it."""
+        return self._predict(X, row_offset(self._fitted.loss, offset, exposure))
 
-
-class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
-    """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
-
-    Settings as in :class:`SpectralRegressor`; a monotone constraint holds for all quantiles.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)
-    >>> bool((np.diff(model.predict_quantiles(X), axis=1) >= 0).all())
-    True
-    """
-
-    def __init__(
-        self,
-        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
-        *,
-        dim: int | None = None,
-        eig_idx: int | None = None,
-        shape: str | None = None,
-        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
-        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
-        categorical_features: Any = "from_dtype",
-        max_categories: int | None = None,
-        n_knots: int | str = "auto",
-        alpha: float = 0.0,
-        effort: str = "balanced",
-        n_estimators: int | None = None,
-        max_iter: int | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 0.0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
-            effort=effort,
-            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
-            warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.quantiles = quantiles
-
-    def fit(
+    def score(
         self,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        checkpoint: PathLike | None = None,
-        checkpoint_every: float = 60.0,
-        cache: PathLike | None = None,
-        transport: Transport | None = None,
-    ) -> Self:
-        """Fit to a table and its targets.
-
-        Tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
-        """
-        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
-        if is_elsewhere(X, cache, transport):
-            return self._fit_elsewhere((X, y, sample_weight, None, X_val), cache, transport, file)
-        loss = Pinball(_levels(self.quantiles))
-        unseen = (X_val, loss.check_target(target_rows(y_val, "y_val"))) if given_together(X_val, y_val) else None
-        target = loss.check_target(target_rows(y))
-        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
-
-    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
-        X = opened(X)
-        if not hasattr(self, "model_"):
-            return self.fit(X, y, sample_weight)
-        if is_elsewhere(X):
-            return self._continue_batches(X, y, sample_weight)
-        target = self.model_.loss.check_target(target_rows(y))
-        return self._continue(given_rows(X, target, sample_weight))
-
-    def _targets(self) -> Targets:
-        return Numbers(Pinball(_levels(self.quantiles)))
-
-    def predict_quantiles(self, X: Any) -> FloatArray:
-        """The quantiles of each row, (rows, quantiles), in ascending order."""
-        return self._raw(X)
-
-    def predict(self, X: Any) -> FloatArray:
-        """The middle one of the quantiles, (rows,): by default the median."""
-        quantiles = self.predict_quantiles(X)
-        return quantiles[:, quantiles.shape[1] // 2]
-
-    def predict_interval(self, X: Any) -> FloatArray:
-        """The lowest and the highest quantile of each row, (rows, 2)."""
-        return self.predict_quantiles(X)[:, [0, -1]]
-
-
-def _levels(quantiles: Any) -> tuple[float, ...]:
-    """Quantile levels, from one number or several."""
-    try:
-        levels = np.atleast_1d(np.asarray(quantiles, float))
-    except (TypeError, ValueError):
-        levels = np.empty((0, 0))
-    if levels.ndim != 1:
-        raise ValueError(f"quantiles must be numbers in (0, 1), such as (0.05, 0.5, 0.95); got {quantiles!r}")
-    return tuple(levels.tolist())
+        offset: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+    ) -> float:
+        """R² of the predictions: the share of the variance of y that they explain."""
+        target = self._fitted.loss.check_target(target_rows(y))
+        predicted = self.predict(X, offset=offset, exposure=exposure)
+        return float(r2_score(target, predicted, sample_weight=sample_weight))

@@ -30,9 +30,11 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.fit import TrainingState
 from lambdak.training.plan import Plan
 from lambdak.training.session import planned
+from lambdak.training.terms import Terms
 from lambdak.training.trained_columns import Entries, TrainedColumns
 
 _VALUES = ("regularisations", "quantile_shift", "factor", "dropped", "rewritten")
+_TERMS = "terms"  # where not all columns may interact
 _LARGEST = 1e15  # of any number: products of a few of them stay within float64
 _MOST_CURVES = 64
 
@@ -47,6 +49,7 @@ def saved_training(model: Model, state: TrainingState, effects: Float64Array) ->
         "factor": float(state.factor),
         "dropped": sorted(plan.dropped),
         "rewritten": [_rewritten_values(trained, i) for i in sorted(trained.levels)],
+        **({} if plan.terms is None else {_TERMS: [list(group) for group in plan.terms.groups]}),
     }
     arrays = {
         "effects": effects,
@@ -65,14 +68,16 @@ def saved_training(model: Model, state: TrainingState, effects: Float64Array) ->
 
 def restored_training(model: Model, saved: SavedTraining) -> tuple[TrainingState, Float64Array]:
     """State and mean effects in a file, after a check of every number."""
-    values, arrays = fields(saved.values, "the training state", _VALUES), dict(saved.arrays)
+    names = (*_VALUES, _TERMS) if _TERMS in saved.values else _VALUES
+    values, arrays = fields(saved.values, "the training state", names), dict(saved.arrays)
     for name, array in arrays.items():
         if not (np.abs(array) <= _LARGEST).all():
             raise damaged(f"{name} of the training state must be within ±{_LARGEST:.0e}")
     trained = _trained(model, values["rewritten"], arrays)
     dropped = _positions(values["dropped"], "dropped", len(trained.columns))
     moments = _moments(arrays, trained.n_design + len(model.outputs.levels))
-    plan = replace(planned(Draft.of(model, trained), moments), dropped=frozenset(dropped))
+    terms = _terms(model, values.get(_TERMS))
+    plan = replace(planned(Draft.of(model, trained, terms), moments), dropped=frozenset(dropped))
     effects = np.asarray(_taken(arrays, "effects", np.float64, (model.encoder.n_features,)), np.float64)
     theta = _theta(model, plan, arrays)
     if arrays:
@@ -81,7 +86,8 @@ def restored_training(model: Model, saved: SavedTraining) -> tuple[TrainingState
     if factor < 0:
         raise damaged(f"factor must be in [0, 1]; got {factor}")
     shift = _shift(model, values["quantile_shift"])
-    return TrainingState(theta, plan, _regularisations(model, values["regularisations"]), shift, factor), effects
+    regularisations = _regularisations(len(model.weights) // plan.n_terms, values["regularisations"])
+    return TrainingState(theta, plan, regularisations, shift, factor), effects
 
 
 def _taken(arrays: dict[str, FloatArray], name: str, dtype: type, shape: tuple[int, ...]) -> FloatArray:
@@ -113,8 +119,19 @@ def _theta(model: Model, plan: Plan, arrays: dict[str, FloatArray]) -> list[Floa
     return found
 
 
-def _regularisations(model: Model, value: object) -> list[Regularisation]:
-    members, found = len(model.weights), []
+def _terms(model: Model, value: object) -> Terms | None:
+    """The groups of columns that the terms of a member read, which must be allowed to interact."""
+    if value is None:
+        return None
+    members, columns, allowed = len(model.weights), len(model.encoder.columns), model.promises.interactions
+    groups = [tuple(_positions(group, "terms", columns)) for group in items(value, "terms", 1, members)]
+    if allowed is None or members % len(groups) or not all(map(allowed.allow, groups)):
+        raise damaged("terms of the training state must be groups of columns that may interact, as many in each member")
+    return Terms(tuple(groups), tuple(sorted(set(range(columns)).difference(*groups))))
+
+
+def _regularisations(members: int, value: object) -> list[Regularisation]:
+    found = []
     for each in items(value, "regularisations", members, members):
         damping, decay = (number(part, "regularisations", _LARGEST) for part in items(each, "regularisations", 2, 2))
         if damping < 1 / _LARGEST or decay < 0:

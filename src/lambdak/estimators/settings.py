@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -15,24 +16,27 @@ from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
 from lambdak.training.effort import RECIPES, Recipe
-from lambdak.training.settings import FitSettings
+from lambdak.training.scoring import check_scoring
+from lambdak.training.settings import AUTO_ROWS, FitSettings
 
 # Settings that may change where training continues; "dim" and "n_estimators" are compared with the model itself.
 _FREE = frozenset({
-    "dim", "n_estimators", "effort", "max_iter", "early_stopping", "validation_fraction", "n_iter_no_change", "tol",
-    "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
+    "dim", "n_estimators", "effort", "max_iter", "early_stopping", "scoring", "validation_fraction",
+    "n_iter_no_change", "tol", "balance", "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
 })  # fmt: skip
 
 
 def fit_settings(estimator: Any) -> FitSettings:
     """What a user has set, checked."""
     early, patience = _stopping(estimator)
+    least = AUTO_ROWS if isinstance(early, str) else 0
     return FitSettings(
         recipe=_recipe(estimator),
         eig_idx=estimator.eig_idx,
         shape=estimator.shape,
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
+        interaction_cst=estimator.interaction_cst,
         categorical_features=estimator.categorical_features,
         max_categories=_categories(estimator.max_categories),
         n_knots=_knots(estimator.n_knots),
@@ -41,20 +45,29 @@ def fit_settings(estimator: Any) -> FitSettings:
         patience=patience if early else None,
         tol=check_non_negative(estimator.tol, "tol") if early else 0.0,
         validation_fraction=_fraction(estimator.validation_fraction),
+        balance=_flag(estimator.balance, "balance"),
         threads=thread_count(estimator.n_jobs),
-        verbose=bool(estimator.verbose),
+        verbose=_verbosity(estimator.verbose),
         own_dim=estimator.dim is not None,
+        stopping_rows=least,
+        scoring=check_scoring(estimator.scoring),
     )
 
 
-def _stopping(estimator: Any) -> tuple[bool, int]:
+def _stopping(estimator: Any) -> tuple[bool | str, int]:
     """Whether to stop early, and after how many epochs without progress; what ends training is checked in any case."""
     if estimator.max_iter is not None:
         check_int(estimator.max_iter, "max_iter", 1, 2**31)
     _flag(estimator.warm_start, "warm_start")
     check_non_negative(estimator.tol, "tol")
-    early = _flag(estimator.early_stopping, "early_stopping")
+    early = estimator.early_stopping
+    if not (isinstance(early, str) and early == "auto"):
+        early = _flag(early, "early_stopping", "True, False or 'auto'")
     return early, check_int(estimator.n_iter_no_change, "n_iter_no_change", 1, 2**31)
+
+
+def _verbosity(value: Any) -> int:
+    return int(value) if isinstance(value, (bool, np.bool_)) else check_int(value, "verbose", 0, 2**31)
 
 
 def _fraction(value: Any) -> float:
@@ -83,9 +96,9 @@ def _is_real(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating)
 
 
-def _flag(value: Any, name: str) -> bool:
+def _flag(value: Any, name: str, kinds: str = "True or False") -> bool:
     if not isinstance(value, bool | int | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
+        raise ValueError(f"{name} must be {kinds}; got {value!r}")
     return bool(value)
 
 
@@ -122,9 +135,9 @@ def parameters_of(estimator: BaseEstimator) -> dict[str, Any]:
     return deepcopy(dict(estimator.get_params(deep=False)))
 
 
-def check_unchanged(model: Model, then: dict[str, Any], now: dict[str, Any], settings: FitSettings) -> None:
-    """Refuse settings that a fitted model cannot change any more where its training continues."""
-    sizes = {"n_estimators": (settings.recipe.members, len(model.weights))}
+def check_unchanged(model: Model, terms: int, then: dict[str, Any], now: dict[str, Any], settings: FitSettings) -> None:
+    """Refuse settings that a fitted model, of members of so many terms, cannot change where its training continues."""
+    sizes = {"n_estimators": (settings.with_terms(terms).recipe.members, len(model.weights) // terms)}
     if settings.own_dim:
         sizes["dim"] = settings.recipe.dim, model.dim
     fixed = {name: (now[name], value) for name, value in then.items() if name not in _FREE}
@@ -137,6 +150,16 @@ def _same(first: Any, second: Any) -> bool:
     """Whether two settings are equal: NaN is NaN, and an array of any library is its entries."""
     if isinstance(first, Mapping) or isinstance(second, Mapping):
         return isinstance(first, Mapping) and isinstance(second, Mapping) and bool(first == second)
-    a, b = np.asarray(first), np.asarray(second)
+    a, b = _entries(first), _entries(second)
     pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=False)
     return a.shape == b.shape and all(x == y or (x != x and y != y) for x, y in pairs)
+
+
+def _entries(value: Any) -> NDArray[Any]:
+    """A setting as an array; groups of different lengths are its entries."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        groups = np.empty(len(value), object)
+        groups[:] = [list(group) if isinstance(group, np.ndarray) else group for group in value]
+        return groups

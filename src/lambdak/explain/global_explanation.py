@@ -1,133 +1,79 @@
-"""What each column does to a model as a whole: proven bounds, observed effects, and which columns act together."""
+"""What each column does to a model as a whole: mean effects, proven bounds, and which columns act together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lambdak._checks import check_int
-from lambdak.eigen import eigenvalue
+from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import Interaction, interactions
-from lambdak.explain.rows import local_slopes, typical_row
+from lambdak.explain.pair_surface import PairSurface, pair_surface
+from lambdak.explain.rows import baseline_row, local_slopes, observed_table
+from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
-from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
-from lambdak.model.readout import Readout, dense_rows, readouts, slots_of
-from lambdak.model.statements import rising
-from lambdak.pencil.spectrum import Float64Array
-from lambdak.table.design import Design
+from lambdak.model.importance import column_effects
+from lambdak.model.output_choice import chosen_output
+from lambdak.table.cells import Cells
+from lambdak.table.close_names import asked
 from lambdak.table.frames import make_frame
-from lambdak.table.read import read_table
+from lambdak.table.printed_columns import aligned
+from lambdak.table.rows import spread_rows
+from lambdak.table.visible import visible
 
 _MOST_ROWS = 300  # of X that effects are averaged over
-_MOST_POINTS = 129
+_MOST_CELLS = 10_000  # of X whose density is shown
+_PRINTED = 15  # columns
+_ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnEffect:
-    """One column, in units of the raw score.
-
-    Attributes
-    ----------
-    column : str
-    kind : {"number", "category"}
-    sign : int
-        1 or −1 if the raw score provably never falls or never rises with the column, else 0.
-    x : tuple
-        Numbers, or levels as text, that the effect is given for.
-    reference : float or str
-        Where changes are counted from: the median of a number, the average of all levels.
-    effect : array of shape (points,)
-        Mean change of the raw score over the rows of X when the column goes from the reference to x; that of the
-        typical row if there is no X.
-    low, high : arrays of shape (points,)
-        Proven: no row, seen or unseen, can change by less or more (Weyl). They lie within ± ``norm``.
-    norm : array of shape (points,)
-        Σ w ‖A(x) − A(reference)‖₂.
-    observed_low, observed_high : arrays of shape (points,)
-        The 5 % and 95 % quantiles of the change over the rows of X.
-    missing : float
-        Mean change when the cell is missing instead; NaN if there is no matrix for that.
-    proven : float
-        No change of the column moves a raw score by more; see ``within_range``.
-    within_range : bool
-        Whether ``proven`` is about numbers within the training range only, because the column continues with its
-        end slopes beyond, as columns do with ``shape``. Otherwise it is about any change.
-    per_unit : float
-        No change moves a raw score by more per unit; NaN for a category.
-    slope_min, slope_median, slope_max : float
-        Of ∂(raw score)/∂column over the rows of X; NaN for a category.
-    observed : float
-        The largest change between two of the points, of any row of X.
-    tightness : float
-        observed / proven.
-    ratios : array
-        Size of a change over its norm, of single rows and points: how much of the bound it used.
-    """
-
-    column: str
-    kind: str
-    sign: int
-    x: tuple[Any, ...]
-    reference: float | str
-    effect: Float64Array
-    low: Float64Array
-    high: Float64Array
-    norm: Float64Array
-    observed_low: Float64Array
-    observed_high: Float64Array
-    missing: float
-    proven: float
-    within_range: bool
-    per_unit: float
-    slope_min: float
-    slope_median: float
-    slope_max: float
-    observed: float
-    tightness: float
-    ratios: Float64Array
-
-    def plot(self, ax: Any = None) -> Any:
-        """The effect with its proven band; returns the Axes."""
-        from lambdak.explain.plots import draw_effect
-
-        return draw_effect(self, ax)
-
-
-@dataclass(frozen=True, eq=False)
+@final
+@dataclass(frozen=True, eq=False, repr=False)
 class GlobalExplanation:
-    """All columns of a model, strongest first, and pairs of them.
+    """All columns of a model, the most important first, and pairs of them; printed, it is a table.
 
     Attributes
     ----------
     output : str
         What the raw score stands for.
     rows : int
-        Rows of X that observed numbers come from; 0 if they are those of the typical row.
+        Rows of X that observed numbers come from; 0 if they are those of the baseline.
     effects : tuple of ColumnEffect
-        The largest proven bound first.
+        The largest mean effect over the rows of X first; without X, the largest proven bound.
     interactions : tuple of Interaction
-        The strongest coupling first.
+        The largest joint effect first; the largest commutator if there are no rows.
     """
 
     output: str
     rows: int
     effects: tuple[ColumnEffect, ...]
     interactions: tuple[Interaction, ...]
-    _like: Any = field(repr=False, default=None)
+    _model: Model
+    _chosen: Any = None  # as the user said it
+    _like: Any = None  # the rows
 
     def __getitem__(self, column: str) -> ColumnEffect:
         for effect in self.effects:
             if effect.column == column:
                 return effect
-        raise KeyError(f"column must be one of {[effect.column for effect in self.effects]}; got {column!r}")
+        known = [effect.column for effect in self.effects]
+        raise KeyError(f"column must be one of {known}; got {column!r}{asked(column, known)}")
+
+    @property
+    def link(self) -> str:
+        """How predictions come from raw scores: "identity", "log", "logit" or "softmax"."""
+        return self._model.loss.link.name
+
+    @property
+    def words(self) -> str:
+        """What effects are changes of: "log-odds of class 'b'"."""
+        return effect_words(self.link, self.output)
 
     def to_frame(self) -> Any:
         """One line for each column, in a frame of the library that X came from."""
-        names = ("column", "kind", "sign", "proven", "per_unit", "observed", "tightness", "slope_min", "slope_median",
-                 "slope_max")  # fmt: skip
+        names = ("column", "kind", "sign", "importance", "proven", "per_unit", "observed", "tightness", "slope_min",
+                 "slope_median", "slope_max")  # fmt: skip
         return make_frame({name: [getattr(each, name) for each in self.effects] for name in names}, self._like)
 
     def interactions_to_frame(self) -> Any:
@@ -135,14 +81,56 @@ class GlobalExplanation:
         names = ("first", "second", "commutator", "coupling", "joint", "h_statistic")
         return make_frame({name: [getattr(each, name) for each in self.interactions] for name in names}, self._like)
 
+    def pair(self, first: str, second: str) -> PairSurface:
+        """What two columns do together, as numbers over a grid of their cells."""
+        return pair_surface(self._model, self._like, first, second, self._chosen)
+
     def plot(self, ax: Any = None) -> Any:
-        """Proven bounds of all columns and what was observed; returns the Axes."""
+        """Mean effects of the columns beside their proven bounds, the most important on top; returns the Axes."""
         from lambdak.explain.plots import draw_strengths
 
         return draw_strengths(self, ax)
 
+    def plot_interactions(self, ax: Any = None) -> Any:
+        """How strongly pairs of columns act together, the strongest on top; returns the Axes."""
+        from lambdak.explain.plots import draw_interactions
 
-def explain_global(model: Model, X: Any = None, output: int | None = None) -> GlobalExplanation:
+        return draw_interactions(self, ax)
+
+    def plot_pair(self, first: str, second: str, *, joint_only: bool = False, ax: Any = None) -> Any:
+        """A map of what two columns do together; ``joint_only`` is what that adds to the sum of their own effects."""
+        return self.pair(first, second).plot(ax, joint_only=joint_only)
+
+    def __str__(self) -> str:
+        over = f", over {self.rows:,} rows" if self.rows else "; without rows, only what is proven is known"
+        what = "prediction, as a factor" if self.link == "log" else self.words
+        lines = [f"What each column does to the {what}{over}", *self._table()]
+        if self.rows:
+            lines.append("mean effect: how far a column moves it, on average, from its median or average level")
+        within = ", within the training range" if any(each.within_range for each in self.effects) else ""
+        lines.append(f"proven limit: no change of the column moves it by more, in any row{within}")
+        if any(each.sign for each in self.effects):
+            lines.append("↑ ↓: proven never to fall, or never to rise, as the column rises")
+        return "\n".join(map(visible, lines))
+
+    __repr__ = __str__
+
+    def _table(self) -> list[str]:
+        shown = [each for each in self.effects if each.proven][:_PRINTED]
+        head = ["", "mean effect", "largest seen", "proven limit"]
+        largest = max((each.importance if self.rows else each.proven for each in shown), default=0.0)
+        amounts = Amounts("log", 0) if self.link == "log" else Amounts.of("identity", [largest])
+        rows = [[each.column + _ARROWS[each.sign], amounts.size(each.importance), amounts.size(each.observed),
+                 amounts.limit(each.proven)] for each in shown]  # fmt: skip
+        kept = [0, 1, 2, 3] if self.rows else [0, 3]
+        silent = sum(not each.proven for each in self.effects)
+        weaker = len(self.effects) - silent - len(shown)
+        more = [f"  … and {weaker:,} weaker columns"] if weaker else []
+        none = [f"  {silent:,} columns have no effect at all"] if silent else []
+        return [*aligned([[row[i] for i in kept] for row in (head, *rows)]), *more, *none]
+
+
+def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExplanation:
     """Explain a model; see :class:`GlobalExplanation`.
 
     Parameters
@@ -151,98 +139,29 @@ def explain_global(model: Model, X: Any = None, output: int | None = None) -> Gl
         The ``model_`` of a fitted estimator.
     X
         Rows to observe effects on; up to 300 of them, evenly spread, are used. Without it, what is observed is the
-        typical row: medians of numbers and the average of a category's levels.
+        baseline: medians of numbers and the average of a category's levels.
     output
-        Position of a class, quantile or cut-point; None is the first class, and the middle one of the others.
+        Label or position of a class, quantile or cut-point, such as ``"b"``, 0.9 or 0; None is the first one of several
+        classes, the second one of two, and the middle one of the others.
     """
-    outputs = readouts(model)
-    middle = 0 if model.loss.link.joint else len(outputs) // 2
-    readout = outputs[middle if output is None else check_int(output, "output", 0, len(outputs))]
+    readout, _ = chosen_output(model, output)
+    n = len(readout.columns)
+    cells: tuple[Cells, ...] = ()
     if X is None:
-        design, slopes, rows = typical_row(readout), None, 0
+        design, slopes, importance, rows = baseline_row(readout), None, np.full(n, np.nan), 0
     else:
-        table = read_table(dense_rows(X))
-        some = _spread(table.shape[0])
+        table = observed_table(X)
+        some = spread_rows(table.shape[0], _MOST_ROWS)
         design = model.encoder.transform(table, np.float64).take(some)
-        slopes = model.encoder.slopes(table).take(some)
-        rows = len(some)
+        slopes, rows = model.encoder.slopes(table).take(some), len(some)
+        importance = column_effects(readout, design, np.ones(rows))
+        seen = spread_rows(table.shape[0], _MOST_CELLS)
+        cells = tuple(table.cells(position, seen) for position in model.encoder.positions(table))
     packed = readout.packed(design)
     steep = None if slopes is None else local_slopes(readout, packed, slopes, slopes).influence
-    effects = [_effect(readout, design, i, steep) for i in range(len(readout.columns))]
+    effects = [
+        column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i])) for i in range(n)
+    ]
+    ordered = sorted(effects, key=lambda own: (-own.importance if rows else 0.0, -own.proven))
     pairs = interactions(readout, design if rows else None)
-    return GlobalExplanation(readout.name, rows, tuple(sorted(effects, key=lambda effect: -effect.proven)), pairs, X)
-
-
-def _spread(rows: int) -> NDArray[np.intp]:
-    """Positions of at most 300 rows, evenly spread."""
-    if not rows:
-        raise ValueError("X must have at least one row to observe, or be None; got none")
-    return np.unique(np.linspace(0, rows - 1, min(rows, _MOST_ROWS)).astype(np.intp))
-
-
-def _effect(readout: Readout, design: Design, i: int, steep: Float64Array | None) -> ColumnEffect:
-    column = readout.columns[i]
-    number = column.is_number
-    (x, cells), reference = column.points(_MOST_POINTS), column.typical()
-    change = _changes(readout, design, i, np.vstack([reference, cells]))
-    moves = (cells - reference)[: len(x)]
-    (low, high), norm = weyl(readout, moves, i), norms(readout, moves, i) * moves.any(axis=1)
-    rounding = 2 * readout.error  # bands are about what is computed
-    return ColumnEffect(
-        column=column.name,
-        kind="number" if number else "category",
-        sign=_sign(readout, i),
-        x=x,
-        reference=column.typical_name,
-        low=low - rounding,
-        high=high + rounding,
-        norm=norm,
-        missing=float(change[:, -1].mean()) if number and column.missing >= 0 else np.nan,
-        within_range=not column.bounded,
-        per_unit=per_unit(readout, i).bound if number else np.nan,
-        **_seen(change[:, : len(x)], norm, of_outputs(readout, any_change(readout, i).bound)),
-        **_slopes(steep[:, i] if number and steep is not None else np.empty(0)),
-    )
-
-
-def _seen(change: Float64Array, norm: Float64Array, proven: float) -> dict[str, Any]:
-    """Changes (rows, points) of the raw score in a few numbers, and how they compare with what is proven."""
-    below, above = np.quantile(change, [0.05, 0.95], axis=0)
-    observed = float(np.ptp(np.column_stack([change, np.zeros(len(change))]), axis=1).max())
-    return {
-        "effect": change.mean(axis=0),
-        "observed_low": below,
-        "observed_high": above,
-        "observed": observed,
-        "proven": proven,
-        "tightness": observed / proven if proven else 0.0,
-        "ratios": (np.abs(change[:, norm > 0]) / norm[norm > 0]).ravel(),
-    }
-
-
-def _slopes(steep: Float64Array) -> dict[str, Any]:
-    """Least, median and largest of the slopes of single rows; NaN if there are none."""
-    known = steep[np.isfinite(steep)]
-    least, median, most = np.quantile(known, [0.0, 0.5, 1.0]) if known.size else np.full(3, np.nan)
-    return {"slope_min": float(least), "slope_median": float(median), "slope_max": float(most)}
-
-
-def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> Float64Array:
-    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
-    others = Design(design.ids, design.weights.copy())
-    others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
-    packed, own = readout.packed(others), cells @ readout.column(i)
-    scores = np.empty((len(design), len(cells)))
-    for rows in readout.blocks(len(design), len(cells) * own.shape[-1]):
-        values = eigenvalue(packed[:, rows, None] + own[:, None], readout.dim, readout.index)
-        scores[rows] = readout.over_members(values)
-    return scores[:, 1:] - scores[:, :1]
-
-
-def _sign(readout: Readout, i: int) -> int:
-    """+1 or −1 if all increments of a column of numbers are proven to have that sign."""
-    column = readout.columns[i]
-    if not column.is_number:
-        return 0
-    rises, falls = (rising(column, readout.coef, sign).all_true() for sign in (1, -1))
-    return int(rises) - int(falls)
+    return GlobalExplanation(readout.name, rows, tuple(ordered), pairs, model, output, X)

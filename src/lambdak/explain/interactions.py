@@ -18,6 +18,7 @@ from lambdak.eigen.packing import sym
 from lambdak.model.readout import Readout, slots_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
+from lambdak.table.rows import spread_rows
 
 _H_ROWS = 40  # of which all pairs are formed
 _H_PAIRS = 45  # pairs of columns that H is computed for, the strongest first
@@ -32,7 +33,7 @@ class Interaction:
     ----------
     first, second : str
     commutator : float
-        Typical √‖[A_i, A_j]‖ over pairs of cells.
+        Square root of the root mean square of ‖[A_i, A_j]‖ over pairs of cells.
     coupling : float
         Root mean square over the rows of the second-order term that the matrices of both columns add together.
     joint : float
@@ -50,13 +51,17 @@ class Interaction:
 
 
 def interactions(readout: Readout, design: Design | None) -> tuple[Interaction, ...]:
-    """All pairs of columns, the strongest coupling first, or the largest commutator if there are no rows."""
+    """All pairs of columns, the largest joint effect first, or the largest commutator if there are no rows.
+
+    Joint effects are observed of the pairs with the strongest coupling; the others follow by their coupling.
+    """
     names, unknown = [column.name for column in readout.columns], (np.nan, np.nan)
     pairs = list(combinations(range(len(names)), 2))
     commuting = commutators(readout, design)
     coupled = np.full(commuting.shape, np.nan) if design is None else couplings(readout, design)
     order = sorted(pairs, key=lambda pair: -(commuting if design is None else coupled)[pair])
     observed = {} if design is None else h_statistics(readout, design, order[:_H_PAIRS])
+    order = sorted(observed, key=lambda pair: -observed[pair][0]) + order[len(observed) :]
     return tuple(
         Interaction(names[i], names[j], float(commuting[i, j]), float(coupled[i, j]), *observed.get((i, j), unknown))
         for i, j in order
@@ -130,7 +135,7 @@ def h_statistics(
     readout: Readout, design: Design, pairs: list[tuple[int, int]]
 ) -> dict[tuple[int, int], tuple[float, float]]:
     """What is joint in pairs of columns, and H = √(Σ (PD_ij − PD_i − PD_j)² / Σ PD_ij²), dependences centred."""
-    rows = design.take(np.unique(np.linspace(0, len(design) - 1, min(len(design), _H_ROWS)).astype(int)))
+    rows = design.take(spread_rows(len(design), _H_ROWS))
     whole = readout.packed(rows)
     parts = {i: _part(readout, rows, i) for i in {column for pair in pairs for column in pair}}
     single = {i: _dependence(readout, whole - part, part) for i, part in parts.items()}
@@ -152,7 +157,7 @@ def _part(readout: Readout, design: Design, i: int) -> Float64Array:
     """A_i of each row, (members, rows, D)."""
     slots = slots_of(readout.columns)[i]
     entries = (design.weights[:, [slot]] * readout.coef[:, design.ids[:, slot]] for slot in slots)
-    return np.asarray(sum(entries))
+    return np.ascontiguousarray(sum(entries))  # row by row, as the kernel reads them: no copies for it
 
 
 def _dependence(readout: Readout, others: Float64Array, own: Float64Array) -> Float64Array:

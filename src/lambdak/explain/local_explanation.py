@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak.explain.local_words import explanation_lines
+from lambdak.explain.row_labels import Labels, row_labels, row_position
+from lambdak.explain.row_words import RowWords
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
+from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model import Model
-from lambdak.model.outward import downwards, upwards
-from lambdak.model.readout import dense_rows
+from lambdak.model.given_rows import given_table
+from lambdak.model.known_target import KnownTarget
+from lambdak.model.readout import readouts
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
-from lambdak.table.category_levels import shown
+from lambdak.table.cells import Cells
+from lambdak.table.column_contract import Column
 from lambdak.table.frames import make_frame
-from lambdak.table.read import Table, read_table
-from lambdak.table.visible import visible
+from lambdak.table.read import Table
 
-_SHOWN = 4  # columns that are named in words
+_SHOWN = 4  # rows that a warning names
+_PRINTED = 3  # rows
+_UNKNOWN = KnownTarget()
+_MIDDLES = {"number": "the median of each number", "category": "the average level of each category"}
+_GIVEN = "the row that was given as baseline"
+_BY_ROW = ("output", "cells", "prediction", "baseline_prediction", "score", "baseline_score", "gap", "repeated",
+           "influence", "influence_bound", "attribution", "error", "average")  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalExplanation:
     """One row after the other, in units of the raw score (log-odds, logarithms, or those of the target).
+
+    Printed, it says why the first rows are predicted as they are.
 
     Attributes
     ----------
@@ -55,6 +68,10 @@ class LocalExplanation:
     attribution : array of shape (rows, columns)
         Shares of score − baseline_score, which they add up to. Where the eigenvalue stays repeated on the way, its
         eigenvectors share out evenly.
+    baseline : str
+        What the baseline is, in words.
+    average : array of shape (rows,)
+        What is predicted on average over the training rows; NaN where that is not known.
     error : array of shape (rows,)
         An estimate of how far an attribution, or their sum, may be off. There is a warning where it is more than a
         millionth of the target's spread (of 1 for log-odds and logarithms), or of the largest part, if that is larger.
@@ -74,13 +91,43 @@ class LocalExplanation:
     influence_bound: Float64Array
     attribution: Float64Array
     error: Float64Array
+    baseline: str
+    average: Float64Array
     _source: RowWork = field(repr=False)
     _like: Any = field(repr=False)  # the table, whose library results come in
+    _target: KnownTarget = field(default=_UNKNOWN, repr=False)
+    _labels: Labels = field(default=None, repr=False)  # of the rows
 
     @property
     def link(self) -> str:
         """How predictions come from raw scores: "identity", "log", "logit" or "softmax"."""
         return self._source.link.name
+
+    @property
+    def link_words(self) -> str:
+        """What raw scores are in, in brackets."""
+        return self._source.link.short
+
+    def amounts(self, row: int, unit: str = "") -> Amounts:
+        """How the numbers of this row are written."""
+        sizes = [self.prediction[row], self.baseline_prediction[row]]
+        return Amounts.of(self.link, sizes, self._target.decimals, unit)
+
+    def __str__(self) -> str:
+        rows = len(self)
+        numbered = rows > 1 and self._labels is None  # otherwise why says which row it is
+        shown = [f"Row {row}: {self.why(row)}" if numbered else self.why(row) for row in range(min(rows, _PRINTED))]
+        more = [f"… and {rows - _PRINTED:,} more rows: why(row) explains each"] if rows > _PRINTED else []
+        return "\n\n".join([*shown, *more]) if rows else "No rows to explain."
+
+    __repr__ = __str__
+
+    def take(self, row: int) -> LocalExplanation:
+        """The explanation of one row alone."""
+        own = self._row(row)
+        each = {name: getattr(self, name)[own : own + 1] for name in _BY_ROW}
+        labels = None if self._labels is None else (self._labels[own],)
+        return replace(self, **each, _source=self._source.take([own]), _labels=labels)
 
     def __len__(self) -> int:
         return len(self.score)
@@ -103,47 +150,113 @@ class LocalExplanation:
         ``between`` holds the two ends of a range of numbers, or levels of a category; None is all of the training
         range, or every level, seen or unseen.
         """
-        return self._source.what_if(column, between)
+        return replace(self._source.what_if(column, between), now=self.prediction, decimals=self._target.decimals)
 
     def game(self, row: int, member: int = 0) -> Game:
         """The paper's game at this row: max_C min_u {uᵀ A u : ‖u‖ = 1, C u = 0}, with the C and u that attain it."""
         return self._source.game(self._row(row), member)
 
-    def why(self, row: int = 0) -> str:
-        """Say in words how this row's prediction came about."""
-        return "\n".join(_words(self, self._row(row)))
+    def why(
+        self,
+        row: int = 0,
+        top: int = 8,
+        *,
+        label: Any = None,
+        texts: Mapping[Any, Any] | None = None,
+        units: Mapping[Any, str] | None = None,
+        details: bool = False,
+    ) -> str:
+        """Say in words how this row's prediction came about: its ``top`` columns, and what all others do together.
 
-    def plot(self, row: int = 0, ax: Any = None) -> Any:
-        """A waterfall from the raw score of the baseline to that of the row."""
+        Parameters
+        ----------
+        row : int
+            Position of the row, from 0.
+        top : int
+            Most columns to name.
+        label
+            The row by its label in the index of the table instead, such as 362.
+        texts : mapping
+            Column → words for readers who do not know the table, such as customers; "target" is what is predicted. All
+            is then said without log-odds. A code beside a text, as ``reasons`` takes it, is not shown.
+        units : mapping
+            Column → unit that stands behind its numbers; "target" is what is predicted.
+        details : bool
+            Whether to add slopes, raw scores and whether the eigenvalue is simple.
+        """
+        own, most = self._row(row, label), check_int(top, "top", 1, 2**31)
+        words = RowWords.read(self.columns, self._target.name, self.link, texts, units)
+        return "\n".join(explanation_lines(self, own, most, words, details))
+
+    def plot(self, row: int = 0, ax: Any = None, *, label: Any = None) -> Any:
+        """A waterfall from the baseline to the row, which is given by its position, or its label in the index."""
         from lambdak.explain.plots import draw_waterfall
 
-        return draw_waterfall(self, self._row(row), ax)
+        return draw_waterfall(self, self._row(row, label), ax)
 
-    def _row(self, row: int) -> int:
-        return check_int(row, "row", 0, len(self))
+    @property
+    def is_compared_with_the_middle(self) -> bool:
+        """Whether the baseline is the one of medians and average levels."""
+        return self.baseline != _GIVEN
+
+    def row_name(self, row: int) -> str:
+        """Which row this is, if several were explained and they have labels; otherwise nothing.
+
+        The position is not what people mean by "row 362" where that is a label.
+        """
+        if self._labels is None or len(self) == 1:
+            return ""
+        return f"Row {row} (index {self._labels[row]})"
+
+    def _row(self, row: int, label: Any = None) -> int:
+        return row_position(row, label, self._labels, len(self))
 
 
-def explain_local(model: Model, X: Any, baseline: Any = None, output: int | None = None) -> LocalExplanation:
-    """Explain the rows of X; see :class:`LocalExplanation`.
+def explain_local(
+    model: Model,
+    X: Any,
+    baseline: Any = None,
+    output: Any = None,
+    target: KnownTarget = _UNKNOWN,
+) -> LocalExplanation:
+    """Explain the rows of X, a table, or one row as a mapping or a pandas Series; see :class:`LocalExplanation`.
 
-    ``baseline`` is a table with one row, or one for each row of X; None is the typical row: the medians of numbers, and
-    the average of a category's levels. ``output`` is the position of a class, quantile or cut-point; None takes the
-    class that is predicted, or the middle one of quantiles and cut-points.
+    ``baseline`` is a table with one row, or one for each row of X; None has the median of each number, and
+    the average level of each category. ``output`` is the label or position of a class, quantile or cut-point; None
+    takes the class that is predicted, the second one of two, or the middle one of quantiles and cut-points.
+    ``target`` is what is known of the target of training, for words.
     """
-    table = read_table(dense_rows(X))
+    table = given_table(model, X)
     source = RowWork.read(model, table, baseline, output)
     names = tuple(column.name for column in source.outputs[0].columns)
+    kinds = tuple("number" if column.is_number else "category" for column in source.outputs[0].columns)
     parts = source.explain()
     _warn_of(parts["error"], parts.pop("allowed"))
     return LocalExplanation(
         columns=names,
-        kinds=tuple("number" if column.is_number else "category" for column in source.outputs[0].columns),
+        kinds=kinds,
         output=tuple(source.outputs[i].name for i in source.chosen),
         cells=_cells(model, table),
+        baseline=_middles(kinds) if baseline is None else _GIVEN,
+        average=_averages(model, source, target.average),
         _source=source,
         _like=X,
+        _target=target,
+        _labels=row_labels(X, table.shape[0]),
         **parts,
     )
+
+
+def _middles(kinds: Sequence[str]) -> str:
+    return " and ".join(words for kind, words in _MIDDLES.items() if kind in kinds)
+
+
+def _averages(model: Model, source: RowWork, known: Sequence[float] | None) -> Float64Array:
+    """Those of the output of each row; of the other one of two classes, the rest."""
+    if known is None:
+        return np.full(len(source.chosen), np.nan)
+    pairs = zip(known, source.outputs, readouts(model), strict=True)
+    return np.array([own if one.name == other.name else 1 - own for own, one, other in pairs])[source.chosen]
 
 
 def _warn_of(error: Float64Array, most: Float64Array) -> None:
@@ -160,45 +273,8 @@ def _warn_of(error: Float64Array, most: Float64Array) -> None:
 
 def _cells(model: Model, table: Table) -> tuple[tuple[str, ...], ...]:
     pairs = zip(model.encoder.columns, model.encoder.positions(table), strict=True)
-    return tuple(zip(*(column.shown_cells(table.cells(position)) for column, position in pairs), strict=True))
+    return tuple(zip(*(_texts(column, table.cells(position)) for column, position in pairs), strict=True))
 
 
-def _words(local: LocalExplanation, row: int) -> list[str]:
-    """Lines about one row: what moved its raw score from the baseline, and how certain that is."""
-    score, base = local.score[row], local.baseline_score[row]
-    prediction, usual = local.prediction[row], local.baseline_prediction[row]
-    of = "" if local.output[row] == "prediction" else f" of {local.output[row]}"
-    lines = [
-        f"The prediction{of} is {prediction:.4g}; that of the baseline is {usual:.4g}.",
-        f"Raw score{local._source.link.short} {score:.4g} = {base:.4g} (baseline) {score - base:+.4g}, the sum of:",
-    ]
-    order = np.argsort(-np.abs(local.attribution[row]))
-    for i in order[:_SHOWN]:
-        what = f"{local.columns[i]} = {local.cells[row][i]}{_slope(local, row, i)}"
-        lines.append(f"  {local.attribution[row, i]:+.4g}  {what}")
-    if len(order) > _SHOWN:
-        lines.append(f"  {local.attribution[row, order[_SHOWN:]].sum():+.4g}  the other {len(order) - _SHOWN} columns")
-    what_if = local._source.take([row]).what_if(local.columns[order[0]], None)
-    within = f"[{downwards(what_if.lower[0])}, {upwards(what_if.upper[0])}]"
-    words = _range_words(what_if, local.kinds[order[0]] == "category")
-    lines.append(f"Proven: {words}, all else as it is, the prediction{of} stays within {within}.")
-    if local.repeated[row]:
-        lines.append("The model may have a kink at this row: slopes have a proven bound but no sign.")
-    else:
-        lines.append(
-            f"Slopes have a sign at this row (gap {local.gap[row]:.3g}), each up to the next knot of its column."
-        )
-    return [*map(visible, lines)]
-
-
-def _slope(local: LocalExplanation, row: int, i: int) -> str:
-    influence, bound = local.influence[row, i], local.influence_bound[row, i]
-    if local.kinds[i] == "category":
-        return ""
-    return f" (slope within ±{bound:.3g})" if np.isnan(influence) else f" (slope {influence:+.3g})"
-
-
-def _range_words(what_if: WhatIf, category: bool) -> str:
-    if category:
-        return f"whatever {what_if.column} is"
-    return f"with {what_if.column} anywhere between {shown(what_if.between[0])} and {shown(what_if.between[1])}"
+def _texts(column: Column, cells: Cells) -> Iterable[str]:
+    return map(cell_text, cells.numbers()) if column.is_number else column.shown_cells(cells)

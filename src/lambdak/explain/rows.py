@@ -17,15 +17,18 @@ from lambdak._checks import check_int
 from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import sym
 from lambdak.explain.paths import MeanOuter, mean_outer
-from lambdak.explain.what_if import WhatIf, score_interval
+from lambdak.explain.what_if import WhatIf, score_interval, scores_along
 from lambdak.losses import Link
 from lambdak.model import Model
+from lambdak.model.given_rows import given_table
+from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
+from lambdak.table.close_names import asked
 from lambdak.table.design import Design
-from lambdak.table.read import Table
+from lambdak.table.read import Table, read_table
 
 _PATH_TOL = 1e-7  # of the sum of attributions, in units of eigenvalues: the target's spread, or log-odds
 _PART_TOL = 1e-6  # of each attribution, in the same units, or relative to the largest part if that is larger
@@ -43,21 +46,25 @@ class RowWork:
     baseline: Design  # one row for each
 
     @classmethod
-    def read(cls, model: Model, table: Table, baseline: Any, output: int | None) -> RowWork:
+    def read(cls, model: Model, table: Table, baseline: Any, output: Any) -> RowWork:
         """Rows of a table and their baselines, as in :func:`lambdak.explain.local_explanation.explain_local`."""
         outputs, encoder = readouts(model), model.encoder
         design = encoder.transform(table, np.float64)
         rows = len(design)
-        base = typical_row(outputs[0]) if baseline is None else encoder.transform(dense_rows(baseline), np.float64)
+        base = (
+            baseline_row(outputs[0])
+            if baseline is None
+            else encoder.transform(given_table(model, baseline), np.float64)
+        )
         if len(base) not in (1, rows):
             raise ValueError(f"baseline must have one row, or {rows}, one for each row of X; got {len(base)}")
         base = base.take(np.arange(rows) if len(base) == rows else np.zeros(rows, int))
-        if output is not None:
-            chosen = np.full(rows, check_int(output, "output", 0, len(outputs)))
-        elif model.loss.link.joint:
+        if output is None and model.loss.link.joint:
             chosen = all_scores(outputs, design).argmax(axis=1)
         else:
-            chosen = np.full(rows, len(outputs) // 2)
+            own, position = chosen_output(model, output)
+            outputs = (*outputs[:position], own, *outputs[position + 1 :])
+            chosen = np.full(rows, position)
         return cls(outputs, chosen, design, encoder.slopes(table), encoder.slopes(table, leftwards=True), base)
 
     @property
@@ -117,7 +124,7 @@ class RowWork:
         columns = self.outputs[0].columns
         names = [column.name for column in columns]
         if name not in names:
-            raise ValueError(f"column must be one of {names}; got {name!r}")
+            raise ValueError(f"column must be one of {names}; got {name!r}{asked(name, names)}")
         i = names.index(name)
         cells = columns[i].check_between(between)
         intervals = (score_interval(output, self.design, i, cells) for output in self.outputs)
@@ -128,7 +135,21 @@ class RowWork:
         else:
             lower, upper = (self.link.predictions(ends[self.chosen, rows]) for ends in (low, high))
         lower, upper = self.link.outwards(lower, upper)
-        return WhatIf(name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows])
+        return WhatIf(
+            name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows],
+            kind="number" if columns[i].is_number else "category",
+            output=tuple(self.outputs[own].name for own in self.chosen),
+            link=self.link.name,
+            _along=lambda row: self._along(row, i, cells),
+        )  # fmt: skip
+
+    def _along(self, row: int, i: int, cells: Sequence[Any]) -> tuple[tuple[Any, ...], Float64Array]:
+        """Cells of column i, and what is predicted for one row at each of them."""
+        own, design = int(self.chosen[row]), self.design.take([row])
+        found = [scores_along(output, design, i, cells) for output in self.outputs]
+        scores = np.stack([scores[0] for _, scores in found], axis=-1)  # (cells, outputs)
+        joint = self.link.joint
+        return found[0][0], self.link.predictions(scores)[:, own] if joint else self.link.predictions(scores[:, own])
 
     def _share_bound(self, own: Float64Array, others: Float64Array) -> Float64Array:
         """Share of the chosen class at its raw score in ``own`` (classes, rows) and those of the rest in ``others``."""
@@ -182,13 +203,21 @@ def all_scores(outputs: Sequence[Readout], design: Design) -> Float64Array:
     return scores
 
 
-def typical_row(readout: Readout) -> Design:
+def observed_table(X: Any) -> Table:
+    """The rows of X to observe a model on, of which there is at least one."""
+    table = read_table(dense_rows(X))
+    if not table.shape[0]:
+        raise ValueError("X must have at least one row to observe, or be None; got none")
+    return table
+
+
+def baseline_row(readout: Readout) -> Design:
     """One row: the medians of numbers, and no level of a category, which is the average of its levels."""
     slots = 1 + sum(column.n_slots for column in readout.columns)
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0
     for column, own in zip(readout.columns, slots_of(readout.columns), strict=True):
-        row = column.typical()
+        row = column.baseline()
         active = np.flatnonzero(row)
         ids[0, own.start : own.start + len(active)] = column.start + active
         weights[0, own.start : own.start + len(active)] = row[active]

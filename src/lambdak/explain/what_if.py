@@ -7,24 +7,37 @@ meet in a saw tooth; with the values at the nodes computed, no point between the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from lambdak._checks import check_int
 from lambdak.eigen import eigenvalue
+from lambdak.explain.row_words import RowWords
+from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
+from lambdak.table.frames import make_frame
+from lambdak.table.visible import visible
 
 TEETH = 24  # at least, over the range
 _LEVELS_AT_ONCE = 300  # of a category
+_PRINTED = 10  # rows
+_DRAWN = 129  # points of a number
+_NAMED = 6  # levels
+_WORDS = RowWords()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
     """With ``column`` anywhere in ``between``, and all else as it is, no prediction leaves [lower, upper].
+
+    Printed, it says so of the first rows.
 
     Attributes
     ----------
@@ -35,6 +48,16 @@ class WhatIf:
         Of the prediction of each row.
     score_lower, score_upper : arrays of shape (rows,)
         Of its raw score.
+    kind : str
+        What the column holds: "number" or "category".
+    output : tuple of str
+        What each row's raw score stands for.
+    link : str
+        How predictions come from raw scores.
+    now : array of shape (rows,)
+        The predictions as they are.
+    decimals : int or None
+        Those that the target is written with.
     """
 
     column: str
@@ -43,6 +66,64 @@ class WhatIf:
     upper: Float64Array
     score_lower: Float64Array
     score_upper: Float64Array
+    kind: str
+    output: tuple[str, ...]
+    link: str
+    _along: Callable[[int], tuple[tuple[Any, ...], Float64Array]]
+    now: Float64Array = field(default_factory=lambda: np.zeros(0))
+    decimals: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def along(self, row: int = 0) -> tuple[tuple[Any, ...], Float64Array]:
+        """Numbers of the range, or levels, and what is predicted for this row at each of them."""
+        return self._along(check_int(row, "row", 0, len(self)))
+
+    def amounts(self, row: int, unit: str = "") -> Amounts:
+        """How the numbers of this row are written."""
+        return Amounts.of(self.link, [self.now[row], self.lower[row], self.upper[row]], self.decimals, unit)
+
+    def sentence(self, row: int, words: RowWords = _WORDS) -> str:
+        """What is proven about one row, in words."""
+        what = words.prediction(self.link, self.output[row])
+        interval = self.amounts(row, words.unit).interval(float(self.lower[row]), float(self.upper[row]))
+        return f"{self._range(words)}, and all else as it is, {what} stays {interval}."
+
+    def to_frame(self) -> Any:
+        """One line for each row."""
+        names = ("now", "lower", "upper", "score_lower", "score_upper")
+        return make_frame({"row": np.arange(len(self))} | {name: getattr(self, name) for name in names})
+
+    def plot(self, row: int = 0, ax: Any = None) -> Any:
+        """The prediction of a row along the column, with the proven interval; returns the Axes."""
+        from lambdak.explain.plots import draw_what_if
+
+        return draw_what_if(self, check_int(row, "row", 0, len(self)), ax)
+
+    def __str__(self) -> str:
+        lines = []
+        for row in range(min(len(self), _PRINTED)):
+            named = f"Row {row}: " if len(self) > 1 else ""
+            sentence = self.sentence(row)
+            lines.append(f"{named}{sentence[0].upper() + sentence[1:]} Now it is {self._now(row)}.")
+        if len(self) > _PRINTED:
+            lines.append(f"… and {len(self) - _PRINTED:,} more rows: see to_frame()")
+        return "\n".join(map(visible, lines)) or "No rows."
+
+    __repr__ = __str__
+
+    def _now(self, row: int) -> str:
+        return self.amounts(row).prediction(float(self.now[row]))
+
+    def _range(self, words: RowWords) -> str:
+        name = words.column(self.column)
+        if self.kind != "number":
+            few = len(self.between) <= _NAMED and OTHER not in self.between
+            levels = " or ".join(map(shown, self.between))
+            return f"with {name} being {levels}" if few else f"whatever {name} is"
+        low, high = (words.cell(self.column, cell_text(end), self.kind) for end in self.between)
+        return f"with {name} anywhere between {low} and {high}"
 
 
 def score_interval(
@@ -85,3 +166,20 @@ def saw_tooth(values: Float64Array, down: Float64Array, up: Float64Array) -> tup
     share = np.clip((last - first - down) / width, 0.0, 1.0)
     high = np.where(both, first + share * up, np.maximum(first, last))
     return low, high
+
+
+def scores_along(
+    readout: Readout, design: Design, i: int, between: Sequence[Any]
+) -> tuple[tuple[Any, ...], Float64Array]:
+    """Numbers of a range, or levels, and the raw scores of rows at each of them, (rows, cells)."""
+    column = readout.columns[i]
+    if column.is_number:
+        inside = [x for x in column.points(_DRAWN)[0] if between[0] < x < between[1]]
+        cells: tuple[Any, ...] = (between[0], *inside, between[1])
+        own = column.cell_rows(cells)
+    else:
+        cells, own = tuple(between), column.path(between, 1)
+    still = Design(design.ids, design.weights.copy())
+    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    packed = readout.packed(still)[:, :, None] + (own @ readout.column(i))[:, None]
+    return cells, readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))

@@ -86,6 +86,10 @@ class SoftmaxLog(_Classes):
     name: ClassVar[str] = "log_loss"
     link: ClassVar[Link] = SOFTMAX
     predicts: ClassVar[Predicts] = Predicts.CLASSES
+    no_offset: ClassVar[str] = (
+        "one number per row moves the scores of all classes alike, which changes nothing: use two classes, or "
+        "SpectralOrdinalClassifier if they are in order"
+    )
     n_classes: int
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import FloatArray, check_finite, check_numbers, check_shape
 from lambdak.losses.links import IDENTITY, Link
-from lambdak.table.rows import LARGEST_NUMBER
+from lambdak.table.rows import LARGEST_NUMBER, rows_shown
 
 Target = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -48,6 +48,7 @@ class Loss(ABC):
     sign: ClassVar[int] = 1  # whether a larger raw score means a larger target, or (-1) a smaller one
     robust: ClassVar[bool] = False  # whether the loss grows linearly, so that only the side of an outlier matters
     predicts: ClassVar[Predicts] = Predicts.NUMBERS
+    no_offset: ClassVar[str] = ""  # why one number per row cannot be added to its raw scores, where it cannot
     n_classes: int = 0
     _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
 
@@ -140,8 +141,8 @@ class Loss(ABC):
 
     def _refuse(self, bad: NDArray[np.bool_], y: Vector, rule: str, advice: str) -> None:
         if bad.any():
-            row = int(np.argmax(bad))
-            raise ValueError(f"y must {rule} for loss={self.name!r}; got {y[row]} at row {row}: {advice}")
+            value = y[int(np.argmax(bad))]
+            raise ValueError(f"y must {rule} for loss={self.name!r}; got {value} at {rows_shown(bad)}: {advice}")
 
     @abstractmethod
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray: ...

@@ -151,6 +151,7 @@ class Pinball(_Robust):
 
     name: ClassVar[str] = "pinball"
     predicts: ClassVar[Predicts] = Predicts.QUANTILES
+    no_offset: ClassVar[str] = "subtract it from y, and add it to the quantiles that are predicted"
     quantiles: tuple[float, ...]
 
     def __post_init__(self) -> None:

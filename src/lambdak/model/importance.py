@@ -1,4 +1,4 @@
-"""What a column does on average: the mean absolute change of the raw score against a typical cell of the column."""
+"""What a column does on average: the mean absolute change of the raw score against the baseline of the column."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MOST_FLOATS = 1 << 21  # 16 MB of the matrices of all rows and members: fewer r
 
 
 def mean_effects(model: Model, design: Design, weight: FloatArray | None = None, threads: int = 0) -> Float64Array:
-    """Mean |raw score(row) − raw score(row with a typical cell in column i)| over rows and outputs, (columns,).
+    """Mean |raw score(row) − raw score(row with column i at its baseline)| over rows and outputs, (columns,).
 
-    A typical number is the median, a typical level the average of all levels. At most 300 rows are used.
+    The baseline of a number is its median, that of a category the average of its levels. At most 300 rows are used.
     """
     mass = np.ones(len(design)) if weight is None else weight.astype(np.float64)
     counted = np.flatnonzero(mass)  # rows of weight zero are no training rows
@@ -28,12 +28,12 @@ def mean_effects(model: Model, design: Design, weight: FloatArray | None = None,
     if len(counted) > most:  # at random, because rows may come in periods
         counted = np.sort(np.random.default_rng(0).choice(counted, most, replace=False))
     some, mass = design.take(counted), mass[counted]
-    effects = np.mean([_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0)
+    effects = np.mean([column_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0)
     effects.flags.writeable = False
     return np.asarray(effects)
 
 
-def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int | None) -> Float64Array:
+def column_effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int | None = None) -> Float64Array:
     """Weighted mean |change of the raw score| of each column, for one output."""
     Z = design.to_sparse(readout.coef.shape[1]).astype(np.float64).tocsc()
     packed = readout.packed(design)
@@ -42,8 +42,8 @@ def _effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int |
     for i, column in enumerate(readout.columns):
         if Z.indptr[column.start] == Z.indptr[column.stop]:  # a sparse column that is zero in all of these rows
             continue
-        typical = sparse.csr_array(column.typical()[None])
-        moves = (sparse.csr_array(np.ones((len(design), 1))) @ typical - Z[:, column.start : column.stop]).tocsr()
+        baseline = sparse.csr_array(column.baseline()[None])
+        moves = (sparse.csr_array(np.ones((len(design), 1))) @ baseline - Z[:, column.start : column.stop]).tocsr()
         rows = np.flatnonzero(np.abs(moves).sum(axis=1))
         if rows.size:
             moved = packed[:, rows] + np.stack([moves[rows] @ own for own in readout.column(i)])

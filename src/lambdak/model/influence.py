@@ -10,6 +10,7 @@ returns errs on top of that; :func:`of_outputs` adds it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from typing import NamedTuple
@@ -97,6 +98,12 @@ def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     bounds = norms(readout, cells[second] - cells[first], i)
     worst = int(bounds.argmax())
     return Reach(float(bounds[worst]), (names[first[worst]], names[second[worst]]))
+
+
+def together(readout: Readout, columns: Sequence[int]) -> float:
+    """A bound on any change of these columns at once: the sum of their own bounds."""
+    total = math.fsum(any_change(readout, i).bound for i in columns)
+    return total if len(columns) == 1 else _OUTWARDS * total
 
 
 def _searched(readout: Readout, i: int, present_only: bool) -> Reach:

@@ -30,10 +30,15 @@ def model_metrics(
 
     A class that the model does not know is never predicted; log loss and area under the curve are then omitted.
     """
-    target, weight = target_rows(y), None if weight is None else weights_in_units(weight)
-    raw = model.raw(X, offset)
+    target, raw = target_rows(y), model.raw(X, offset)
     if len(target) != len(raw):
         raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
+    return raw_metrics(model, target, raw, weight)
+
+
+def raw_metrics(model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Floats | None = None) -> list[Metric]:
+    """The same of rows whose raw scores are known."""
+    weight = None if weight is None else weights_in_units(weight)
     if model.classes is not None:
         return _of_classes(model.loss, class_codes(model.classes, target), raw, weight)
     numbers = target.astype(np.float64)
@@ -55,11 +60,15 @@ def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]
 def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
     predicted = loss.predict(raw)
     unit = np.exp2(np.clip(np.frexp(np.abs(y).max())[1], -1000, 1000))  # so that squares are finite
-    r2 = metrics.r2_score(y / unit, predicted / unit, sample_weight=weight) if len(y) > 1 else np.nan
-    rmse = unit * metrics.root_mean_squared_error(y / unit, predicted / unit, sample_weight=weight)
-    mae = metrics.mean_absolute_error(y, predicted, sample_weight=weight)
+    squares = np.average((y / unit - predicted / unit) ** 2, weights=weight)
+    rmse = unit * np.sqrt(squares)
+    mae = np.average(np.abs(y - predicted), weights=weight)
     found = [
-        Metric("R²", float(r2), "share of the target's variance that the predictions explain; 1 is perfect"),
+        Metric(
+            "R²",
+            _explained(y / unit, float(squares), weight),
+            "share of the target's variance that the predictions explain; 1 is perfect",
+        ),
         Metric("RMSE", float(rmse), "root mean squared error, in units of the target; large errors count more"),
         Metric("MAE", float(mae), "mean absolute error, in units of the target"),
     ]
@@ -69,6 +78,14 @@ def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None)
         deviance = 2 * float(loss.value(raw.astype(np.float64), y, weight))
         found.append(Metric(f"mean {loss.name} deviance", deviance, "0 is perfect"))
     return found
+
+
+def _explained(y: Floats, squares: float, weight: Floats | None) -> float:
+    """R² of a mean squared error; of targets without any variance 1 if there is no error, and 0 otherwise."""
+    if len(y) < 2:
+        return np.nan
+    variance = float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
+    return 1.0 - squares / variance if variance else float(squares == 0.0)
 
 
 def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
@@ -85,10 +102,26 @@ def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: 
     mean = np.average(-np.log(own), weights=weight)
     found.append(Metric("log loss", float(mean), "mean negative log-likelihood of the true class; 0 is perfect"))
     if chance.shape[1] == 2 and 0 < codes.sum() < len(codes):
-        area = metrics.roc_auc_score(codes, chance[:, 1], sample_weight=weight)
+        area = area_under_roc(codes == 1, chance[:, 1], weight)
         meaning = "chance that a row of the second class is ranked above one of the first"
-        found.append(Metric("ROC AUC", float(area), meaning))
+        found.append(Metric("ROC AUC", area, meaning))
     return found
+
+
+def area_under_roc(positive: NDArray[np.bool_], score: NDArray[Any], weight: Floats | None = None) -> float:
+    """Share of pairs of rows, one positive and one not, whose scores are in this order; equal ones count half.
+
+    >>> area_under_roc(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.8]))
+    0.875
+    """
+    order = np.argsort(score)
+    mass = np.ones(len(order)) if weight is None else weight[order]
+    last = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)  # of the rows with equal scores
+    above = np.cumsum(mass * positive[order])[last]
+    below = np.cumsum(mass * ~positive[order])[last]
+    pairs = above[-1] * below[-1]
+    right = np.diff(above, prepend=0.0) * (below - np.diff(below, prepend=0.0) / 2)
+    return float(right.sum() / pairs) if pairs else np.nan
 
 
 def _of_quantiles(y: Floats, predicted: NDArray[Any], levels: tuple[float, ...], weight: Floats | None) -> list[Metric]:

@@ -16,9 +16,11 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import native
 from lambdak.losses.contract import Predicts
 from lambdak.model.model import Model
+from lambdak.model.offsets import row_offset
 from lambdak.table.cells import LARGEST
+from lambdak.table.matching import check_width
 from lambdak.table.read import Table, named_array, read_table
-from lambdak.table.rows import LARGEST_NUMBER, optional_rows
+from lambdak.table.rows import LARGEST_NUMBER
 
 Row: TypeAlias = Mapping[str, Any] | Sequence[Any] | NDArray[Any]
 
@@ -86,22 +88,23 @@ class Predictor:
         """The levels of the quantiles, if the model estimates several."""
         return self.model.outputs.quantile_levels
 
-    def __call__(self, row: Row, offset: float | None = None) -> Any:
+    def __call__(self, row: Row, offset: float | None = None, exposure: float | None = None) -> Any:
         """The same as :meth:`predict`."""
-        return self._answers(self._raw(row, offset))[0]
+        return self._answers(self._raw(row, offset, exposure))[0]
 
-    def predict(self, row: Row, offset: float | None = None) -> Any:
+    def predict(self, row: Row, offset: float | None = None, exposure: float | None = None) -> Any:
         """The mean as a float, the middle quantile, or the label of the class, as ``predict`` of the estimator has it.
 
-        ``offset`` is added to the raw score, for a :class:`~lambdak.SpectralRegressor` that was fitted with offsets.
+        ``offset`` is added to the raw score, for an estimator that was fitted with offsets; of an ``exposure`` its
+        logarithm is.
         """
-        return self._answers(self._raw(row, offset))[0]
+        return self._answers(self._raw(row, offset, exposure))[0]
 
-    def predict_proba(self, row: Row) -> dict[Any, float]:
+    def predict_proba(self, row: Row, offset: float | None = None) -> dict[Any, float]:
         """The probability of each class, by its label."""
         if not self._labels:
             raise AttributeError(f"predict_proba needs a classifier; the model is a {self.model.estimator}")
-        shares = self.model.loss.predict(self._raw(row))[0].tolist()
+        shares = self.model.loss.predict(self._raw(row, offset))[0].tolist()
         return dict(zip(self._labels, shares, strict=True))
 
     def predict_quantiles(self, row: Row) -> tuple[float, ...]:
@@ -110,21 +113,22 @@ class Predictor:
             raise AttributeError(f"predict_quantiles needs quantiles; the model is a {self.model.estimator}")
         return tuple(self._raw(row)[0].tolist())
 
-    def raw(self, row: Row, offset: float | None = None) -> float | tuple[float, ...]:
+    def raw(self, row: Row, offset: float | None = None, exposure: float | None = None) -> float | tuple[float, ...]:
         """The raw score, before the link: a float, or a tuple where there are several outputs."""
-        scores = self._raw(row, offset)[0].tolist()
+        scores = self._raw(row, offset, exposure)[0].tolist()
         return scores if self.model.outputs.single else tuple(scores)
 
-    def many(self, rows: Iterable[Row], offset: ArrayLike | None = None) -> list[Any]:
-        """What :meth:`predict` says of each of several rows; ``offset`` is one number, or one for each row.
+    def many(
+        self, rows: Iterable[Row], offset: ArrayLike | None = None, exposure: ArrayLike | None = None
+    ) -> list[Any]:
+        """What :meth:`predict` says of each of several rows; ``offset`` or ``exposure`` is one number, or one per row.
 
         Errors name the row, counted from zero. From about a thousand rows on ``predict`` of the estimator is faster.
         """
         given = list(rows)
         if not given:
             return []
-        self._check_offset(offset)
-        offsets = optional_rows(offset, len(given), "offset")
+        offsets = row_offset(self.model.loss, offset, exposure, len(given))
         scores = np.array([self._numbered(row, i if len(given) > 1 else None) for i, row in enumerate(given)])
         if offsets is not None:
             scores = scores + offsets[:, None]
@@ -132,12 +136,12 @@ class Predictor:
 
     # ---- from a row to raw scores ------------------------------------------------------------------------------
 
-    def _raw(self, row: Row, offset: float | None = None) -> FloatArray:
+    def _raw(self, row: Row, offset: float | None = None, exposure: float | None = None) -> FloatArray:
         """Raw scores (1,) or (1, outputs)."""
-        self._check_offset(offset)
         scores = self._row_scores(row)
-        if offset is not None:
-            scores[0] += _checked_offset(offset)
+        if offset is not None or exposure is not None:
+            added = self._added(offset, exposure)
+            scores = [score + added for score in scores]
         return np.array(scores if self.model.outputs.single else [scores])
 
     def _numbered(self, row: Row, number: int | None) -> list[float]:
@@ -200,7 +204,7 @@ class Predictor:
                 "a row must be a dict from names of columns to cells, or a tuple or list of cells in the order of the "
                 f"training columns; got {type(row).__name__}"
             )
-        self.model.encoder.positions(read_table(np.empty((0, len(row)))))
+        check_width(len(row), len(self.columns))
         return tuple(row)
 
     # ---- from raw scores to answers ----------------------------------------------------------------------------
@@ -214,19 +218,16 @@ class Predictor:
             return list(raw[:, raw.shape[1] // 2].tolist())
         return [self._labels[code] for code in loss.classify(raw).tolist()]
 
-    def _check_offset(self, offset: object) -> None:
-        if offset is not None and self.model.loss.predicts is not Predicts.NUMBERS:
-            raise TypeError(f"offset needs a SpectralRegressor; the model is a {self.model.estimator}")
+    def _added(self, offset: float | None, exposure: float | None) -> float:
+        """What an offset or an exposure adds to the raw scores of a row."""
+        loss = self.model.loss
+        if exposure is None and type(offset) is float and abs(offset) <= LARGEST_NUMBER and not loss.no_offset:
+            return offset  # the checks take longer than a prediction
+        given = None if offset is None else [offset]
+        return float(row_offset(loss, given, None if exposure is None else [exposure], 1)[0])
 
 
 _PLAIN_ROWS = (tuple, list)
-
-
-def _checked_offset(offset: float) -> float:
-    if type(offset) is float and abs(offset) <= LARGEST_NUMBER:  # the check takes longer than a prediction
-        return offset
-    checked = optional_rows([offset], 1, "offset")
-    return 0.0 if checked is None else float(checked[0])
 
 
 def _row_solver(model: Model) -> RowSolver | None:

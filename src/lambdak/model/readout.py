@@ -7,7 +7,7 @@ one for each quantile level, an ordinal classifier one for each cut-point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, final
 
@@ -103,6 +103,11 @@ class Readout:
     def over_members(self, values: NDArray[np.floating]) -> Float64Array:
         """Scale Σ_m w_m value_m: from units of eigenvalues, (members, ...), to those of raw scores, (...)."""
         return np.asarray(self.scale * np.tensordot(self.weights, values, 1), np.float64)
+
+    def negated(self, name: str) -> Readout:
+        """The output whose raw score is minus this one: −λ_k(A) = λ_{d−1−k}(−A)."""
+        index = self.dim - 1 - self.index
+        return replace(self, name=name, coef=-self.coef, constant=-self.constant, index=index, start=-self.start)
 
     def blocks(self, rows: int, floats_per_row: int) -> Iterator[slice]:
         """Slices over rows whose work arrays stay small."""

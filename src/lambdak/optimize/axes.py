@@ -5,7 +5,7 @@ Between two neighbouring points of an axis every model is affine in its matrices
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -35,12 +35,15 @@ class Axis:
         The levels to choose from; empty for numbers.
     whole : bool
         Whether only whole numbers may be chosen: true for levels.
+    jumps : array of shape (P − 1,), optional
+        Whether there is nothing to choose between a point and the next.
     """
 
     name: str
     points: Float64Array
     levels: tuple[object, ...] = ()
     whole: bool = False
+    jumps: NDArray[np.bool_] | None = None
 
     @property
     def low(self) -> float:
@@ -91,10 +94,31 @@ class Axis:
         last = np.searchsorted(self.points, high, side="left")
         middle = self.points[np.minimum((first + last) // 2, len(self.points) - 1)]
         middle = np.where(last > first, middle, 0.5 * low + 0.5 * high)
-        if not self.whole:
-            return middle, middle
-        end = np.minimum(np.floor(middle), high - 1)
-        return end, end + 1
+        if self.whole:
+            end = np.minimum(np.floor(middle), high - 1)
+            return end, end + 1
+        return (middle, middle) if self.jumps is None else self._beside_jumps(middle)
+
+    def _beside_jumps(self, middle: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """The two points on either side of a jump that ``middle`` is in or next to; elsewhere ``middle`` itself."""
+        jumps = np.concatenate([[False], np.asarray(self.jumps), [False]])  # jumps[p] is that before point p
+        after = np.searchsorted(self.points, middle, side="left")  # the point at or after it
+        before = np.searchsorted(self.points, middle, side="right") - 1
+        leaps_back, leaps_on = jumps[after], jumps[before + 1]
+        end = np.where(leaps_back, self.points[np.maximum(after - 1, 0)], middle)
+        begin = np.where(leaps_on & ~leaps_back, self.points[np.minimum(before + 1, len(self.points) - 1)], middle)
+        begin = np.where(leaps_back, self.points[after], begin)
+        return end, begin
+
+    def nearest(self, x: Float64Array) -> Float64Array:
+        """Coordinates (n,) that may be chosen, close to these."""
+        x = np.clip(x, self.low, self.high)
+        if self.whole:
+            return np.asarray(np.rint(x))
+        if self.jumps is None or len(self.points) == 1:
+            return np.asarray(x)
+        before, share = self.piece(x)
+        return np.where(self.jumps[before], self.points[before + (share >= 0.5)], x)
 
 
 def make_axis(columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
@@ -144,13 +168,6 @@ def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
     if not low <= high:
         raise ValueError(f"bounds of column {name!r} must have the lower number first; got {bounds!r}")
     return low, high
-
-
-def shown_names(names: Iterable[str], most: int = 5) -> str:
-    """A few names, and how many more there are."""
-    names = list(names)
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def cells_of(axes: Sequence[Axis], x: Float64Array) -> Mapping[str, Any]:

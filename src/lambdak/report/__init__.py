@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from lambdak.atomic import write_text
+from lambdak.explain.portfolio.bootstrap import RESAMPLES
 from lambdak.model import Model
+from lambdak.report.contents import gather
+from lambdak.report.dossier.subject import given_rows
 from lambdak.report.html import page
-from lambdak.report.payload import payload
 
 __all__ = ["write_report"]
 
@@ -18,18 +24,49 @@ def write_report(
     model: Model,
     path: str | PathLike[str],
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    exposure: ArrayLike | None = None,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    sample_weight_test: ArrayLike | None = None,
+    offset_test: ArrayLike | None = None,
+    exposure_test: ArrayLike | None = None,
+    target: str | None = None,
+    units: Mapping[str, str] | None = None,
+    n_resamples: int = RESAMPLES,
+    random_state: int = 0,
     certificate: Mapping[str, Any] | None = None,
-) -> None:
-    """Write the report of a model to ``path``.
+    effects: NDArray[np.float64] | None = None,
+) -> Path:
+    """Write the report of a model to ``path``, and return it.
 
     Parameters
     ----------
     path : path
         The HTML file; an older one is replaced only once the new one is complete.
     X, y : table and targets, optional
-        Rows to start from, a summary of the columns and, with ``y``, how well the model does on them.
+        Rows to start from, and what the columns hold and do; the training rows are fine.
+    sample_weight, offset, exposure : arrays, optional
+        Of these rows, as in :func:`lambdak.explain.portfolio.performance`; with an exposure, targets are totals.
+    X_test, y_test, sample_weight_test, offset_test, exposure_test
+        Rows that the fit did not see: how well the model does is measured on these. Without them it is measured on X
+        and y, and the report says so where the fit has seen them.
+    target : str, optional
+        What is predicted; None takes the name of y.
+    units : mapping, optional
+        Units of columns and of the target, by their names, such as ``{"age": "years"}``.
+    n_resamples, random_state
+        Of the confidence intervals.
     certificate : mapping, optional
         What the model guarantees, as ``Certificate.to_dict()`` gives it.
+    effects : array of shape (columns,), optional
+        Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
-    write_text(path, page(payload(model, X, y, certificate)))
+    rows = given_rows(X, y, sample_weight, offset, exposure)
+    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)
+    write_text(path, page(contents))
+    return Path(path)

@@ -11,31 +11,39 @@ from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.tolerances import rounding_tol
+from lambdak.report.behaviour import MOST_COLUMNS
 
-# Only the page computes with these.
+# Only JavaScript computes with these.
 _LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all
 _SHARES = 4  # of the error of a raw score: those of two scores here, and of two in Python
 _NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
 _ROOM_TOL = 1e-9  # of a step: an end of the training range that rounding has missed by less is reached
 _CURVE_NODES = 24  # at least, of a curve that is drawn
 _SEARCH_NODES = 12  # at least, of a column that is searched for a change of the decision
+_SHARE_TOL = 1e-6  # of the way between two matrices: what shares of columns may miss of the change
+_SURFACE_NODES = 22  # along each of two columns
 _MOST_CONTROLS = 120  # and curves at a time; the page's search field finds the other columns
+
+
+def engine_constants() -> dict[str, float | str]:
+    """What the scripts that compute a model read."""
+    return {"repeated_tol": REPEATED_TOL, "negligible": _NEGLIGIBLE, "exponent_limit": EXPONENT_LIMIT}
 
 
 def constants(dim: int, link: Link, error: float) -> dict[str, float | str]:
     """What the page's scripts read as ``CONSTANTS``: for this size of matrices, link and error of a raw score."""
-    return {
+    return engine_constants() | {
         "rounding": _SHARES * error,
         "link_rounding": link.rounding,
-        "repeated_tol": REPEATED_TOL,
         "rounding_tol": _LOOSER * rounding_tol(dim, np.float64),
-        "negligible": _NEGLIGIBLE,
         "room_tol": _ROOM_TOL,
-        "exponent_limit": EXPONENT_LIMIT,
         "what_if_nodes": 2 * TEETH,
         "curve_nodes": _CURVE_NODES,
         "search_nodes": _SEARCH_NODES,
+        "share_tol": _SHARE_TOL,
+        "surface_nodes": _SURFACE_NODES,
         "most_bars": MOST_BARS,
+        "most_columns": MOST_COLUMNS,
         "most_controls": _MOST_CONTROLS,
         "in_range": IN_RANGE,
         "unit": link.short,

@@ -1,8 +1,9 @@
-"""The HTML file: a template, its style and scripts, Plotly, and the model as JSON.
+"""The HTML file: what Python writes as text and tables, the page's style and scripts, and the model as JSON.
 
 To add a section, write ``page/sections/<name>.js``, a class that extends ``Section`` (its calls are in
 ``page/section.js``) and ends with ``Section.add``, and put its name into ``_SECTIONS``, in the order of the page.
-Heading, link and redrawing come with it; its data are one key of what ``payload`` returns.
+Heading, link and redrawing come with it; its data are one key of what ``payload`` returns. What it says without
+JavaScript is a function in ``static/``, named in ``_WRITTEN``.
 """
 
 from __future__ import annotations
@@ -11,61 +12,77 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Mapping
-from importlib.resources import files
-from typing import Any
+from collections.abc import Callable
 
-from lambdak.report.payload import to_json
+from lambdak.report.contents import Contents
+from lambdak.report.engine import ENGINE, page_file
+from lambdak.report.payload import payload, to_json
+from lambdak.report.static import columns, front
+from lambdak.report.static.guarantees import guarantees
+from lambdak.report.static.performance import performance
+from lambdak.report.static.reading import reading
 
 _PARTS = (
-    "constants", "dom", "eigen", "model", "bounds", "controls", "charts", "tables", "words", "goals", "changes",
-    "section",
+    "payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "bounds", "shares", "controls", "rows", "tables",
+    "words", "goals", "changes", "section",
 )  # fmt: skip
-_SECTIONS = ("try", "decision", "effects", "certificate", "data", "matrices", "reading")
+_SECTIONS = ("try", "decision", "performance", "importance", "effects", "interactions", "matrices")
+
+# All sections in the order of the page; those with the text of a link and a function are there without JavaScript.
+_WRITTEN: dict[str, tuple[str, Callable[[Contents], str]] | None] = {
+    "try": None,
+    "decision": None,
+    "certificate": ("Guarantees", guarantees),
+    "performance": ("Performance", performance),
+    "importance": ("Importance", columns.importance),
+    "effects": ("Effects", columns.effects),
+    "interactions": ("Interactions", columns.interactions),
+    "data": ("Data", columns.data),
+    "matrices": None,
+    "reading": ("How to read this page", lambda contents: reading()),
+}
 
 
-def page(payload: Mapping[str, Any]) -> str:
-    """The whole page; only the scripts named here, by their hash, may run in it."""
-    plotly, app = _plotly(), _app()
-    about = payload["about"]
-    title = about["estimator"] + (f" of {about['target']}" if about["target"] else "")
+def page(contents: Contents) -> str:
+    """The whole page; only the script named here, by its hash, may run in it."""
+    app = script((*_PARTS, *(f"sections/{name}" for name in _SECTIONS), "app"))
+    written = {
+        key: f'<section id="{key}"></section>' if own is None else own[1](contents) for key, own in _WRITTEN.items()
+    }
+    links = {key: own[0] for key, own in _WRITTEN.items() if own is not None}
+    return document(
+        front.title(contents), front.front(contents), links, list(written.values()), to_json(payload(contents)), app
+    )
+
+
+def document(title: str, top: str, links: dict[str, str], sections: list[str], data: str, app: str) -> str:
+    """A page of these parts."""
     parts = {
         "TITLE": html.escape(title),
-        "POLICY": html.escape(_policy(plotly, app)),
-        "STYLE": _read("style.css"),
-        "PAYLOAD": to_json(payload),
-        "PLOTLY": plotly,
+        "POLICY": html.escape(_policy(app)),
+        "STYLE": page_file("style.css"),
+        "FRONT": top,
+        "LINKS": " ".join(f'<a href="#{key}">{html.escape(text)}</a>' for key, text in links.items()),
+        "SECTIONS": "\n".join(sections),
+        "PAYLOAD": data,
         "APP": app,
     }
-    return re.sub(r"@@([A-Z]+)@@", lambda found: parts[found[1]], _read("page.html"))
+    return re.sub(r"@@([A-Z]+)@@", lambda found: parts[found[1]], page_file("page.html"))
 
 
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ImportError("the report draws with Plotly: pip install 'lambdak[report]'") from error
-    # A hash is taken of what a browser reads, and it reads every line end as \n.
-    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
-
-
-def _app() -> str:
-    sections = (f"sections/{name}" for name in _SECTIONS)
-    body = "\n".join(_read(f"{name}.js") for name in (*_PARTS, *sections, "app"))
+def script(names: tuple[str, ...]) -> str:
+    """Files of the page as one script."""
+    body = "\n".join(page_file(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{body}\n}})();'
 
 
 def _policy(*scripts: str) -> str:
     hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
 def _sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _read(name: str) -> str:
-    return files("lambdak.report").joinpath("page", name).read_text(encoding="utf-8")

@@ -1,8 +1,7 @@
-"""A fitted model as JSON: columns, matrices in base64, and what the page says about data and guarantees."""
+"""A fitted model as JSON: what the engine computes with, and what the page says about data and guarantees."""
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Mapping
@@ -10,60 +9,59 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from lambdak.losses import Predicts
-from lambdak.model import Model
-from lambdak.model.influence import strengths
-from lambdak.model.metrics import model_metrics
-from lambdak.model.readout import Readout, readouts
+from lambdak.model.readout import readouts
 from lambdak.optimize.changes.surroundings import spread
 from lambdak.report.constants import constants
-from lambdak.report.table_summary import describe
+from lambdak.report.contents import Contents
+from lambdak.report.engine import engine_column, engine_model
+from lambdak.report.measured import drawn
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_contract import Column
-from lambdak.table.read import read_table
-from lambdak.table.rows import target_rows
-
-# The page knows all types of columns by the same fields; those that a type does not have are these.
-_ABSENT: dict[str, Any] = {
-    "knots": (), "levels": (), "center": 0.0, "scale": 1.0, "low": None, "high": None, "median": None, "clamp": True,
-}  # fmt: skip
 
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
 _SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
 
 
-def payload(model: Model, X: Any, y: Any, certificate: Mapping[str, Any] | None) -> dict[str, Any]:
-    """All that the page needs."""
-    if X is None and y is not None:
-        raise ValueError("X must be given with y; got y alone: pass the rows that these targets belong to")
-    X = X if X is None or issparse(X) else read_table(X)
-    if X is not None and not X.shape[0]:
-        raise ValueError("X must have at least one row; got none: omit X and y for a report without data")
-    outputs = readouts(model)
-    blocks, families = _families(model, outputs)
-    measured = None if y is None else [own._asdict() for own in model_metrics(model, X, y)]
-    bounds = strengths(model).tolist()
+def payload(contents: Contents) -> dict[str, Any]:
+    """All that the page's scripts need."""
+    model, found = contents.model, contents.behaviour
+    outputs, known = readouts(model), contents.data
+    identifiers = set() if known is None else set(known["identifiers"])
+    columns = [
+        _column(own, float(bound))
+        | {"unit": contents.units.get(own.name, ""), "identifier": i in identifiers, "choices": _choices(known, i)}
+        for i, (own, bound) in enumerate(zip(model.encoder.columns, found.proven, strict=True))
+    ]
     return {
-        "about": _about(model, y),
+        "about": _about(contents),
         "constants": constants(model.dim, model.loss.link, max(output.error for output in outputs)),
-        "columns": [_column(own, bound) for own, bound in zip(model.encoder.columns, bounds, strict=True)],
+        "columns": columns,
+        "order": list(found.order),
+        "first": list(found.first),
+        "mean_effects": None if found.mean is None else found.mean.tolist(),
+        "pairs": _pairs(contents),
         "matrices": model.encoder.get_feature_names_out().tolist(),
-        "model": {
-            "dim": outputs[0].dim,
-            "weights": outputs[0].weights.tolist(),
-            "scale": outputs[0].scale,
-            "link": model.loss.link.name,
-            "blocks": blocks,
-            "families": families,
-        },
-        "data": None if X is None else describe(model.encoder, X, None if y is None else target_rows(y)),
-        "metrics": measured,
-        "certificate": certificate,
+        "model": engine_model(model),
+        "data": known,
+        "performance": None if contents.measured is None else drawn(model, contents.measured),
     }
+
+
+def _choices(known: dict[str, Any] | None, i: int) -> list[float] | None:
+    """The two numbers of a column that has no others in the data."""
+    summaries = [] if known is None else known["summary"]
+    return summaries[i].get("values") if i < len(summaries) else None
+
+
+def _pairs(contents: Contents) -> dict[str, Any] | None:
+    """Columns, and what each two of them do together."""
+    pairs = contents.behaviour.pairs
+    inside = {i for pair in pairs for i in pair}
+    columns = [i for i in contents.behaviour.first if i in inside]
+    both = [[pairs.get((min(i, j), max(i, j))) for j in columns] for i in columns]
+    return {"columns": columns, "joint": both} if pairs else None
 
 
 def to_json(value: object) -> str:
@@ -85,35 +83,27 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _about(model: Model, y: Any) -> dict[str, Any]:
+def _about(contents: Contents) -> dict[str, Any]:
+    model = contents.model
     return {
         "estimator": model.estimator,
-        "target": _target_name(y),
+        "target": contents.target + contents.per if contents.named else None,
+        "unit": contents.unit.strip(),
         "version": version("lambdak"),
         "loss": model.loss.name,
-        "classes": [shown(label) for label in ([] if model.classes is None else model.classes.tolist())],
-        "ordered": model.loss.predicts is Predicts.ORDERED_CLASSES,
+        "classes": contents.classes,
+        "ordered": contents.ordered,
         "quantile_levels": list(model.outputs.quantile_levels),
     }
 
 
-def _target_name(y: Any) -> str | None:
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else None
-
-
 def _column(column: Column, strength: float) -> dict[str, Any]:
-    known = {name: getattr(column, name, absent) for name, absent in _ABSENT.items()}
-    knots, levels = np.asarray(known["knots"]).tolist(), known["levels"]
-    return known | {
-        "name": column.name,
-        "kind": column.kind,
-        "start": column.start,
-        "knots": knots,
+    engine, levels = engine_column(column), getattr(column, "levels", ())
+    knots = engine["knots"]
+    return engine | {
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
-        "missing": column.missing,
         "strength": strength,
         "spread": spread(column),
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
@@ -123,31 +113,3 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
 def _is_special(level: object) -> bool:
     """Whether a level is "missing" or "other", not a level of the table."""
     return not isinstance(level, str | int | float)
-
-
-def _families(model: Model, outputs: tuple[Readout, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Coefficients and families of outputs: those of one family are eigenvalues of the same matrices.
-
-    Quantiles and cut-points share the coefficients but not the constant; in old files, cut-points share both.
-    """
-    dtype = model.stored_dtype
-    own = model.outputs.pencils > 1
-    blocks = [_array(output.coef.astype(dtype)) for output in (outputs if own else outputs[:1])]
-    families: list[dict[str, Any]] = []
-    for i, output in enumerate(outputs):
-        member = {"position": i, "name": output.name, "index": output.index, "start": output.start}
-        if i and not own and np.array_equal(output.constant, outputs[i - 1].constant):
-            families[-1]["outputs"].append(member)
-        else:
-            families.append({"block": i if own else 0, "constant": _array(output.constant), "outputs": [member]})
-    return blocks, families
-
-
-def _array(values: NDArray[Any]) -> dict[str, Any]:
-    """An array as base64 of its little-endian bytes, to the last bit."""
-    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-    return {
-        "dtype": values.dtype.name,
-        "shape": list(values.shape),
-        "base64": base64.b64encode(little.tobytes()).decode("ascii"),
-    }

@@ -2,60 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak.optimize.changes.surroundings import spread
+from lambdak.report.typical import medoid
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
+from lambdak.table.column_cells import Reader, column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.read import Table, read_table
+from lambdak.table.identifiers import identifier_reason
 
-_MOST_EXAMPLES = 50
+_MOST_EXAMPLES = 200
+_MOST_CELLS = 8_000  # of all examples together, so that a wide table makes no large file
+_FEWEST_EXAMPLES = 50
 _MOST_SUMMARIES = 500  # columns; a page with more is of no use to a reader
+_MOST_COUNTS = 200  # levels whose rows are counted
 _BINS = 20
 _TOP_LEVELS = 5
+_CHOICES = 2  # numbers that people choose between, as 0 and 1, instead of moving a slider
 
-Reader = Callable[[int], Cells]
 
+def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None, names: list[str] | None) -> dict[str, Any]:
+    """Rows to start from in the page's coordinates, one of them typical, and a summary of every column.
 
-def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None) -> dict[str, Any]:
-    """Example rows in the page's coordinates, with their targets, and a summary of every column.
-
-    ``X`` is a table that was read, or a sparse one.
+    ``X`` is a table that was read, or a sparse one; ``names`` are those of its rows.
     """
     some = X[:1] if issparse(X) else X
     encoder.transform(some)  # says what is wrong with a table that does not fit the model
-    rows = int(X.shape[0])
-    chosen = np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST_EXAMPLES)).astype(int))
-    read = _reader(encoder, X)
-    cells = _reader(encoder, X.tocsr()[chosen].toarray()) if issparse(X) else read
+    read, known, rows = column_reader(encoder, X), encoder.columns[:_MOST_SUMMARIES], int(X.shape[0])
+    identifiers = [i for i, column in enumerate(known) if identifier_reason(replace(read(i), name=column.name))]
+    typical = 0 if issparse(X) else _typical(encoder, read, identifiers)
+    chosen = np.unique([typical, *_spread(rows, len(encoder.columns))])
+    return {
+        "rows": rows,
+        "examples": _examples(encoder, X, chosen, target, names, identifiers),
+        "typical": None if issparse(X) else int(np.searchsorted(chosen, typical)),
+        "identifiers": identifiers,
+        "summary": [summarise(column, read(i)) | _counts(column, read(i)) for i, column in enumerate(known)],
+    }
+
+
+def _examples(
+    encoder: TableEncoder, X: Any, chosen: NDArray[np.intp], target: NDArray[Any] | None, names: list[str] | None,
+    identifiers: list[int],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Some rows: their cells, what they are called, and their targets."""
+    cells = column_reader(encoder, X.tocsr()[chosen].toarray() if issparse(X) else X)
     picked = slice(None) if issparse(X) else chosen
-    columns = encoder.columns
-    values = [column.plain_cells(cells(i))[picked] for i, column in enumerate(columns)]
-    examples = [{"row": row, "cells": [own[j] for own in values]} for j, row in enumerate(chosen.tolist())]
-    if target is not None:
-        for example, label in zip(examples, target[chosen].tolist(), strict=True):
-            example["target"] = shown(label)
-    summary = [_summary(column, read(i)) for i, column in enumerate(columns[:_MOST_SUMMARIES])]
-    return {"rows": rows, "examples": examples, "summary": summary}
+    values = [column.plain_cells(cells(i))[picked] for i, column in enumerate(encoder.columns)]
+    named = [encoder.columns[i].shown_cells(cells(i))[picked] for i in identifiers]
+    examples = [
+        {"row": row, "cells": [own[j] for own in values], "name": _name(row, j, names, named)}
+        for j, row in enumerate(chosen.tolist())
+    ]
+    for example, label in zip(examples, [] if target is None else target[chosen].tolist(), strict=target is not None):
+        example["target"] = label if isinstance(label, int | float) else shown(label)
+    return examples
 
 
-def _reader(encoder: TableEncoder, X: Any) -> Reader:
-    """A function from the position of a column of training to its cells in this table."""
-    if issparse(X):
-        wide = X.tocsc()
-        return lambda i: read_table(wide[:, [i]].toarray()).cells(0)
-    table: Table = read_table(X)
-    positions = encoder.positions(table)
-    return lambda i: table.cells(positions[i])
+def _spread(rows: int, columns: int) -> NDArray[np.intp]:
+    """Rows from the first to the last, evenly spread."""
+    most = min(rows, _MOST_EXAMPLES, max(_MOST_CELLS // max(columns, 1), _FEWEST_EXAMPLES))
+    return np.linspace(0, max(rows - 1, 0), most).astype(np.intp)
 
 
-def _summary(column: Column, cells: Cells) -> dict[str, Any]:
+def _typical(encoder: TableEncoder, read: Reader, identifiers: list[int]) -> int:
+    pairs = [(column, read(i)) for i, column in enumerate(encoder.columns) if i not in identifiers]
+    return medoid([(column, column.plain_cells(cells), spread(column)) for column, cells in pairs])
+
+
+def _name(row: int, j: int, names: list[str] | None, named: list[NDArray[Any]]) -> str:
+    """What a row is called: by the table, by a column that names rows, or by its position."""
+    if names is not None:
+        return names[row]
+    return ", ".join(str(own[j]) for own in named) or f"row {row}"
+
+
+def _counts(column: Column, cells: Cells) -> dict[str, Any]:
+    """Rows of each level of training, in the order of the model."""
+    many = len(getattr(column, "levels", ()))
+    if column.is_number or not 0 < many <= _MOST_COUNTS:
+        return {}
+    places = np.asarray(column.plain_cells(cells), np.intp)
+    return {"counts": np.bincount(places[places >= 0], minlength=many).tolist()}
+
+
+def summarise(column: Column, cells: Cells) -> dict[str, Any]:
+    """A column in a few numbers: its range and its middle, or its levels, and the share of missing cells."""
     return _numbers(cells) if column.is_number else _levels(cells)
 
 
@@ -71,8 +110,15 @@ def _numbers(cells: Cells) -> dict[str, Any]:
         "median": np.median(seen),
         "high": seen.max(),
         "bins": counts.tolist(),
+        "span": _span(seen),
         "whole": bool((seen == np.floor(seen)).all()),
-    }
+    } | _two(seen)
+
+
+def _two(seen: NDArray[np.float64]) -> dict[str, Any]:
+    """The two numbers of a column that has no others, and the rows of each."""
+    values, counts = np.unique(seen, return_counts=True)
+    return {"values": values.tolist(), "counts": counts.tolist()} if len(values) == _CHOICES else {}
 
 
 def _span(seen: NDArray[np.float64]) -> tuple[float, float]:

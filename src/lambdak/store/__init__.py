@@ -2,7 +2,8 @@ r"""A fitted model as one file, or as text to compare: nothing in either can run
 
 The file is a safetensors file. Its tensors are ``coef`` (models, design columns, d(d+1)/2), ``start`` and ``weights``
 of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under the key ``lambdak``: format, library
-version, estimator and parameters, columns with their names, knots and levels, loss, classes, and a SHA-256 checksum.
+version, estimator and parameters, columns with their names, knots and levels, loss, classes, what explanations say of
+the target (its name, its decimals, the average prediction), and a SHA-256 checksum.
 The checksum reveals damage; it is no signature, because whoever changes a file can compute it again.
 :func:`sign_file` adds a signature, with which :func:`verify_file` and ``load(path, public_key=...)`` tell who answers
 for a file; it needs the library cryptography.
@@ -21,13 +22,15 @@ rounding, is widened by a few units in the last place first.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from lambdak import atomic
 from lambdak.store._fields import ModelFileError, damaged, fields, is_number, items
 from lambdak.store._header import FORMAT, Blueprint, Known, SavedModel, describe
+from lambdak.store._identity import checksum_in_file, model_checksum
 from lambdak.store._keys import create_keys, is_encrypted, public_path, read_public_key
 from lambdak.store._signature import (
     ClaimedSignature,
@@ -53,10 +56,14 @@ __all__ = [
     "SavedTraining",
     "Signature",
     "SignatureError",
+    "checksum_in_file",
     "claimed_signature",
     "create_keys",
     "is_encrypted",
     "load_model",
+    "model_bytes",
+    "model_checksum",
+    "model_from_bytes",
     "model_from_json",
     "model_to_json",
     "public_path",
@@ -68,7 +75,12 @@ __all__ = [
 
 def save_model(saved: SavedModel, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, as a whole or not at all."""
-    atomic.write_bytes(path, to_bytes(*describe(saved)))
+    atomic.write_bytes(path, model_bytes(saved))
+
+
+def model_bytes(saved: SavedModel) -> bytes:
+    """What :func:`save_model` writes."""
+    return to_bytes(*describe(saved))
 
 
 def load_model(path: str | os.PathLike[str], known: Known, public_key: PublicKey | None = None) -> SavedModel:
@@ -79,16 +91,25 @@ def load_model(path: str | os.PathLike[str], known: Known, public_key: PublicKey
     key = None if public_key is None else read_public_key(public_key)
     try:
         with opened(path) as (file, length):
-            head = read_head(file, length)
-            blueprint = Blueprint.read(head.header, known)
-            check_forms(head.forms, blueprint.forms)
-            tensors = read_tensors(file, head)
-        check_digest(head.header, tensors)
-        if key is not None:
-            check_signature(head, tensors, key)
-        return blueprint.build(tensors)
+            return _read(file, length, known, key)
     except ModelFileError as error:
         raise type(error)(f"cannot load {os.fspath(path)!r}: {error}") from None
+
+
+def model_from_bytes(data: bytes, known: Known) -> SavedModel:
+    """The model in what :func:`model_bytes` returned, checked as strictly as a file."""
+    return _read(BytesIO(data), len(data), known, None)
+
+
+def _read(file: BinaryIO, length: int, known: Known, key: Any) -> SavedModel:
+    head = read_head(file, length)
+    blueprint = Blueprint.read(head.header, known)
+    check_forms(head.forms, blueprint.forms)
+    tensors = read_tensors(file, head)
+    check_digest(head.header, tensors)
+    if key is not None:
+        check_signature(head, tensors, key)
+    return blueprint.build(tensors)
 
 
 def model_to_json(saved: SavedModel) -> str:

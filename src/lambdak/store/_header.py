@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.eigen.runtime import MAX_THREADS
 from lambdak.losses import Arrangement, Loss, Predicts
 from lambdak.model import Model, Outputs, Promises
+from lambdak.model.known_target import KnownTarget
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
 from lambdak.pencil.spectrum import Float64Array
@@ -24,34 +25,39 @@ from lambdak.store._columns import decode_encoder, encode_columns, encode_encode
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
 from lambdak.store._promises import check_promises, widened
+from lambdak.store._target import decode_target, encode_target
 from lambdak.store._tensors import CHECKSUM, Form, Tensors, digest, floating
 from lambdak.store._training import SavedTraining, TrainingBlueprint, describe_training
 from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
-FORMAT = 3  # of the first, promises held to rounding only; the third is the second with what training needs
-_WITHOUT_TRAINING = 2
+# In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
+# which that may be missing, a file holds what is known of the target.
+FORMAT = 4
+_TRAINED = 3
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
-_TRAINING = "training"
+_TARGET, _TRAINING = "target", "training"
 _LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
 
-Known = Mapping[str, Collection[str]]  # the parameters of each estimator that a file may hold
+# The parameters of each estimator that a file may hold; None where they do not matter, because nothing is fitted again.
+Known = Mapping[str, Collection[str]] | None
 
 
 class SavedModel(NamedTuple):
     """What a file holds: a model, the parameters of its estimator at the time of the fit, and the epochs it took.
 
-    ``training`` is what training needs to continue, if it was to be saved.
+    ``training`` is what training needs to continue, if it was to be saved; ``target`` what is known of the target.
     """
 
     model: Model
     parameters: dict[str, Any]
     n_iter: int
     training: SavedTraining | None = None
+    target: KnownTarget = KnownTarget()
 
 
 def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
@@ -82,7 +88,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": _WITHOUT_TRAINING if saved.training is None else FORMAT,
+        "format": FORMAT,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {key: encode(_kept(value), key) for key, value in saved.parameters.items()},
@@ -96,6 +102,7 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "scale": float(model.scale),
         "dtype": model.stored_dtype.name,
         "n_iter": saved.n_iter,
+        _TARGET: encode_target(saved.target),
     }
 
 
@@ -122,17 +129,19 @@ class Blueprint:
     dtype: np.dtype[np.floating]
     n_iter: int
     training: TrainingBlueprint | None
+    target: KnownTarget
 
     @classmethod
     def read(cls, header: dict[str, Any], known: Known) -> Blueprint:
         """Check the header of a model."""
         check_format(header)
-        trained = header["format"] > _WITHOUT_TRAINING
-        fields(header, "the header", (*_FIELDS, _TRAINING) if trained else _FIELDS)
+        trained, described = _holds(header)
+        beside = compress((_TRAINING, _TARGET), (trained, described))
+        fields(header, "the header", (*_FIELDS, *beside))
         name = text(header["estimator"], "estimator")
-        if name not in ESTIMATORS or name not in known:
-            raise damaged(f"estimator must be one of {sorted(known)}; got {shown(name)}")
-        parameters = _decode_parameters(header, known[name])
+        if name not in ESTIMATORS or (known is not None and name not in known):
+            raise damaged(f"estimator must be one of {sorted(known or ESTIMATORS)}; got {shown(name)}")
+        parameters = _decode_parameters(header, None if known is None else known[name])
         loss = decode_loss(header["loss"], name)
         dim = whole(header["dim"], "dim", 1, MAX_DIM + 1)
         scale = number(header["scale"], "scale")
@@ -155,6 +164,7 @@ class Blueprint:
             dtype=floating(header["dtype"], "dtype"),
             n_iter=whole(header["n_iter"], "n_iter", 0, 1 << 63),
             training=TrainingBlueprint.read(header[_TRAINING]) if trained else None,
+            target=decode_target(header[_TARGET], loss) if described else KnownTarget(),
         )
 
     @property
@@ -190,7 +200,7 @@ class Blueprint:
             model = widened(model)
         check_promises(model)
         training = None if self.training is None else self.training.build(tensors)
-        return SavedModel(model, self.parameters, self.n_iter, training)
+        return SavedModel(model, self.parameters, self.n_iter, training, self.target)
 
     def _check_tensors(self, tensors: Tensors) -> None:
         for name, array in tensors.items():
@@ -218,13 +228,19 @@ def check_format(header: dict[str, Any]) -> None:
         text(header.get(name), name)
 
 
-def _decode_parameters(header: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+def _holds(header: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a file of its format has what training needs, and what is known of the target."""
+    described = header["format"] > _TRAINED
+    return _TRAINING in header if described else header["format"] == _TRAINED, described
+
+
+def _decode_parameters(header: dict[str, Any], known: Collection[str] | None) -> dict[str, Any]:
     """The settings; one that a file does not have, because it is older, has its default."""
     value = header["parameters"]
     if not isinstance(value, dict):
         raise damaged(f"parameters must be an object; got {shown(value)}")
     for name in value:
-        if name not in known:
+        if known is not None and name not in known:
             raise ModelFileError(
                 f"it has a parameter {shown(name)} that this lambdak {version('lambdak')} does not know; it was saved "
                 f"by lambdak {shown(header['lambdak'])}: upgrade lambdak"
@@ -262,7 +278,7 @@ def _decode_indices(value: Any, loss: Loss, dim: int) -> tuple[int, ...]:
 
 
 def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
-    requested = (parameters.get(name) for name in ("monotonic_cst", "max_influence", "shape"))
+    requested = (parameters.get(name) for name in ("monotonic_cst", "max_influence", "shape", "interaction_cst"))
     try:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:

@@ -1,15 +1,15 @@
 """What users give as parameters, levels and labels ⇄ JSON that keeps the type: tuples, keys, arrays, infinity, OTHER.
 
 None, booleans, ints, finite floats, strings and lists are themselves. All else is an object with one field:
-``{"float": "inf"}``, ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"array": {"dtype", "values"}}`` and
-``{"level": "other"}``.
+``{"float": "inf"}``, ``{"tuple": [...]}``, ``{"set": [...]}``, ``{"dict": [[key, value], ...]}``,
+``{"array": {"dtype", "values"}}`` and ``{"level": "other"}``.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,14 @@ def encode(value: Any, name: str) -> Any:
         return [encode(item, name) for item in value]
     if isinstance(value, tuple):
         return {"tuple": [encode(item, name) for item in value]}
+    if isinstance(value, Set):
+        return {"set": sorted((encode(item, name) for item in value), key=repr)}  # whatever order a set has
     if isinstance(value, Mapping):
         return {"dict": [[encode(key, name), encode(item, name)] for key, item in value.items()]}
     if hasattr(value, "__array__"):
         return _encode_array(np.asarray(value), name)
     raise TypeError(
-        f"{name} must be made of None, booleans, numbers, strings, lists, tuples, dicts and arrays to be saved; "
+        f"{name} must be made of None, booleans, numbers, strings, lists, tuples, sets, dicts and arrays to be saved; "
         f"got {type(value).__name__}"
     )
 
@@ -86,6 +88,17 @@ def _decode_float(value: Any, name: str) -> float:
 
 def _decode_tuple(value: Any, name: str) -> tuple[Any, ...]:
     return tuple(decode(item, name) for item in items(value, name))
+
+
+def _decode_set(value: Any, name: str) -> frozenset[Any]:
+    found = [decode(item, name) for item in items(value, name)]
+    try:
+        result = frozenset(found)
+    except TypeError:
+        raise damaged(f"{name} must have a set of strings, numbers, tuples or sets") from None
+    if len(result) < len(found):
+        raise damaged(f"{name} has an entry twice")
+    return result
 
 
 def _decode_dict(value: Any, name: str) -> dict[Any, Any]:
@@ -137,6 +150,7 @@ def _same(kept: Any, value: Any) -> bool:
 _DECODERS = {
     "float": _decode_float,
     "tuple": _decode_tuple,
+    "set": _decode_set,
     "dict": _decode_dict,
     "level": _decode_level,
     "array": _decode_array,

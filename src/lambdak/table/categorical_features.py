@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lambdak.table.close_names import asked
 from lambdak.table.read import Table
 
 
@@ -59,6 +60,6 @@ def _positions(listed: NDArray[Any], table: Table) -> list[int]:
         if name not in table.names:
             raise ValueError(
                 f"categorical_features has an item value {name!r} which is not a valid feature name of the training "
-                f"data. Observed feature names: {list(table.names)}"
+                f"data. Observed feature names: {list(table.names)}{asked(name, table.names)}"
             )
     return [table.names.index(name) for name in names]

@@ -169,12 +169,12 @@ class Category(Column):
         unseen = np.zeros((*own.shape[:-2], len(self.all_names()) - self.width, own.shape[-1]), own.dtype)
         return np.concatenate([own, unseen], axis=-2)
 
-    def typical(self) -> Floats:
+    def baseline(self) -> Floats:
         """(p,): no level, which is the average of its levels, as they are centred."""
         return np.zeros(self.width)
 
     @property
-    def typical_name(self) -> str:
+    def baseline_name(self) -> str:
         """The average level."""
         return "average level"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any, NoReturn
@@ -11,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.table.cells import Cells, is_missing_type
+from lambdak.table.dates import are_iso_dates
 
-DATE = "replace it with numbers, such as its year, month or days since a start"
+DATE = (
+    "expand it into numbers with lambdak.DateExpander().fit_transform(X), or in a pipeline, "
+    "make_pipeline(lambdak.DateExpander(), model)"
+)
 DURATION = "replace it with a number, such as its days or seconds"
 TIME = "replace it with a number, such as its hour or seconds since midnight"
 NESTED = "unpack it into separate columns; each cell of a table argument must be a string or a number"
@@ -25,7 +30,7 @@ _REFUSED_TYPES: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ((object,), "made of objects", NESTED),
 )
 _PANDAS_TYPES = {  # by name, for pandas may not be installed
-    "Period": ("a date", DATE),
+    "Period": ("a date", f"convert it with X[...].dt.to_timestamp(), and {DATE}"),
     "Interval": ("made of intervals", "convert it to strings or to a category, or replace it with its middle"),
 }
 _ARRAY_TYPES = {"M": np.datetime64, "m": np.timedelta64, "S": bytes}
@@ -65,6 +70,13 @@ def _check_types(name: str, types: set[type], dtype: str) -> None:
 def refuse(name: str, what: str, dtype: str, advice: str) -> NoReturn:
     """Refuse a column, saying what it is and what to do about it."""
     raise TypeError(f"column {name!r} is {what} ({dtype}): {advice}")
+
+
+def refuse_text_dates(name: str, levels: Iterable[object]) -> None:
+    """Refuse a column of text in which every cell is an ISO date: as a category, no later date would be known."""
+    example = next((level for level in levels if level is not None), None)
+    if example is not None and are_iso_dates(levels):
+        refuse(name, "dates as text", repr(example), f"{DATE}; list it in categorical_features to keep it as text")
 
 
 def _is_number_type(kind: type) -> bool:

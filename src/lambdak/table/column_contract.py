@@ -169,13 +169,13 @@ class Column(ABC):
         return _differences(self.extreme_cells())
 
     @abstractmethod
-    def typical(self) -> Floats:
+    def baseline(self) -> Floats:
         """(p,): the cell that others are compared with."""
 
     @property
     @abstractmethod
-    def typical_name(self) -> float | str:
-        """What the typical cell is."""
+    def baseline_name(self) -> float | str:
+        """What the baseline of the column is."""
 
     @abstractmethod
     def points(self, most: int) -> tuple[tuple[Any, ...], Floats]:

@@ -1,4 +1,4 @@
-"""Column constraints, requested by name or position: monotone signs and caps on the influence of a column."""
+"""Column constraints, requested by name or position: monotone signs and caps on the influence of columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 
 
@@ -36,23 +37,42 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
 def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, float]:
     """Column position → cap on its proven influence, from one number for all, a dict or an array."""
     names = [column.name for column in columns]
+    if isinstance(max_influence, Mapping):
+        max_influence = {key: cap for key, cap in max_influence.items() if not isinstance(key, tuple)}
     if max_influence is not None and _axes(max_influence) == 0 and not isinstance(max_influence, Mapping):
         max_influence = [max_influence] * len(names)
     caps = _by_position(max_influence, names, "max_influence", np.inf)
     for name, cap in zip(names, caps, strict=True):
         if not _is_cap(cap):
             raise ValueError(
-                f"max_influence of column {name!r} must be a positive number; got {cap!r}: drop the column if it must "
-                "have no influence"
+                f"max_influence of column {name!r} must be a number that is not negative; got {cap!r}: 0 takes all "
+                "influence from it"
             )
     return {i: float(cap) for i, cap in enumerate(caps) if cap < np.inf}
 
 
+def influence_groups(max_influence: Any, columns: Sequence[Column]) -> dict[tuple[int, ...], float]:
+    """Positions of columns → cap on what they can do together, from the tuples among the keys of a dict."""
+    given = max_influence if isinstance(max_influence, Mapping) else {}
+    found: dict[tuple[int, ...], float] = {}
+    for key in (key for key in given if isinstance(key, tuple)):
+        named = _by_position(dict.fromkeys(key, 1.0), [column.name for column in columns], "max_influence", 0.0)
+        group = tuple(i for i, own in enumerate(named) if own)
+        if len(group) < 2 or len(group) < len(key) or group in found:
+            raise ValueError(f"max_influence of a group must name two columns or more, each group once; got {key!r}")
+        if not _is_cap(given[key]):
+            raise ValueError(
+                f"max_influence of the columns {key!r} must be a number that is not negative; got {given[key]!r}"
+            )
+        found[group] = float(given[key])
+    return {group: cap for group, cap in found.items() if cap < np.inf}
+
+
 def _is_cap(cap: Any) -> bool:
-    """Whether it is a positive number that a float can hold, or infinity."""
+    """Whether it is a number that is not negative and that a float can hold, or infinity."""
     if isinstance(cap, int):
-        return not isinstance(cap, bool) and 0 < cap <= sys.float_info.max
-    return isinstance(cap, float | np.integer | np.floating) and bool(cap > 0)
+        return not isinstance(cap, bool) and 0 <= cap <= sys.float_info.max
+    return isinstance(cap, float | np.integer | np.floating) and bool(cap >= 0)
 
 
 def _by_position(requested: Any, names: Sequence[str], what: str, default: float) -> Sequence[Any]:
@@ -60,10 +80,12 @@ def _by_position(requested: Any, names: Sequence[str], what: str, default: float
         return [default] * len(names)
     if isinstance(requested, Mapping):
         positions = {name: i for i, name in enumerate(names)}
-        found = {key: positions.get(key, _position(key, positions)) for key in requested}
+        found = {key: position_of(key, positions) for key in requested}
         unknown = [key for key, position in found.items() if position is None]
         if unknown:
-            raise ValueError(f"{what} names columns that X does not have: {unknown}; X has {list(names)}")
+            raise ValueError(
+                f"{what} names columns that X does not have: {unknown}; X has {list(names)}{asked(unknown[0], names)}"
+            )
         entries = {position: requested[key] for key, position in found.items()}
         if len(entries) < len(requested):
             raise ValueError(f"{what} must name a column once, by name or by position; got {list(requested)}")
@@ -83,8 +105,10 @@ def _axes(requested: Any) -> int:
         return -1
 
 
-def _position(key: Any, positions: Mapping[str, int]) -> int | None:
-    """The position that a whole number stands for; None if it is none, or the name of a column."""
+def position_of(key: Any, positions: Mapping[str, int]) -> int | None:
+    """The position of the column that a name, or a whole number that is no column's name, stands for, if any."""
+    if key in positions:
+        return positions[key]
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or str(key) in positions:
         return None
     return int(key) if 0 <= key < len(positions) else None
@@ -93,8 +117,9 @@ def _position(key: Any, positions: Mapping[str, int]) -> int | None:
 def check_positions(requested: Any, labels: Sequence[object], what: str) -> None:
     """Refuse a whole number that is the label of one column and the position of another."""
     if isinstance(requested, Mapping):
+        named = {own for key in requested for own in (key, *(key if isinstance(key, tuple) else ()))}
         for position, label in enumerate(labels):
-            if label in requested and not isinstance(label, str) and label != position:
+            if label in named and not isinstance(label, str) and label != position:
                 raise ValueError(
                     f"{what} must name columns by position where their labels are not text; got {label!r}, the label "
                     f"of the column at {position}: use X.columns = X.columns.astype(str), and text for names"

@@ -19,17 +19,18 @@ from lambdak._checks import check_dtype, check_int
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.category_column import MAX_LEVELS
+from lambdak.table.cell_types import refuse_text_dates
+from lambdak.table.close_names import asked
 from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
 from lambdak.table.design import Design
 from lambdak.table.knots import check_n_knots
-from lambdak.table.read import Table, read_table
+from lambdak.table.matching import check_width, matched
+from lambdak.table.read import Table, position_names, read_table
 from lambdak.table.rows import weighted_rows
 from lambdak.table.seen import Seen, SeenCells
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["OTHER", "Column", "Design", "TableEncoder"]
-
-_NAMES_SHOWN = 5
 
 
 @final
@@ -150,6 +151,10 @@ class TableEncoder:
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns, from_names=True)
 
+    def nameless(self) -> TableEncoder:
+        """The same as if the training table had been an array, whose columns are found by position."""
+        return replace(self.renamed(position_names(self.n_features)), from_names=False)
+
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
         """Return a new encoder, with knots, levels, centers and scales chosen from ``X``.
 
@@ -178,6 +183,8 @@ class TableEncoder:
 
     def _fit_column(self, seen: Seen, start: int, listed: bool) -> Column:
         if self.makes_category(seen.name, seen.kind, listed):
+            if seen.kind == "text" and not listed:
+                refuse_text_dates(seen.name, seen.level_counts())
             return Category.fit(seen, start, self.min_level_count, self.max_categories or MAX_LEVELS)
         if seen.name in self.linear or self.n_knots == 0:
             return Linear.fit(seen, start, self.clamp)
@@ -192,7 +199,10 @@ class TableEncoder:
         categories = {name for name, category in zip(table.names, listed, strict=True) if category}
         for name in self.linear:
             if name not in table.names:
-                raise ValueError(f"linear must name columns of the table, such as {table.names[0]!r}; got {name!r}")
+                raise ValueError(
+                    f"linear must name columns of the table, such as {table.names[0]!r}; got {name!r}"
+                    f"{asked(name, table.names)}"
+                )
             if name in categories:
                 raise ValueError(f"column {name!r} is in linear and in categorical_features: keep it in one of them")
 
@@ -214,7 +224,7 @@ class TableEncoder:
         kind = check_dtype(dtype)
         if sparse.issparse(X):
             csr = read_sparse(X)
-            self._check_width(csr.shape[1])
+            check_width(csr.shape[1], self.n_features)
             if self.from_sparse:
                 return Design(*sparse_rows(csr, cast("tuple[Linear, ...]", self.columns), kind))
             X = csr.toarray()
@@ -266,32 +276,7 @@ class TableEncoder:
 
     def positions(self, table: Table) -> list[int]:
         """Where in ``table`` each column of training is: by name if both have names, otherwise by position."""
-        if not (self.from_names and table.named):
-            self._check_width(table.shape[1])
-            return list(range(table.shape[1]))
-        if table.names == self.feature_names:
-            return list(range(table.shape[1]))
-        found = {name: i for i, name in enumerate(table.names)}
-        missing = sorted(set(self.feature_names) - set(found))
-        if missing:
-            unseen = sorted(set(found) - set(self.feature_names))
-            raise ValueError(
-                "The feature names should match those that were passed during fit.\n"
-                + _bullets("Feature names unseen at fit time", unseen)
-                + _bullets("Feature names seen at fit time, yet now missing", missing)
-            )
-        return [found[name] for name in self.feature_names]
-
-    def _check_width(self, width: int) -> None:
-        if width != self.n_features:
-            raise ValueError(
-                f"X has {width} features, but TableEncoder is expecting {self.n_features} features as input"
-            )
-
-
-def _bullets(title: str, names: list[str]) -> str:
-    shown = [*names[:_NAMES_SHOWN], *(["..."] if len(names) > _NAMES_SHOWN else [])]
-    return title + ":\n" + "".join(f"- {name}\n" for name in shown) if names else ""
+        return matched(self.feature_names, self.from_names, table)
 
 
 def _check_categories(max_categories: int | None) -> int | None:

@@ -18,6 +18,12 @@ def make_frame(columns: Mapping[str, Any], like: Any = None) -> Any:
     return nw.from_dict(lists, backend=_library(like)).to_native()
 
 
+def emptied(like: Any) -> Any:
+    """A table without rows of the same library, to remember that by instead of the user's data; None of any other."""
+    known = str(type(like).__module__).split(".")[0] in get_args(Library)
+    return like[:0] if known else None
+
+
 def _library(like: Any) -> Library:
     known: tuple[Library, ...] = get_args(Library)
     own = str(type(like).__module__).split(".")[0]

@@ -121,12 +121,12 @@ class Numeric(Column):
         """Numbers, then "missing"."""
         return [*map(shown, self.nodes()), *(["missing"] if self.has_missing else [])]
 
-    def typical(self) -> Floats:
+    def baseline(self) -> Floats:
         """(p,): the cell at the median."""
         return np.asarray(self.cell_rows([self.median])[0])
 
     @property
-    def typical_name(self) -> float:
+    def baseline_name(self) -> float:
         """The median."""
         return self.median
 

@@ -17,7 +17,31 @@ Floats = NDArray[np.float64]
 LARGEST_NUMBER = 2.0**1000  # of a target or an offset: scores that overshoot it are still finite
 _MOST_REPEATS = 1 << 20  # of the lightest row: beyond, weights are no counts of rows
 _LABEL_TYPES: tuple[tuple[type, ...], ...] = ((str,), (bool, np.bool_), (Integral,), (Real,))
+_ROWS_SHOWN = 5  # in a message
 _LIGHTEST = 2.0**-126  # in units of the heaviest row: float32 would round it to nothing
+
+
+def rows_shown(chosen: NDArray[np.bool_]) -> str:
+    """Rows in words, the first few of many.
+
+    >>> rows_shown(np.array([False, True, True])), rows_shown(np.ones(9, bool))
+    ('rows 1 and 2', 'rows 0, 1, 2, 3, 4 and 4 more')
+    """
+    rows = np.flatnonzero(chosen).tolist()
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    shown, more = rows[:_ROWS_SHOWN], len(rows) - _ROWS_SHOWN
+    first, last = (shown, f"{more} more") if more > 0 else (shown[:-1], str(shown[-1]))
+    return f"rows {', '.join(map(str, first))} and {last}"
+
+
+def spread_rows(rows: int, most: int) -> NDArray[np.intp]:
+    """Positions of at most so many of some rows, from the first to the last, evenly spread.
+
+    >>> spread_rows(9, 3).tolist(), spread_rows(2, 3).tolist()
+    ([0, 4, 8], [0, 1])
+    """
+    return np.unique(np.linspace(0, rows - 1, min(rows, most)).astype(np.intp))
 
 
 def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | None:
@@ -40,6 +64,25 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | No
             f"{name} must be within ±{LARGEST_NUMBER:.2g}; got {array[row]} at row {row}: use larger units of y"
         )
     return array
+
+
+def log_exposure(exposure: ArrayLike, rows: int | None = None, name: str = "exposure") -> Floats:
+    """The logarithm of exposures, which must be positive: what a log link adds to raw scores.
+
+    One entry per row, or one number for all ``rows``, if that is known.
+    """
+    own = check_numbers(exposure, name)
+    if own.ndim == 0 and rows is not None:
+        own = np.full(rows, own)
+    if rows is not None and own.shape != (rows,):
+        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X; got {own.shape}")
+    bad = np.atleast_1d(~((own > 0) & (own < np.inf)))
+    if bad.any():
+        value = np.atleast_1d(own)[int(np.argmax(bad))]
+        raise ValueError(
+            f"{name} must be positive and finite; got {value} at {rows_shown(bad)}: correct these rows, or drop them"
+        )
+    return np.asarray(np.log(own))
 
 
 def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
@@ -128,8 +171,9 @@ def label_rows(y: ArrayLike | None, name: str = "y") -> NDArray[Any]:
 
 def _refuse_unknown(bad: NDArray[np.bool_], what: str, name: str) -> None:
     if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} must hold a class in every row; it is {what} at row {row}: drop such rows")
+        raise ValueError(
+            f"{name} must hold a class in every row; it is {what} at {rows_shown(bad)}: fill them in, or drop them"
+        )
 
 
 def _plain_labels(target: NDArray[Any], name: str) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Wide sparse tables: A(x) = Σ_i (x_i / scale_i) C_i over the non-zero cells of a row, and nothing else is stored.
 
 Every column is linear with center 0, so that a zero stays inactive. The scale is the root mean square of the
-non-zero cells: 1 for 0/1 data, about 1 for the typical count.
+non-zero cells: 1 for 0/1 data, about 1 for the middle count.
 """
 
 from __future__ import annotations

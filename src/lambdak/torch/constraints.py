@@ -3,12 +3,12 @@ r"""Constraints by construction, as parametrisations for ``torch.nn.utils.parame
 :class:`Definite` turns free parameters into coordinates of positive-semidefinite matrices and back, in one of the
 ways that ``lambdak.pencil.constraints.SEMIDEFINITE`` names:
 
-==============  ====================  ==========================================================
+==============  ====================  ================================================================
 "diagonal"      diag(squareplus(θ))   d parameters; for one monotone input the gauge makes it enough
 "factor"        L Lᵀ                  L a lower triangle, or of two diagonals if A is tridiagonal
 "root"          (L Lᵀ)^{1/2}          dense; steps in θ and in A have the same scale
 "squareplus"    V squareplus(Λ) Vᵀ    dense; smooth everywhere
-==============  ====================  ==========================================================
+==============  ====================  ================================================================
 
 The last two are computed by :mod:`lambdak.pencil.constraints` and can be differentiated once, in reverse mode.
 """

@@ -2,10 +2,14 @@ r"""How far a column can move a model, B = max ‖A(a) − A(b)‖₂ over its c
 
 A capped column is C = C̃ min(1, cap / B(C̃)): whatever C̃ is, no change of the column moves an eigenvalue by more than
 the cap. Scaling a column as a whole keeps semidefinite steps semidefinite, so caps and monotone columns go together.
+Several columns together move an eigenvalue by no more than the sum of their B: a group is scaled as one column is.
 Of many cells, each step of training tries the pairs that are likely to be the farthest; the last word is a proof.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,22 +35,36 @@ class Cap:
         # A column of many cells has one matrix for each of them.
         self._many = column.width == len(column.cell_names()) > _FEW_CELLS
         self._swaps = np.empty((0, column.width)) if self._many else column.swaps()
-        self._factor, self._slope = np.ones(0), np.zeros(0)
+        self._before_scaling()
+
+    def _before_scaling(self) -> None:
+        self._factor: FloatArray = np.ones(0)
+        self._slope: FloatArray = np.zeros(0)
+        self._scaled: FloatArray = np.zeros(0)
 
     def apply_(self, coef: FloatArray, threads: int = 0, proven: bool = False) -> None:
         """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap.
 
         Of many cells the bound is nearly always the largest one, and never above it; ``proven`` is never below it.
         """
+        bound, slope = self.measured(coef, threads, proven)
+        self.scale_(coef, *_scaling(bound, self._limit, coef.dtype), slope)
+
+    def measured(self, coef: FloatArray, threads: int, proven: bool) -> tuple[FloatArray, FloatArray]:
+        """The bound of each model, (models,), and its derivative with respect to the column's rows."""
         rows = coef[:, self._span, : self._width]
         bound, slope = self._steepest(rows, threads or None)
         if proven and self._many:
             cells = self._cells(rows.astype(np.float64))
             bound = np.array([_proven(own, threads or None) for own in cells])
-        bound, limit = np.maximum(bound, _SMALLEST), min(self._limit, float(np.finfo(coef.dtype).max))
-        self._factor = (limit / np.maximum(bound, limit))[:, None, None].astype(coef.dtype)
-        self._slope = np.asarray(slope / bound[:, None, None])
-        rows *= self._factor
+        return bound, slope
+
+    def scale_(self, coef: FloatArray, factor: FloatArray, bound: FloatArray, slope: FloatArray) -> None:
+        """Scale the rows by factors (models, 1, 1) that a bound led to, whose derivative is ``slope``."""
+        rows = coef[:, self._span, : self._width]
+        self._factor, self._slope = factor, np.asarray(slope / bound)
+        rows *= factor
+        self._scaled = rows.copy()  # a later cap may scale them once more
 
     def _steepest(self, rows: FloatArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
         if self._many:
@@ -57,12 +75,47 @@ class Cap:
         """The matrices of many cells, (models, cells, D)."""
         return rows
 
-    def pull_back_(self, coef: FloatArray, grad_coef: FloatArray) -> None:
+    def pull_back_(self, grad_coef: FloatArray) -> None:
         """Turn the gradient with respect to the capped rows into that with respect to the rows before."""
-        rows, grad = coef[:, self._span, : self._width], grad_coef[:, self._span, : self._width]
-        along = np.where(self._factor < 1, (rows * grad).sum(axis=(1, 2), keepdims=True), 0)
+        self.turn_(grad_coef, self.along(grad_coef))
+
+    def along(self, grad_coef: FloatArray) -> FloatArray:
+        """What the loss gains if the rows are scaled up, (models, 1, 1); zero where they are not capped."""
+        grad = grad_coef[:, self._span, : self._width]
+        return np.asarray(np.where(self._factor < 1, (self._scaled * grad).sum(axis=(1, 2), keepdims=True), 0))
+
+    def turn_(self, grad_coef: FloatArray, along: FloatArray) -> None:
+        """Take what is gained by scaling up, which a cap does not allow, out of the gradient."""
+        grad = grad_coef[:, self._span, : self._width]
         grad *= self._factor
         grad -= along * self._slope
+
+
+class GroupCap:
+    """A cap on the sum of the bounds of several columns, which are scaled by the same factor."""
+
+    def __init__(self, parts: Sequence[Cap], limit: float) -> None:
+        self._parts, self._limit = parts, scaled_limit(limit)
+
+    def apply_(self, coef: FloatArray, threads: int = 0, proven: bool = False) -> None:
+        """Scale the rows of all columns where their bounds together exceed the cap."""
+        found = [part.measured(coef, threads, proven) for part in self._parts]
+        factor, bound = _scaling(np.sum([own for own, _ in found], axis=0), self._limit, coef.dtype)
+        for part, (_, slope) in zip(self._parts, found, strict=True):
+            part.scale_(coef, factor, bound, slope)
+
+    def pull_back_(self, grad_coef: FloatArray) -> None:
+        """The same as of a single cap."""
+        along = np.sum([part.along(grad_coef) for part in self._parts], axis=0)
+        for part in self._parts:
+            part.turn_(grad_coef, along)
+
+
+def _scaling(bound: FloatArray, limit: float, dtype: np.dtype[Any]) -> tuple[FloatArray, FloatArray]:
+    """The factor that brings a bound (models,) down to the limit, and the bound, each (models, 1, 1)."""
+    bound, most = np.maximum(bound, _SMALLEST), min(limit, float(np.finfo(dtype).max))
+    factor = (most / np.maximum(bound, most))[:, None, None].astype(dtype)
+    return factor, bound[:, None, None]
 
 
 def scaled_limit(limit: float) -> float:

@@ -13,7 +13,9 @@ Named = tuple[str, list[float]]
 
 def compiled_loss(problem: Problem) -> Named | None:
     """The kernel's name and numbers of a problem's loss; None where it has none."""
-    return _named(problem.loss) if len(problem.outputs.indices) == 1 and not problem.outputs.quantile_levels else None
+    if len(problem.outputs.indices) > 1 or problem.outputs.quantile_levels or problem.terms > 1:
+        return None
+    return _named(problem.loss)
 
 
 def _named(loss: Loss) -> Named | None:

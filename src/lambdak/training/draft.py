@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +13,19 @@ from scipy.sparse import issparse
 
 from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
+from lambdak.model.offsets import check_offset
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.interactions import listed_groups
+from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
+from lambdak.training.pairs import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
+from lambdak.training.terms import Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 _MOST_DESIGN_COLUMNS = 300_000
@@ -52,27 +59,39 @@ class Draft:
     classes: NDArray[Any] | None
     trained: TrainedColumns
     anchors: tuple[float, ...] = ()  # initial values of outputs in order, in units of eigenvalues
+    terms: Terms | None = None  # where not all columns may interact
 
     @classmethod
-    def of(cls, model: Model, trained: TrainedColumns | None = None) -> Draft:
+    def of(cls, model: Model, trained: TrainedColumns | None = None, terms: Terms | None = None) -> Draft:
         """The draft of a fitted model, whose training continues in the ``trained`` columns, or those of its table."""
+        scale = model.scale if terms is None else model.scale / len(terms)
         return cls(
-            model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, model.scale,
-            model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns),
+            model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, scale,
+            model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns), terms=terms,
         )  # fmt: skip
 
+    @property
+    def n_terms(self) -> int:
+        """How many eigenvalues of a member are summed up."""
+        return 1 if self.terms is None else len(self.terms)
+
+    def reach(self, *columns: int) -> float:
+        """Raw score per unit of an eigenvalue in each of the terms that one of these columns is in: they add up."""
+        return self.scale * (1 if self.terms is None else self.terms.count(*columns))
+
     def model(self, coef: Float64Array, members: int) -> Model:
-        """The model with these matrices, all members with the same weight."""
+        """The model with these matrices, all members with the same weight; each of their terms becomes a member."""
+        n_members = members * self.n_terms
         return Model(
             estimator=self.estimator,
             encoder=self.encoder,
             coef=coef,
             dim=self.dim,
-            weights=np.full(members, 1 / members),
+            weights=np.full(n_members, 1 / n_members),
             loss=self.loss,
             outputs=self.outputs,
             start=self.start,
-            scale=self.scale,
+            scale=self.scale * self.n_terms,
             promises=self.promises,
             classes=self.classes,
         )
@@ -88,14 +107,16 @@ class Draft:
         """
         units = units or self.units(rows)
         weight = None if rows.weight is None else rows.weight.astype(np.float32)
-        problem = Problem(rows.design, rows.y, weight, None, units.loss, units.start, units.scale, self.outputs)
+        how = (units.loss, units.start, units.scale, self.outputs, self.n_terms)
+        problem = Problem(rows.design, rows.y, weight, None, *how)
         if self.loss.link is IDENTITY:
             problem = replace(problem, y=self._rescaled(rows))
         elif self.loss.link is LOG:
-            problem = replace(problem, y=np.ldexp(problem.y, -units.power) if units.power else problem.y)
-            if rows.offset is not None:
-                offset = np.clip(rows.offset - units.middle, -LARGEST_LOG, LARGEST_LOG)
-                problem = replace(problem, offset=offset.astype(np.float32))
+            y = np.ldexp(problem.y, -units.power) if units.power else problem.y
+            problem = replace(problem, y=y, power=units.power)
+        if self.loss.link is not IDENTITY and rows.offset is not None:
+            offset = np.clip(rows.offset - units.middle, -LARGEST_LOG, LARGEST_LOG)
+            problem = replace(problem, offset=offset.astype(np.float32))
         return self._at_levels(problem) if self.outputs.levels else problem
 
     def units(self, rows: TrainingRows) -> Units:
@@ -129,12 +150,15 @@ class Draft:
         """One output, but every row once for each level."""
         levels = len(self.outputs.levels)
         loss, y = self.loss.at_levels(problem.y)
-        weight = None if problem.weight is None else np.repeat(problem.weight, levels)
+        weight, offset = (
+            None if each is None else np.repeat(each, levels) for each in (problem.weight, problem.offset)
+        )
         return replace(
             problem,
             design=self.outputs.expand(problem.design, self.trained.n_design),
             y=y,
             weight=weight,
+            offset=offset,
             loss=loss,
             start=problem.start[:1],
             outputs=outputs_of(loss, self.outputs.indices),
@@ -145,10 +169,12 @@ def draft(
     estimator: str, given: GivenRows, loss: Loss, classes: NDArray[Any] | None, settings: FitSettings
 ) -> tuple[Draft, TrainingRows]:
     """The draft of a new model, and the rows it is fitted to."""
+    if given.offset is not None:
+        check_offset(loss)
     encoder = _encoder(given, settings)
     rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
-        encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape
+        encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst
     )  # fmt: skip
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     start = loss.start(rows.y, rows.weight, rows.offset)
@@ -162,6 +188,26 @@ def draft(
     return Draft(estimator, encoder, dim, loss, outputs, start, scale, promises, classes, trained, anchors), rows
 
 
+def kept_apart(
+    sketch: Draft, rows: TrainingRows, settings: FitSettings, terms: Terms | None = None
+) -> tuple[Draft, FitSettings]:
+    """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
+    columns, interactions = sketch.encoder.columns, sketch.promises.interactions
+    if interactions is None:
+        return sketch, settings
+    apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
+    if interactions.additive and not apart:
+        settings = settings.additive()
+    else:
+        settings = settings.of_pairs() if interactions.pairs and not sketch.outputs.levels else settings
+        strengths = partial(interaction_strengths, sketch.loss, columns, rows)
+        most = MOST_PAIRS if interactions.pairs else MOST_TERMS
+        terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
+        settings = settings.with_terms(len(terms))
+    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.shape, settings.eig_idx))
+    return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
+
+
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
@@ -173,6 +219,7 @@ def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
     labels = () if issparse(given.X) else given.X.labels
     for name in ("monotonic_cst", "max_influence"):
         check_positions(getattr(settings, name), labels, name)
+    check_positions(dict.fromkeys(chain(*listed_groups(settings.interaction_cst))), labels, "interaction_cst")
     encoder = given.fitted(encoder_template(settings, given.n_rows, given.X.shape[1]))
     if encoder.n_design > _MOST_DESIGN_COLUMNS:
         raise ValueError(

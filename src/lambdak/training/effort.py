@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lambdak.model.model import MAX_MEMBERS
 from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
 from lambdak.training.trainer import Schedule
 
@@ -40,6 +41,9 @@ PILOT_ROWS = 40_000  # of a longer table, which decide about the members
 _REFIT = 0.3  # of the epochs of a member, after it has been measured
 _REFIT_RATE = 0.3  # of its rate
 _FINER = 2  # times the knots, for models of larger capacity
+MOST_TERMS = MAX_MEMBERS // 2  # of a member, so that there can be two
+MOST_PAIRS = 16  # of columns, those with the strongest interactions: more of them cost more than they gain
+_PAIR_DIM = 5
 _TRIAL = 0.3  # of the epochs of a member, for the models that decide about the capacity
 
 
@@ -74,6 +78,19 @@ class Recipe:
         """
         larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
         return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)
+
+    def additive(self) -> Recipe:
+        """For sums of functions of single columns: matrices are numbers, and more knots are all there is to choose."""
+        larger = None if self.larger is None else self.larger._replace(dim=1)
+        return replace(self, dim=1, pilot_dim=1, larger=larger)
+
+    def of_pairs(self) -> Recipe:
+        """For functions of two columns, which small matrices express as well as large ones."""
+        return replace(self, dim=min(self.dim, _PAIR_DIM), pilot_dim=min(self.pilot_dim, _PAIR_DIM), larger=None)
+
+    def with_terms(self, terms: int) -> Recipe:
+        """For members that are sums of terms, each of which becomes a member of the frozen model."""
+        return replace(self, members=min(self.members, MAX_MEMBERS // terms))
 
     def enlarged(self) -> Recipe | None:
         """The same with more capacity, if there is a choice."""

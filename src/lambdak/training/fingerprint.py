@@ -31,9 +31,10 @@ def settings_text(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 def rows_digests(rows: GivenRows) -> dict[str, str]:
     """One digest of each part of the rows that a user gave."""
-    X_val, y_val = (None, None) if rows.validation is None else (rows.validation.X, rows.validation.y)
-    tables = {"X": rows.X, "X_val": X_val}
-    columns = {"y": rows.y, "sample_weight": rows.weight, "offset": rows.offset, "y_val": y_val}
+    tables = {"X": rows.X, "X_val": None if rows.validation is None else rows.validation.X}
+    columns = {"y": rows.y, "sample_weight": rows.weight, "offset": rows.offset, "y_val": None}
+    if (own := rows.validation) is not None:
+        columns |= {"y_val": own.y, "sample_weight_val": own.weight, "offset_val": own.offset}
     return {name: "None" if X is None else _table_digest(X) for name, X in tables.items()} | {
         name: "None" if values is None else digest(np.asarray(values)) for name, values in columns.items()
     }

@@ -32,7 +32,11 @@ def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     for first, *others in draft.trained.parts:
         if not (first.is_number or others):
             _centre_(coef, slice(first.start, first.stop), plan)
-    return draft.trained.matrices(coef)
+    matrices = draft.trained.matrices(coef)
+    if draft.terms is not None:
+        matrices = matrices.copy()
+        draft.terms.keep_apart_(matrices, draft.encoder.columns, draft.dim, draft.outputs.pencils)
+    return matrices
 
 
 def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:
@@ -104,7 +108,8 @@ def start_shift(trainer: Trainer, factor: float) -> float:
     rows = np.arange(0, len(problem.design), max(len(problem.design) // _SAMPLE, 1), dtype=np.int32)
     some = problem.take(rows)
     values = evaluate(trainer.coef, trainer.parameters.dim, problem.outputs.indices, some.design, None, 0)
-    raw = some.raw(factor * values.mean(axis=0, keepdims=True), slice(None)).astype(np.float64)
+    mean = values.reshape(-1, problem.pencils, *values.shape[1:]).mean(axis=0)
+    raw = some.raw(factor * mean, slice(None)).astype(np.float64)
 
     def loss(shift: float) -> float:
         return float(some.loss.value(raw + shift, some.y, some.weight)[0])
@@ -115,5 +120,5 @@ def start_shift(trainer: Trainer, factor: float) -> float:
 
 
 def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
-    """Add a multiple of the identity to the matrix of each quantile level."""
-    coef[:, draft.encoder.n_design :, diagonal_indices(draft.dim)] += shift[:, None]
+    """Add a multiple of the identity to the matrix of each quantile level, in every term its share."""
+    coef[:, draft.encoder.n_design :, diagonal_indices(draft.dim)] += shift[:, None] / draft.n_terms

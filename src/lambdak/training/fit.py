@@ -16,21 +16,26 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
+from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.training.balance import balanced, check_balance
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
-from lambdak.training.draft import Draft, draft
+from lambdak.training.draft import Draft, draft, kept_apart
 from lambdak.training.effort import Regularisation
 from lambdak.training.fingerprint import digest, rows_digests, settings_text
 from lambdak.training.finish import matrices_of, quantile_shift, shift_quantiles_, shrink_factor, start_shift
 from lambdak.training.history import events_of, history_state
 from lambdak.training.limits import check_fit
+from lambdak.training.live_curve import watch_of
 from lambdak.training.pilots import Findings, explore, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.polish import polish
 from lambdak.training.rows import GivenRows, TrainingRows
+from lambdak.training.scoring import scoring_of
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.settle import settled
+from lambdak.training.terms import Terms
 from lambdak.training.trainer import Event, Schedule, Trainer
 from lambdak.training.trials import Option, choose_capacity
 from lambdak.training.wide_categories import with_wide_categories
@@ -55,12 +60,13 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Fit:
-    """A model, how it was trained, and what its columns do to the training rows on average."""
+    """A model, how it was trained, what its columns do to the training rows on average, and what the target is like."""
 
     model: Model
     state: TrainingState
     history: tuple[Event, ...]
     effects: Float64Array
+    target: KnownTarget
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,14 @@ class Request:
     parameters: dict[str, Any] = field(default_factory=dict)
     checkpoint: Checkpoint = field(default_factory=NoCheckpoint)
 
+    def __post_init__(self) -> None:
+        settled = self.settings.of_rows(self.rows.n_rows, self.rows.validation is not None)
+        object.__setattr__(self, "settings", settled)
+
     def begin(self, *continued: Any) -> None:
         """Begin, or take up what a killed process left; ``continued`` is what the training continues from."""
+        if self.settings.balance:
+            check_balance(self.loss)
 
         def call() -> dict[str, str]:
             own = {"estimator": self.estimator, "classes": digest(self.classes), "model": digest(*continued)}
@@ -97,13 +109,14 @@ def fit_model(request: Request) -> Fit:
         session, settings, checkpoint = option.session, option.session.settings, request.checkpoint
         parameters, rows = session.new_parameters(plan, regularisations), len(session.problem.design)
         trainer = session.trainer(parameters, session.folds(len(regularisations)))
+        trainer.scoring = scoring_of(settings.scoring, session.draft)
         run = run_members(trainer, settings.schedule(rows), settings, settings.max_iter is None, checkpoint)
         sketch = session.draft
         shift, factor = corrections(trainer, sketch)
         if settings.max_iter is None and not run.complete and _gains_from_refit(trainer, sketch):
             _refit(trainer, settings.recipe.refit_schedule(rows), run, checkpoint)
         state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
-        fit = finished(trainer, sketch, option.rows, state, run.events)
+        fit = _in_balance(finished(trainer, sketch, option.rows, state, run.events), option.rows, request)
         checkpoint.finish()
         return fit
 
@@ -120,12 +133,13 @@ def _chosen(request: Request) -> tuple[Option, list[Regularisation]]:
     """What pilot and trial models choose: columns, capacity, and the regularisation of each member."""
     settings = request.settings.fitted_to(request.loss)
     option = _option(request, settings)
+    settings = option.session.settings
     findings = _explored(request.checkpoint, "pilot models", option.session, option.plan)
     options = [replace(option, plan=findings.plan)]
     problem, columns = option.session.problem, len(findings.plan.columns) - len(findings.plan.dropped)
-    larger = settings.enlarged(problem.outputs.pencils, len(problem.design) / max(columns, 1))
+    larger = settings.enlarged(problem.pencils, len(problem.design) / max(columns, 1))
     if larger is not None:
-        other = _option(request, larger)
+        other = _option(request, larger, option.session.draft.terms)
         options.append(replace(other, plan=replace(other.plan, dropped=findings.plan.dropped)))
 
     def choose() -> tuple[int, list[int]]:
@@ -158,8 +172,11 @@ def _without_vanishing(
     return lean, session.settings.recipe.regularisations(strengths)
 
 
-def _option(request: Request, settings: FitSettings) -> Option:
+def _option(request: Request, settings: FitSettings, terms: Terms | None = None) -> Option:
+    """A session with the table encoded and, where not all columns may interact, these ``terms`` or those it needs."""
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+    if sketch.promises.interactions is not None:
+        sketch, settings = kept_apart(sketch, rows, settings, terms)
     sketch, written = with_wide_categories(sketch, rows, request.rng)
     session = _session(sketch, written, replace(request, settings=settings))
     return Option(session, session.plan(), rows)
@@ -169,16 +186,19 @@ def continue_fit(model: Model, state: TrainingState, request: Request, partial: 
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():
         request.begin(model.coef, model.start, *state.theta)
-        settings, sketch = request.settings, Draft.of(model, state.plan.trained)
+        settings, sketch = request.settings, Draft.of(model, state.plan.trained, state.plan.terms)
         rows = request.rows.encoded(model.encoder, settings.threads)
         session = _session(sketch, sketch.written(rows), request)
-        parameters = state.plan.parameters(state.regularisations, model.dim, model.outputs.pencils, settings.threads)
+        pencils = session.problem.pencils
+        parameters = state.plan.parameters(state.regularisations, model.dim, pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.trainer(parameters, session.folds(len(state.regularisations)))
+        trainer.scoring = scoring_of(settings.scoring, sketch)
         schedule = settings.continued_schedule(len(session.problem.design), partial)
         run = run_members(trainer, schedule, settings, False, request.checkpoint)
         state = replace(state, theta=trainer.theta, factor=_factor(trainer, sketch))
         fit = finished(trainer, sketch, rows, state, run.events)
+        fit = _of_some_rows(fit) if partial else _in_balance(fit, rows, request)
         request.checkpoint.finish()
         return fit
 
@@ -211,7 +231,28 @@ def finished(
     model = replace(sketch, start=start).model(coef, trainer.members)
     check_fit(model, rows.design, trainer.best)
     model = settled(model)
-    return Fit(model, state, history, mean_effects(model, rows.design, rows.weight, trainer.parameters.threads))
+    threads = trainer.parameters.threads
+    effects = mean_effects(model, rows.design, rows.weight, threads)
+    return Fit(model, state, history, effects, _known_target(model, rows, threads))
+
+
+def _known_target(model: Model, rows: TrainingRows, threads: int) -> KnownTarget:
+    decimals = None if model.classes is not None else decimals_of(rows.y)
+    return KnownTarget(None, decimals, average_prediction(model, rows.design, rows.weight, rows.offset, threads))
+
+
+def _of_some_rows(fit: Fit) -> Fit:
+    """The same without an average, which would be that of the last rows only."""
+    return replace(fit, target=replace(fit.target, average=None))
+
+
+def _in_balance(fit: Fit, rows: TrainingRows, request: Request) -> Fit:
+    """The same, with predictions that add up to the targets if that was requested."""
+    if not request.settings.balance:
+        return fit
+    threads = request.settings.threads
+    model = settled(balanced(fit.model, request.rows, threads))
+    return replace(fit, model=model, target=_known_target(model, rows, threads))
 
 
 class MembersRun(NamedTuple):
@@ -235,12 +276,15 @@ def run_members(
         return MembersRun(tuple(events_of(done)), done.number("complete"), done.number("refitted"))
     events = _restored_events(trainer, checkpoint)
     columns = (TextColumn("fitting"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[loss]}"))
-    with Progress(*columns, TimeRemainingColumn(), disable=not settings.verbose) as progress:
+    watch = watch_of(settings.verbose)
+    with Progress(*columns, TimeRemainingColumn(), disable=watch is not None or not settings.verbose) as progress:
         bar = progress.add_task("fit", total=schedule.epochs, completed=len(events), loss="")
         try:
             for event in trainer.run(schedule, events[-1] if events else None):
                 events.append(event)
                 progress.update(bar, advance=1, loss=f"loss {event.validation.mean():.5g}")
+                if watch is not None:
+                    watch(events)
                 if checkpoint.due():
                     checkpoint.save(_MEMBERS, trainer.state() | history_state(events))
             before = float(trainer.best.mean())

@@ -9,7 +9,7 @@ import numpy as np
 from lambdak.training.checkpoint import State
 from lambdak.training.trainer import Event
 
-_ARRAYS, _SCALARS = ("train", "validation"), ("seconds", "waited")
+_ARRAYS, _SCALARS = ("train", "validation", "train_score", "validation_score"), ("seconds", "waited")
 
 
 def history_state(events: Sequence[Event]) -> State:
@@ -28,4 +28,5 @@ def events_of(state: State) -> list[Event]:
         each = []
     if not each:
         raise ValueError("the epochs of the checkpoint are missing or incomplete: delete it to start over")
-    return [Event(epoch + 1, epochs, *own) for epoch, own in enumerate(each)]
+    names = (*_ARRAYS, *_SCALARS)
+    return [Event(epoch + 1, epochs, **dict(zip(names, own, strict=True))) for epoch, own in enumerate(each)]

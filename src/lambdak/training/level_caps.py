@@ -18,7 +18,7 @@ class LevelCap(Cap):
 
     def __init__(self, span: slice, levels: Entries, limit: float, dim: int) -> None:
         self._span, self._width, self._limit, self._many = span, packed_size(dim), scaled_limit(limit), True
-        self._factor, self._slope = np.ones(0), np.zeros(0)
+        self._before_scaling()
         self._levels = Entries(levels.ids - np.int32(span.start), levels.weights)
         self._tried = self._levels.take(_spread(self._levels))
 

@@ -23,10 +23,11 @@ from lambdak.eigen.engine import (
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import aligned_zeros, packed_size, padded_size
 from lambdak.eigen.steps import step_engine
-from lambdak.training.caps import Cap
+from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.checkpoint import State
 from lambdak.training.cones import ConeCoordinates
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.terms import Reading
 from lambdak.training.whitening import FreeCoordinates
 
 ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)
@@ -49,12 +50,13 @@ class Parameters:
         dim: int,
         decay: Sequence[float],
         *,
-        caps: Sequence[Cap] = (),
+        caps: Sequence[Cap | GroupCap] = (),
         shrinkage: Shrinkage | None = None,
+        reading: Reading | None = None,
         threads: int = 0,
     ) -> None:
         self.dim, self._free, self._cones, self._caps, self._shrinkage = dim, free, cones, caps, shrinkage
-        self._decay, self.threads = np.asarray(decay), threads
+        self._decay, self._reading, self.threads = np.asarray(decay), reading, threads
         width = padded_size(dim)
         sizes = [free.size, *(cone.size for cone in cones)]
         self.theta, self.grad, first, second = (
@@ -75,6 +77,8 @@ class Parameters:
         free[:, 0, :width] = constants
         for theta, cone in zip(self.theta[1:], self._cones, strict=True):
             theta[..., :width] = cone.start(models, rng)
+        if self._reading is not None:
+            self._reading.start_(self.theta)
         self.write_()
 
     def continue_(self, theta: Sequence[FloatArray]) -> None:
@@ -121,12 +125,14 @@ class Parameters:
 
     def pull_back_(self, grad_coef: FloatArray) -> None:
         """Fill ``grad`` from the gradient with respect to ``coef``, which is changed in place."""
-        for cap in self._caps:
-            cap.pull_back_(self.coef, grad_coef)
+        for cap in reversed(self._caps):
+            cap.pull_back_(grad_coef)
         self._free.pull_back_(grad_coef, self.grad[0], self.threads)
         width = packed_size(self.dim)
         for theta, grad, cone in zip(self.theta[1:], self.grad[1:], self._cones, strict=True):
             grad[..., :width] = cone.pull_back(theta[..., :width], grad_coef)
+        if self._reading is not None:
+            self._reading.confine_(self.grad)
 
     def step_(self, grad_coef: FloatArray, rate: float) -> None:
         """Pull the gradient with respect to ``coef`` back (in place), take Adam's step, and write ``coef`` again."""
@@ -139,8 +145,9 @@ class Parameters:
 
     @property
     def compiled(self) -> bool:
-        """Whether the kernel can take the steps of an epoch by itself: no column is capped, and all cones are one."""
-        return len(self._cones) <= 1 and not self._caps
+        """Whether the kernel can take the steps of an epoch by itself: no column is capped or a multiple of I."""
+        confined = self._reading is not None and self._reading.confined
+        return len(self._cones) <= 1 and not (self._caps or confined)
 
     def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Floats:
         """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""

@@ -61,7 +61,7 @@ def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     turns = 1
     if folds is not None:
-        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, small.problem.outputs.pencils)
+        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, small.problem.pencils)
         folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
     schedule = recipe.pilot_schedule(rows, small.settings.max_iter)
     pilots = _trained(small, plan, chosen * turns, folds, schedule)
@@ -71,7 +71,7 @@ def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -
 def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regularisation]) -> frozenset[int]:
     """Columns that become zero in most selection models: small, with the penalty, and without other constraints."""
     signs = dict.fromkeys(plan.rises, 1)  # quantile levels stay
-    penalised = replace(plan, signs=signs, shape=None, caps={}, alpha=session.settings.alpha)
+    penalised = replace(plan, signs=signs, shape=None, caps={}, groups={}, alpha=session.settings.alpha)
     chosen = [regularisations[i % len(regularisations)] for i in range(_SELECTION_MODELS)]
     folds = session.folds(_SELECTION_MODELS)
     schedule = session.settings.recipe.schedule(len(session.problem.design), session.settings.max_iter)

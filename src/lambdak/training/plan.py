@@ -10,7 +10,7 @@ import numpy as np
 from lambdak.eigen.lazy import cached_property
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
-from lambdak.training.caps import Cap
+from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import (
     Block,
@@ -21,6 +21,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import FreeCoordinates, Whitening
 
@@ -37,24 +38,62 @@ class Plan:
     alpha: float = 0.0  # size of the penalty that makes columns vanish
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
+    groups: Mapping[tuple[int, ...], float] = field(default_factory=dict)  # caps of columns together, in the same units
     trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
+    terms: Terms | None = None  # where not all columns may interact
 
     def parameters(
         self, regularisations: Sequence[Regularisation], dim: int, pencils: int, threads: int = 0
     ) -> Parameters:
         """Parameters of a stack of models: ``pencils`` with each of the regularisations."""
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
-        free = FreeCoordinates(self._whitening, damping.tolist())
-        caps = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        terms = self._terms_of(len(damping), pencils)
+        free = FreeCoordinates(self._whitening, damping.tolist(), terms)
+        caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
-        cones = [ConeCoordinates(self._cones, self.moments, dim)] if self._cones else []
-        return Parameters(free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, threads=threads)
+        cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
+        reading = self._reading(terms, dim)
+        return Parameters(
+            free, cones, dim, decay.tolist(), caps=caps, shrinkage=shrinkage, reading=reading, threads=threads
+        )
+
+    def _terms_of(self, models: int, pencils: int) -> list[int]:
+        """The term of each model: those of a member follow one another, each with the pencils of its outputs."""
+        own: list[int] = (np.arange(models) // (pencils // self.n_terms) % self.n_terms).tolist()
+        return own
+
+    @property
+    def n_terms(self) -> int:
+        """How many eigenvalues of a member are summed up."""
+        return 1 if self.terms is None else len(self.terms)
+
+    def _reading(self, terms: Sequence[int], dim: int) -> Reading | None:
+        if self._roles is None:
+            return None
+        own = self._roles[terms]  # (models, columns)
+        free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
+        for block in self._blocks:
+            free[:, block.cols] = own[:, [block.owner]]
+        steps = [np.repeat(own[:, [i]], cone.size, axis=1) for i, cone in self._cones.items()]
+        return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
+
+    @cached_property
+    def _roles(self) -> Roles | None:
+        """(terms, columns): those of the trained columns; the levels of outputs are in every term."""
+        if self.terms is None:
+            return None
+        trained = self.trained or TrainedColumns.of(self.columns)
+        owners = [i for i, parts in enumerate(trained.parts) for _ in parts]
+        roles = self.terms.roles(len(trained.parts))[:, owners]
+        levels = np.full((len(roles), len(self.columns) - len(owners)), Role.ANY, np.int8)
+        return np.concatenate([roles, levels], axis=1)
 
     @property
     def sizes(self) -> list[int]:
         """Rows of each part of θ: of the free columns, and of the constrained ones, if there are any."""
         free = self._blocks[-1].cols.stop if self._blocks else 1
-        return [free, sum(cone.size for cone in self._cones)] if self._cones else [free]
+        return [free, sum(cone.size for cone in self._cones.values())] if self._cones else [free]
 
     def _cap(self, i: int, limit: float, dim: int) -> Cap:
         """The cap of a column, or of the category whose first trained column it is."""
@@ -87,16 +126,16 @@ class Plan:
 
     @cached_property
     def _whitening(self) -> Whitening:
-        return Whitening(self._blocks, self.moments, apart=self.alpha > 0)
+        return Whitening(self._blocks, self.moments, self.alpha > 0, self._roles)
 
     @cached_property
-    def _cones(self) -> list[Cone]:
-        cones = []
+    def _cones(self) -> dict[int, Cone]:
+        cones = {}
         for i in sorted([*self._rising, *self._bent]):
             column, sign = self.columns[i], self.signs.get(i, 0)
             bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps and i not in self.rises else 0
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
             spread = column.hinged(sign * bend) if bend else column.rising()
             if spread.shape[1]:
-                cones.append(Cone(column, bend or sign, spread, self.rises.get(i)))
+                cones[i] = Cone(column, bend or sign, spread, self.rises.get(i))
         return cones

@@ -17,7 +17,7 @@ RowIds = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Problem:
-    """raw = start + scale λ + offset, where λ are the eigenvalues that ``outputs`` names."""
+    """raw = start + scale Σ λ + offset, where λ are the eigenvalues that ``outputs`` names, one for each term."""
 
     design: Design
     y: NDArray[np.generic]
@@ -27,6 +27,13 @@ class Problem:
     start: FloatArray
     scale: float
     outputs: Outputs
+    terms: int = 1  # of a member
+    power: int = 0  # of two, that counts were divided by
+
+    @property
+    def pencils(self) -> int:
+        """Of a member: those of its outputs, term by term."""
+        return self.terms * self.outputs.pencils
 
     def take(self, rows: RowIds) -> Problem:
         """Some of the rows."""
@@ -40,6 +47,8 @@ class Problem:
         ``rows`` (batch,), or (members, batch) where every member has its own, are the indices of these rows.
         """
         arranged = self.outputs.arrange(eigenvalues)
+        if self.terms > 1:
+            arranged = arranged.reshape(-1, self.terms, *arranged.shape[1:]).sum(axis=1)
         raw = self.start.astype(arranged.dtype) + arranged.dtype.type(self.scale) * arranged
         if self.offset is not None:
             raw = raw + self.offset[rows][..., None]
@@ -48,7 +57,7 @@ class Problem:
     def eigenvalue_gradient(self, grad_raw: FloatArray) -> FloatArray:
         """The transpose of :meth:`raw`: (models * batch, indices)."""
         grad = grad_raw.reshape(*grad_raw.shape[:2], -1) * grad_raw.dtype.type(self.scale)
-        return self.outputs.arrange_back(grad)
+        return self.outputs.arrange_back(np.repeat(grad, self.terms, axis=0) if self.terms > 1 else grad)
 
     def losses(self, eigenvalues: FloatArray, rows: RowIds | slice = slice(None)) -> FloatArray:
         """Weighted mean loss of each member over the rows."""

@@ -46,7 +46,7 @@ def _sample(problem: Problem, copies: int) -> tuple[Design, Float64Array, Float6
     rows = len(problem.design) // copies
     chosen = np.arange(0, rows, max(rows // _SAMPLE, 1), dtype=np.int32)
     each = (copies * chosen[:, None] + np.arange(copies)).ravel()
-    zero = np.zeros((problem.outputs.pencils, len(each), len(problem.outputs.indices)), np.float32)
+    zero = np.zeros((problem.pencils, len(each), len(problem.outputs.indices)), np.float32)
     raw = problem.raw(zero, each[None])
     gradient = problem.loss.gradient(raw, problem.y[each][None])[0].reshape(len(chosen), -1).astype(np.float64)
     weight = np.ones(len(chosen)) if problem.weight is None else problem.weight[each[::copies]].astype(np.float64)

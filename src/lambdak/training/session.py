@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ class Session:
 
     def new_parameters(self, plan: Plan, regularisations: Sequence[Regularisation]) -> Parameters:
         """Parameters of models that begin at random."""
-        pencils = self.problem.outputs.pencils
+        pencils = self.problem.pencils
         parameters = plan.parameters(regularisations, self.draft.dim, pencils, self.settings.threads)
         parameters.start_(self._constants(len(regularisations) * pencils), self.rng)
         return parameters
@@ -101,9 +102,13 @@ def planned(draft: Draft, moments: Moments) -> Plan:
     promises, trained, levels = draft.promises, draft.trained, draft.outputs.levels
     columns, rises = trained.columns, {}
     signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
-    caps = {trained.first(i): cap / draft.scale for i, cap in promises.capped.items()}
+    caps = {trained.first(i): cap / draft.reach(i) for i, cap in promises.capped.items() if cap}
+    groups = {tuple(map(trained.first, own)): cap / draft.reach(*own) for own, cap in promises.groups if cap}
     if levels:
         signs[len(columns)] = 1
         rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
         columns.append(level_column(levels, trained.n_design))
-    return Plan(columns, moments, signs, promises.shape, caps, rises=rises, trained=trained)
+    return Plan(
+        columns, moments, signs, promises.shape, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
+        dropped=frozenset(chain(*(trained.positions(i) for i in promises.without_influence))),
+    )  # fmt: skip

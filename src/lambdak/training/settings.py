@@ -14,6 +14,8 @@ _LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once 
 _LEVEL_DIM = 6  # rows of the matrices more
 _MOST_ENLARGED = 3  # pencils of a member whose capacity is chosen: more of them would take too long
 _FEWEST_ENLARGED = 100  # rows for each column: with fewer, larger capacity was never better
+AUTO_ROWS = 10_000  # up to which early_stopping="auto" does not stop early, as in HistGradientBoosting
+LOSS = "loss"  # the metric that is the loss itself
 _PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
 
 
@@ -26,6 +28,7 @@ class FitSettings:
     shape: str | None
     monotonic_cst: Any
     max_influence: Any
+    interaction_cst: Any
     categorical_features: Any
     max_categories: int | None
     n_knots: int | str
@@ -34,9 +37,17 @@ class FitSettings:
     patience: int | None
     tol: float
     validation_fraction: float
+    balance: bool  # whether predictions add up to the targets of the training rows
     threads: int
-    verbose: bool
+    verbose: int
     own_dim: bool  # whether the user chose dim
+    stopping_rows: int = 0  # up to which training does not stop early, unless there are validation rows
+    scoring: str = LOSS  # the metric that says whether it still improves
+
+    def of_rows(self, rows: int, validated: bool) -> FitSettings:
+        """The same for a table of so many rows, maybe with validation rows: whether training stops early is known."""
+        early = validated or rows > self.stopping_rows
+        return self if early or not self.stopping_rows else replace(self, patience=None, tol=0.0)
 
     def fitted_to(self, loss: Loss) -> FitSettings:
         """The same, with more of all where one eigenvalue is read at several levels, but for a size that is set."""
@@ -45,6 +56,23 @@ class FitSettings:
         # Every level has its own function of the row, and a step on one level's copy of a row says little of others.
         recipe = replace(self.recipe, row_steps=min(loss.n_outputs, _LEVEL_STEPS) * self.recipe.row_steps)
         return replace(self, recipe=recipe if self._size_is_set else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
+
+    def additive(self) -> FitSettings:
+        """The same for a function that is a sum of functions of single columns: matrices are numbers."""
+        if self.own_dim and self.recipe.dim > 1:
+            raise ValueError(
+                f"dim must be None or 1 where interaction_cst lets no columns interact; got {self.recipe.dim}"
+            )
+        return replace(self, recipe=self.recipe.additive(), eig_idx=None)
+
+    def of_pairs(self) -> FitSettings:
+        """The same for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
+        keep = self._size_is_set or self.shape is not None
+        return self if keep else replace(self, recipe=self.recipe.of_pairs())
+
+    def with_terms(self, terms: int) -> FitSettings:
+        """The same for members that are sums of so many terms: fewer of them, if there would be too many."""
+        return replace(self, recipe=self.recipe.with_terms(terms))
 
     @property
     def _size_is_set(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.model.influence import any_change, of_outputs, rounding_matters, score_range
+from lambdak.model.influence import of_outputs, rounding_matters, score_range, together
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
 
@@ -16,13 +16,14 @@ _NOTHING = 1e-2  # of the target's spread: effects that are not worth an error
 
 def settled(model: Model) -> Model:
     """The model with promises that hold exactly, and for what is computed; a constant, if all it says is rounding."""
-    model = _scaled(model, {})
+    model, caps = _scaled(model, {}), _caps(model)
     for _ in range(_MOST_ROUNDS):
-        beyond = {i: factor for i, cap in model.promises.capped.items() if (factor := _factor(model, i, cap)) < 1}
+        beyond = {own: factor for own, cap in caps.items() if (factor := _factor(model, own, cap)) < 1}
         if not beyond:
             return _weighed(model)
-        model = _scaled(model, beyond)
-    names = [model.encoder.columns[i].name for i in model.promises.capped]
+        for own, factor in beyond.items():
+            model = _scaled(model, dict.fromkeys(own, factor))
+    names = [model.encoder.columns[i].name for i in dict.fromkeys(i for own in caps for i in own)]
     raise ValueError(f"max_influence of {names} cannot be kept, because rounding is as large: raise it, or omit them")
 
 
@@ -34,8 +35,8 @@ def _weighed(model: Model) -> Model:
     reach = max(map(score_range, outputs))
     if reach <= _NOTHING * model.scale:
         return _scaled(model, dict.fromkeys(range(len(model.encoder.columns)), 0.0))
-    requested = any(model.promises.signs) or model.promises.capped or model.promises.shape or model.outputs.in_order
-    if requested:
+    promises = model.promises
+    if any(promises.signs) or _caps(model) or promises.shape or model.outputs.in_order:
         raise ValueError(
             f"what was requested cannot be kept, because rounding matters: raw scores are about {model.start[0]:.3g} "
             f"and move by {reach:.3g} only: subtract a constant from y before the fit, and add it to predictions"
@@ -43,11 +44,16 @@ def _weighed(model: Model) -> Model:
     return model
 
 
-def _factor(model: Model, i: int, cap: float) -> float:
-    """What column i is to be multiplied by."""
+def _caps(model: Model) -> dict[tuple[int, ...], float]:
+    """The caps on what columns do, alone or together."""
+    return {(i,): cap for i, cap in model.promises.capped.items()} | dict(model.promises.groups)
+
+
+def _factor(model: Model, columns: tuple[int, ...], cap: float) -> float:
+    """What these columns are to be multiplied by."""
     factors = []
     for output in readouts(model):
-        bound = any_change(output, i).bound
+        bound = together(output, columns)
         room = cap - 2 * output.error
         kept = of_outputs(output, bound) <= cap
         factors.append(1.0 if kept else max(_ROOM * room / bound, 0.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +49,17 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Event:
-    """The state after an epoch: mean training loss over its steps and validation loss, of each model."""
+    """The state after an epoch: mean training loss over its steps and validation loss, of each model.
+
+    The scores are those of a metric on training and validation rows, the larger the better; without one, −loss.
+    """
 
     epoch: int
     epochs: int
     train: FloatArray
     validation: FloatArray
+    train_score: FloatArray
+    validation_score: FloatArray
     seconds: float
     waited: int = 0  # epochs since the last improvement
 
@@ -83,6 +89,13 @@ class Folds:
         return np.stack([rows[k][:least] for k in self.left_out])
 
 
+class Scoring(Protocol):
+    """A metric of models in training: the larger, the better."""
+
+    def of(self, trainer: Trainer) -> tuple[FloatArray, FloatArray]:
+        """Of each model, on training and on validation rows."""
+
+
 class Trainer:
     """Trains a stack of models; ``coef`` holds the best state of each so far, whenever training is interrupted.
 
@@ -99,7 +112,7 @@ class Trainer:
         validation: Problem | None = None,
     ) -> None:
         self.problem, self.parameters, self.validation, self._rng = problem, parameters, validation, rng
-        self.members = len(parameters.coef) // problem.outputs.pencils
+        self.members = len(parameters.coef) // problem.pencils
         self._folds = folds or _no_folds(len(problem.design), self.members)
         self._validation_rows = None if folds is None or validation is not None else folds.within()
         self._importance = None if problem.weight is None else problem.weight / problem.weight.mean()
@@ -107,6 +120,8 @@ class Trainer:
         self.coef = parameters.coef.copy()
         self.theta = [part.copy() for part in parameters.theta]
         self.best = np.full(self.members, np.inf)
+        self.best_score = np.full(self.members, -np.inf)  # that training stops by; states are kept by their loss
+        self.scoring: Scoring | None = None  # the metric behind it, if it is not the loss
         self.improved_until = np.zeros(self.members)  # share of the epochs after which the best state came
         self._head, self._target = self._compiled()
 
@@ -122,8 +137,10 @@ class Trainer:
             before = self.best
             seen = self._keep_best()
             self.improved_until[seen < before] = (epoch + 1) / schedule.epochs
-            waited = 0 if (seen < before - schedule.tol).any() else waited + 1
-            yield Event(epoch + 1, schedule.epochs, train, seen, time.perf_counter() - began, waited)
+            scores = (-train, -seen) if self.scoring is None else self.scoring.of(self)
+            waited = 0 if (scores[1] > self.best_score + schedule.tol).any() else waited + 1
+            self.best_score = np.fmax(self.best_score, scores[1])
+            yield Event(epoch + 1, schedule.epochs, train, seen, *scores, time.perf_counter() - began, waited)
 
     def refit(self, schedule: Schedule, done: int = 0) -> Iterator[int]:
         """Train the kept states further, on all rows, and keep what comes out; yields the epochs that are ``done``."""
@@ -148,7 +165,7 @@ class Trainer:
     def _kept(self) -> dict[str, FloatArray]:
         """The best states and what is known of them, by name."""
         kept = {f"kept {i}": part for i, part in enumerate([self.coef, *self.theta])}
-        return {**kept, "best": self.best, "improved until": self.improved_until}
+        return {**kept, "best": self.best, "best score": self.best_score, "improved until": self.improved_until}
 
     def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
         """Train one epoch on the rows that ``folds`` do not leave out; returns the mean loss of each member."""
@@ -207,7 +224,7 @@ class Trainer:
         """
         engine, dim = step_engine(), self.parameters.dim
         width, m = packed_size(dim), len(problem.outputs.indices)
-        rows = np.ascontiguousarray(np.repeat(chosen, problem.outputs.pencils, axis=0))
+        rows = np.ascontiguousarray(np.repeat(chosen, problem.pencils, axis=0))
         models, batch = rows.shape
         value = np.empty((models * batch, m), np.float32)
         vector = np.empty((models * batch, m, dim), np.float32)
@@ -257,10 +274,20 @@ class Trainer:
     def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Eigenvalues on the rows that models are measured on, the indices of these rows, and their problem."""
         problem, rows = self.validation or self.problem, self._validation_rows
-        each = None if rows is None else np.repeat(rows, problem.outputs.pencils, axis=0)
+        each = None if rows is None else np.repeat(rows, problem.pencils, axis=0)
         parameters = self.parameters
         values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, each, parameters.threads)
         return values, slice(None) if rows is None else rows, problem
+
+    def scores_now(self, most: int) -> list[tuple[FloatArray, RowIds | slice, Problem]]:
+        """Raw scores of the models as they are, on up to ``most`` training rows and on those they are measured on."""
+        coef, problem = self.parameters.coef, self.problem
+        rows = self.training_rows()[:, :most]
+        each = np.repeat(rows, problem.pencils, axis=0)
+        parameters = self.parameters
+        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, each, parameters.threads)
+        unseen, own, measured = self._measure(coef)
+        return [(problem.raw(values, rows), rows, problem), (measured.raw(unseen, own), own, measured)]
 
     def _keep_best(self) -> FloatArray:
         """Measure every model, and keep the states that improved."""
@@ -283,7 +310,7 @@ class Trainer:
     def keep_(self, which: NDArray[np.bool_], seen: FloatArray) -> None:
         """Keep the states of some models (members,), with their validation losses."""
         self.best = np.where(which, seen, self.best)
-        models = np.repeat(which, self.problem.outputs.pencils)
+        models = np.repeat(which, self.problem.pencils)
         for kept, part in zip((self.coef, *self.theta), (self.parameters.coef, *self.parameters.theta), strict=True):
             kept[models] = part[models]
 

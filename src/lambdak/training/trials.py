@@ -59,7 +59,7 @@ def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Fl
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     rows, turns = len(session.problem.design), 1
     if folds is not None:
-        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.outputs.pencils)
+        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.pencils)
         folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
     trainer = session.trainer(session.new_parameters(option.plan, chosen * turns), folds)
     for _ in trainer.run(recipe.trial_schedule(rows, session.settings.max_iter)):

@@ -19,6 +19,7 @@ from lambdak.eigen.engine import Basis, Ids
 from lambdak.eigen.steps import step_engine
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.coordinates import Block, Moments
+from lambdak.training.terms import Role, Roles
 
 # Correlations between columns are looked for among so many of the directions with the largest variance.
 LEADING = 192
@@ -42,10 +43,24 @@ class Joint(NamedTuple):
     lengthened: Float64Array
 
 
-class Whitening:
-    """The covariance of the ramps of each column, and the correlations between columns unless they are ``apart``."""
+class Kind(NamedTuple):
+    """What the coordinates of a model depend on: its damping, and which of the terms of a member it is."""
 
-    def __init__(self, blocks: Sequence[Block], moments: Moments, apart: bool = False) -> None:
+    damping: float
+    term: int
+
+
+class Whitening:
+    """The covariance of the ramps of each column, and the correlations between columns unless they are ``apart``.
+
+    ``roles`` (terms, columns) are those of each term; columns of different ones are apart.
+    """
+
+    def __init__(
+        self, blocks: Sequence[Block], moments: Moments, apart: bool = False, roles: Roles | None = None
+    ) -> None:
+        owners = [block.owner for block in blocks]
+        self._roles = np.ones((1, len(blocks)), np.int8) if roles is None else roles[:, owners]
         self.size, self.mean, self.groups = blocks[-1].cols.stop if blocks else 1, moments.mean, blocks
         covariances = [g.ramps.T @ moments.block(g.rows) @ g.ramps for g in self.groups]
         self._spectra = [_eigh(covariance) for covariance in covariances]
@@ -55,18 +70,19 @@ class Whitening:
         if self._joint:
             self._correlate(moments.covariance)
 
-    def bases(self, damping: Sequence[float]) -> Iterator[tuple[Block, Float64Array]]:
-        """T_c (Σ_c + ε s I)^{-1/2} of every column, (dampings, rows, cols)."""
-        ridge = np.asarray(damping)[:, None] * self._unit
-        for group, (values, basis) in zip(self.groups, self._spectra, strict=True):
-            root = 1 / np.sqrt(values + ridge)  # (dampings, cols)
+    def bases(self, kinds: Sequence[Kind]) -> Iterator[tuple[Block, Float64Array]]:
+        """T_c (Σ_c + ε s I)^{-1/2} of every column, (kinds, rows, cols); zero in terms that do not read it."""
+        ridge = np.array([[kind.damping * self._unit] for kind in kinds])
+        read = self._roles[[kind.term for kind in kinds]] != Role.ZERO
+        for group, (values, basis), own in zip(self.groups, self._spectra, read.T, strict=True):
+            root = own[:, None] / np.sqrt(values + ridge)  # (kinds, cols)
             yield group, (group.ramps @ basis) * root[:, None, :] @ basis.T
 
-    def joints(self, damping: Sequence[float]) -> list[Joint]:
-        """What is to be whitened across columns, for each damping."""
+    def joints(self, kinds: Sequence[Kind]) -> list[Joint]:
+        """What is to be whitened across columns, for each kind."""
         if not self._joint:
-            return [Joint(np.empty((self.size - 1, 0)), np.empty(0)) for _ in damping]
-        return [self._joint_of(epsilon * self._unit) for epsilon in damping]
+            return [Joint(np.empty((self.size - 1, 0)), np.empty(0)) for _ in kinds]
+        return [self._joint_of(kind.damping * self._unit, self._roles[kind.term]) for kind in kinds]
 
     def _correlate(self, covariance: Float64Array) -> None:
         """Covariances between the leading directions of different columns."""
@@ -74,17 +90,18 @@ class Whitening:
         chosen = np.sort(np.argsort(-variance, kind="stable")[:LEADING])
         self._leading, self._variance = np.zeros((self.size - 1, len(chosen))), variance[chosen]
         design, owner = np.zeros((len(self.mean), len(chosen))), np.empty(len(chosen), int)
-        for group, (_, basis) in zip(self.groups, self._spectra, strict=True):
+        for place, (group, (_, basis)) in enumerate(zip(self.groups, self._spectra, strict=True)):
             first, last = np.searchsorted(chosen, [group.cols.start - 1, group.cols.stop - 1])
             own = basis[:, chosen[first:last] - group.cols.start + 1]
             self._leading[group.cols.start - 1 : group.cols.stop - 1, first:last] = own
-            design[group.rows, first:last], owner[first:last] = group.ramps @ own, group.owner
+            design[group.rows, first:last], owner[first:last] = group.ramps @ own, place
         across = owner[:, None] != owner
-        self._between = np.where(across, design.T @ covariance @ design, 0)
+        self._between, self._places = np.where(across, design.T @ covariance @ design, 0), owner
 
-    def _joint_of(self, ridge: float) -> Joint:
-        root = 1 / np.sqrt(self._variance + ridge)
-        values, basis = np.linalg.eigh(np.eye(len(root)) + root[:, None] * self._between * root)
+    def _joint_of(self, ridge: float, roles: Roles) -> Joint:
+        root, own = 1 / np.sqrt(self._variance + ridge), roles[self._places]
+        between = np.where((own[:, None] == own) & (own != Role.ZERO), self._between, 0)
+        values, basis = np.linalg.eigh(np.eye(len(root)) + root[:, None] * between * root)
         longer = 1 / np.sqrt(np.maximum(values, _SMALLEST_SHARE)) - 1
         order = np.argsort(-np.abs(longer), kind="stable")[:MOST_JOINT]
         chosen = order[np.abs(longer[order]) > _WORTH_IT]
@@ -92,11 +109,12 @@ class Whitening:
 
 
 class FreeCoordinates:
-    """C = B θ: the coefficients of the free columns of a stack of models, each with its own damping ε."""
+    """C = B θ: the coefficients of the free columns of a stack of models, each with its own damping ε and term."""
 
-    def __init__(self, whitening: Whitening, damping: Sequence[float]) -> None:
-        kinds, which = np.unique(np.asarray(damping, float), return_inverse=True)
-        self._whitening, self._kinds, self._which = whitening, kinds.tolist(), which.tolist()
+    def __init__(self, whitening: Whitening, damping: Sequence[float], terms: Sequence[int] | None = None) -> None:
+        own = [Kind(*kind) for kind in zip(damping, terms or [0] * len(damping), strict=True)]
+        self._whitening, self._kinds = whitening, sorted(set(own))
+        self._which = [self._kinds.index(kind) for kind in own]
         self.size, self.n_design = whitening.size, len(whitening.mean)
         self.basis = self._basis(whitening.joints(self._kinds))
 

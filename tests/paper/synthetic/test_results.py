@@ -6,12 +6,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 from lambdak.paper.synthetic import results
@@ -166,7 +166,7 @@ list(results.run_study("univariate", "quick", Path(sys.argv[1])))
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_study_ends_with_the_rows_of_an_undisturbed_one(undisturbed, tmp_path, moment):
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), MOMENTS[moment]], check=False)
+    killed = processes.run(KILLED, tmp_path, MOMENTS[moment])
     assert killed.returncode == -signal.SIGKILL
     begun = len(parts(tmp_path))
     assert begun == (len(CELLS) if moment.endswith("together") else 3)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import Program
 from scipy import stats
 
 from lambdak.table.encoder import TableEncoder
@@ -234,8 +234,8 @@ cache.build_cache(Path(sys.argv[1]) if sys.argv[1:] else None, "key", 12, 5000, 
 
 
 def start_builder(*arguments, **options):
-    child = subprocess.Popen([sys.executable, "-c", KILLED, *map(str, arguments)], stdout=subprocess.PIPE, **options)
-    assert child.stdout.readline() == b"half\n"
+    child = Program(KILLED, *arguments, **options)
+    assert child.wait_for_line() == "half"
     return child
 
 
@@ -243,8 +243,7 @@ def start_builder(*arguments, **options):
 @pytest.mark.slow
 def test_a_killed_builder_leaves_nothing_that_is_used_and_the_next_removes_its_rest(tmp_path, small):
     place = tmp_path / "cache"
-    with start_builder(place) as child:
-        child.send_signal(signal.SIGKILL)
+    start_builder(place).kill()
     assert len(os.listdir(tmp_path)) == 1
     assert open_cache(place, "key") is None
     with built(place) as cache:
@@ -255,8 +254,7 @@ def test_a_killed_builder_leaves_nothing_that_is_used_and_the_next_removes_its_r
 @ON_POSIX
 @pytest.mark.slow
 def test_a_killed_temporary_cache_is_removed_by_the_next_one(tmp_path, small, monkeypatch):
-    with start_builder(env=os.environ | {"TMPDIR": str(tmp_path)}) as child:
-        child.send_signal(signal.SIGKILL)
+    start_builder(env={"TMPDIR": str(tmp_path)}).kill()
     assert len(os.listdir(tmp_path)) == 1
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     built(None).close()
@@ -267,10 +265,10 @@ def test_a_killed_temporary_cache_is_removed_by_the_next_one(tmp_path, small, mo
 @pytest.mark.slow
 def test_what_a_living_builder_writes_is_not_removed(tmp_path, small):
     place = tmp_path / "cache"
-    with start_builder(place) as child:
-        built(place).close()
-        assert len(os.listdir(tmp_path)) == 2
-        child.send_signal(signal.SIGKILL)
+    child = start_builder(place)
+    built(place).close()
+    assert len(os.listdir(tmp_path)) == 2
+    child.kill()
 
 
 def test_builders_of_one_cache_at_the_same_time_each_get_a_whole_one(tmp_path, small):

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from lambdak.model import Model
+from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.minimum.expression import output_of
 from lambdak.pencil.spectrum import Float64Array
 
 

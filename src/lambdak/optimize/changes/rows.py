@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lambdak.model import Model
-from lambdak.model.readout import dense_rows
-from lambdak.optimize.axes import shown_names
+from lambdak.model.given_rows import given_table
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
-from lambdak.table.read import Table, named_array, read_table
+from lambdak.table.read import Table, named_array
 from lambdak.table.rows import optional_rows
 
 
@@ -48,7 +47,7 @@ class Row:
 
 def read_rows(model: Model, X: Any, offset: ArrayLike | None = None) -> list[Row]:
     """The rows of a table; a mapping or a one-dimensional array is one row."""
-    table = _one_row(model, X) if _is_one_row(X) else read_table(dense_rows(X))
+    table = given_table(model, X)
     positions = model.encoder.positions(table)
     columns = [
         _cells(column, table, position) for column, position in zip(model.encoder.columns, positions, strict=True)
@@ -69,31 +68,6 @@ def read_row(model: Model, row: Any, offset: float | None = None) -> Row:
     return rows[0]
 
 
-def _is_one_row(X: Any) -> bool:
-    if isinstance(X, Mapping) or getattr(X, "ndim", 2) == 1:
-        return True
-    return isinstance(X, list | tuple) and not any(isinstance(own, list | tuple | np.ndarray) for own in X)
-
-
-def _one_row(model: Model, row: Any) -> Table:
-    """The table of one row: cells by name where there are names, otherwise in the order of the columns."""
-    if not hasattr(row, "keys"):
-        cells = np.empty((1, len(row)), object)
-        cells[0] = list(row)
-        return read_table(cells)
-    names = [str(name) for name in row.keys()]  # noqa: SIM118 (of a pandas Series, too)
-    missing = [name for name in model.encoder.feature_names if name not in names]
-    if missing:
-        raise ValueError(f"row must have a cell for every column; {shown_names(missing)} is missing")
-    return named_array(_objects([row[name] for name in row.keys()]), names)  # noqa: SIM118
-
-
-def _objects(cells: Sequence[Any]) -> NDArray[np.object_]:
-    own = np.empty((1, len(cells)), object)
-    own[0] = cells
-    return own
-
-
 def _cells(column: Column, table: Table, position: int) -> list[Any]:
     """Plain cells of one column: floats or levels, None where one is missing."""
     cells = table.cells(position)
@@ -109,13 +83,3 @@ def model_of(model: Any) -> Model:
     if not isinstance(own, Model):
         raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
     return own
-
-
-def column_named(model: Model, name: Any) -> int:
-    """The position of a column of the model, by its name or position."""
-    names = model.encoder.feature_names
-    if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(names):
-        return int(name)
-    if name not in names:
-        raise ValueError(f"column must be one of the model's columns, {shown_names(names)}; got {name!r}")
-    return names.index(name)

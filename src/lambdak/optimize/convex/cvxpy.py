@@ -14,17 +14,19 @@ import numpy as np
 
 from lambdak.eigen.packing import sym
 from lambdak.model import Model
-from lambdak.model.readout import Readout, readouts
-from lambdak.optimize.axes import make_axis, shown_names
+from lambdak.model.output_choice import chosen_output
+from lambdak.model.readout import Readout
+from lambdak.optimize.axes import make_axis
 from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.close_names import asked, shown_names
 
 _NONE = 1e-12  # relative to the largest matrix: a smaller bend is rounding
 
 
 def to_cvxpy(
-    model: Any, x: Any, fixed: Mapping[str, Any] | None = None, *, output: int = 0, raw_score: bool = False
+    model: Any, x: Any, fixed: Mapping[str, Any] | None = None, *, output: Any = None, raw_score: bool = False
 ) -> Any:
     """A prediction as a CVXPY expression that follows the rules of disciplined convex programming.
 
@@ -37,8 +39,8 @@ def to_cvxpy(
         The columns to choose: name → scalar CVXPY expression that is affine, or a vector of all columns in order.
     fixed : mapping, optional
         Name → cell of every other column.
-    output : int
-        Which output of a model with several.
+    output : class label, quantile level, position of one of them, or None
+        Which output of a model with several; None is the first one of classes, and the middle one of others.
     raw_score : bool
         Whether the raw score is meant. A prediction is possible for losses without a link, and convex for a log link.
 
@@ -49,7 +51,7 @@ def to_cvxpy(
         constant there: add ``low <= x`` and ``x <= high`` to the constraints.
     """
     frozen: Model = getattr(model, "model_", model)
-    readout = readouts(frozen)[output]
+    readout, _ = chosen_output(frozen, output)
     chosen = _chosen(x, frozen.encoder.feature_names)
     score = _restricted(frozen, readout, chosen, fixed or {})
     expression, is_top = _expression(score, [chosen[axis.name] for axis in score.axes])
@@ -75,7 +77,9 @@ def _chosen(x: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
 def _restricted(model: Model, readout: Readout, chosen: Mapping[str, Any], fixed: Mapping[str, Any]) -> Score:
     columns = {column.name: column for column in readout.columns}
     if unknown := [name for name in chosen if name not in columns]:
-        raise ValueError(f"x has columns that the model does not know: {shown_names(unknown)}")
+        raise ValueError(
+            f"x has columns that the model does not know: {shown_names(unknown)}{asked(unknown[0], columns)}"
+        )
     if levels := [name for name in chosen if not columns[name].is_number]:
         raise ValueError(f"CVXPY chooses numbers only: give the cells of {shown_names(levels)} in fixed")
     if missing := [name for name in columns if name not in chosen and name not in fixed]:

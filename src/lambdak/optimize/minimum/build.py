@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, final
 
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.optimize.axes import Axis, make_axis, shown_names
+from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
 from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
 from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.close_names import asked, shown_names
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import read_table
@@ -153,7 +153,7 @@ def _check_names(
         if unknown:
             raise ValueError(
                 f"{what} must name columns, such as {shown_names(columns)}; got {shown_names(unknown)}"
-                f"{_meant(unknown[0], columns)}"
+                f"{asked(unknown[0], columns)}"
             )
     if len(set(free)) < len(free):
         raise ValueError(f"free must name every column once; got {list(free)}")
@@ -165,14 +165,8 @@ def _check_names(
         given = [name for name in row if name not in columns]  # what fixed names, and no model has
         known = given if columns[absent[0]] else [name for name in columns if name not in absent]
         raise ValueError(
-            f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed{_meant(absent[0], known)}"
+            f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed{asked(absent[0], known)}"
         )
-
-
-def _meant(name: Any, known: Iterable[str]) -> str:
-    """A name that is close to one that was not found, as a question; empty if there is none."""
-    close = get_close_matches(str(name), list(known), n=1)
-    return f"; is it {close[0]!r}?" if close else ""
 
 
 def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:

@@ -16,6 +16,8 @@ import numpy as np
 
 from lambdak.losses import Link
 from lambdak.model import Model
+from lambdak.model.offsets import row_offset
+from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
 from lambdak.table.read import one_row
 
@@ -148,23 +150,26 @@ def column(name: str) -> Expression:
     return Expression({name: 1.0})
 
 
-def predicted(model: Any, output: Any = None, offset: float = 0.0) -> Expression:
+def predicted(model: Any, output: Any = None, offset: float | None = None, exposure: float | None = None) -> Expression:
     """What a model predicts, to build what is optimised or limited: ``predicted(risk) <= 0.05``.
 
     Parameters
     ----------
     model : fitted estimator or Model
-    output : class label, quantile level, or None
+    output : class label, quantile level, position of one of them, or None
         Which prediction: of two classes the probability of the second one, unless it says otherwise; of quantiles the
         middle one.
     offset : float
-        Added to the raw score, such as the logarithm of an exposure.
+        Added to the raw score.
+    exposure : float
+        The same, as a number of which the logarithm is added, where the link is log.
     """
     own = getattr(model, "model_", model)
     if not isinstance(own, Model):
         raise TypeError(f"model must be a fitted estimator or its model_; got {_unusable(model)}")
     position, complement = output_of(own, output)
-    plain = Expression({}, 0.0, (Product(Predicted(own, position, float(offset)), 1.0),))
+    added = row_offset(own.loss, offset, exposure)
+    plain = Expression({}, 0.0, (Product(Predicted(own, position, 0.0 if added is None else float(added)), 1.0),))
     return 1.0 - plain if complement else plain
 
 
@@ -175,32 +180,6 @@ def _unusable(model: Any) -> str:
         return f"{name}: give its last step, and rows as that step sees them"
     own = hasattr(model, "fit") and type(model).__module__.startswith("lambdak.")
     return f"{name}, which is not fitted: call fit first" if own else name
-
-
-def output_of(model: Model, output: Any) -> tuple[int, bool]:
-    """The position of the output that a label or level names, and whether one minus it is meant."""
-    levels = model.outputs.quantile_levels
-    if levels:
-        return _position(levels, levels[len(levels) // 2] if output is None else output, "quantile"), False
-    if model.classes is None:
-        if output is not None:
-            raise ValueError(f"output must be None: this model predicts one number; got {output!r}")
-        return 0, False
-    labels = model.classes.tolist()
-    if len(model.output_names) == 1:
-        chosen = _position(labels, labels[1] if output is None else output, "class")
-        return 0, (chosen == 0) == (model.loss.sign > 0)
-    if len(model.output_names) < len(labels):
-        chosen = _position(labels[:-1], output, "class up to which the probability counts,")
-        return chosen, False
-    return _position(labels, output, "class"), False
-
-
-def _position(known: Any, wanted: Any, what: str) -> int:
-    own = list(known)
-    if wanted not in own:
-        raise ValueError(f"output must be a {what} of {own}; got {wanted!r}")
-    return own.index(wanted)
 
 
 def as_expression(value: Any) -> Expression:

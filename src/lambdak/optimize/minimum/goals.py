@@ -7,7 +7,7 @@ relaxed; of a product with a column McCormick's, t q ≥ t₀ q + q₀ t − t�
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,23 @@ class Prediction:
         return linear(relaxed.boxes, 0.0, np.zeros(relaxed.boxes.low.shape[1]))
 
 
+class Term(Protocol):
+    """What is added up in a goal."""
+
+    @property
+    def prediction(self) -> Prediction:
+        """The raw scores behind it."""
+
+    def values(self, x: Float64Array) -> Float64Array:
+        """At coordinates (n, axes), (n,)."""
+
+    def errors(self, x: Float64Array) -> Float64Array:
+        """How far computed values can be from real ones, (n,)."""
+
+    def relaxed(self, relaxed: Relaxed) -> Separable:
+        """A lower bound on each box."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Factor:
@@ -167,7 +184,7 @@ class Goal:
 
     constant: float
     linear: Float64Array  # (axes,)
-    factors: tuple[Factor, ...] = ()
+    factors: tuple[Term, ...] = ()
     begun: float = 0.0  # the size of all terms of the constant: they may cancel out
 
     def values(self, x: Float64Array) -> Float64Array:

@@ -69,7 +69,7 @@ def minimize(
         Free columns that hold whole numbers only.
     models : mapping, optional
         Name → fitted estimator, for names in ``constraints``.
-    output : class label or quantile level, optional
+    output : class label, quantile level, or position of one, optional
         Which prediction of ``model``, see :func:`predicted`.
     progress : callable, optional
         Told a :class:`Moment` (seconds, value, bound, work) as the search goes on.

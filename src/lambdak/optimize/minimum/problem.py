@@ -75,7 +75,9 @@ class Problem:
         if self.limits or len(self.goal.factors) != 1:
             return None
         own = self.goal.factors[0]
-        if own.axis is not None or own.prediction.link is not IDENTITY or not own.offset:
+        if not isinstance(own, Factor) or own.axis is not None or not own.offset:
+            return None
+        if own.prediction.link is not IDENTITY:
             return None
         score = (own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0].scaled(abs(own.offset))
         return score.shifted(self.goal.constant, self.goal.begun) if is_convex(score) else None
@@ -85,7 +87,7 @@ class Problem:
         if self.limits or len(self.goal.factors) != 1:
             return self, 0.0
         own = self.goal.factors[0]
-        if own.axis is not None or own.prediction.link is not IDENTITY:
+        if not isinstance(own, Factor) or own.axis is not None or own.prediction.link is not IDENTITY:
             return self, 0.0
         used = (self.goal.linear != 0) | (self.linear.matrix != 0).any(axis=0)
         score, charge = pin((own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0], used)
@@ -149,8 +151,7 @@ class Problem:
 
     def rounded(self, x: Float64Array) -> Float64Array:
         """Points within the bounds, whole where they must be."""
-        own = np.clip(x, *self.ends)
-        return np.where(self.whole, np.rint(own), own)
+        return np.stack([axis.nearest(own) for axis, own in zip(self.axes, x.T, strict=True)], axis=1)
 
     def directions(self) -> Float64Array:
         """(n, axes): along each column, along two that keep a linear constraint, and that keep all equations."""
@@ -181,7 +182,7 @@ def raw_goal(goal: Goal, sign: float) -> tuple[Goal, Callable[[Any], Any]] | Non
     if goal.linear.any() or len(goal.factors) != 1:
         return None
     own = goal.factors[0]
-    if own.axis is not None or own.prediction.link.joint or not own.offset:
+    if not isinstance(own, Factor) or own.axis is not None or own.prediction.link.joint or not own.offset:
         return None
     link, factor, constant = own.prediction.link, own.offset, goal.constant
     plain = Prediction(own.prediction.scores, own.prediction.negatives, IDENTITY)
@@ -198,9 +199,9 @@ def raw_goal(goal: Goal, sign: float) -> tuple[Goal, Callable[[Any], Any]] | Non
 def raw_limit(goal: Goal) -> Goal:
     """The same limit on the raw score behind it, where that is possible."""
     found = raw_goal(goal, 1.0)
-    if found is None:
+    own = goal.factors[0] if found else None
+    if found is None or not isinstance(own, Factor):
         return goal
-    own = goal.factors[0]
     direction = float(np.sign(own.offset))
     threshold = -goal.constant / own.offset  # prediction ≤ it, or ≥ it if the factor is negative
     score = raw_threshold(own.prediction.link, threshold, direction)

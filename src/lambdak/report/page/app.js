@@ -8,28 +8,35 @@ class App {
     this.model = new Model(payload);
     this.bounds = new Bounds(this.model);
     this.words = new Words(payload, this.model);
-    this.row = this.model.typicalRow();
-    this.chosen = { output: payload.about.quantile_levels.length ? this.model.outputs.length >> 1 : 0 };
+    this.typical = this.typicalRow();
+    this.row = this.typical.slice();
+    this.chosen = { output: this.model.outputs.length >> 1, follows: payload.about.classes.length > 2 };
     this.lastUpdateMs = this.lastDrawMs = this.lastSearchMs = null;
-    Dom.byId("about").textContent = this.words.header();
-    Dom.byId("footer").textContent = this.words.footer();
-    this.scores = this.model.scores(this.row);
+    this.score();
+    Svg.listen();
     this.sections = Section.all.map((kind) => Section.open(kind, this));
     this.listen();
     this.update();
+    this.all("resize");
+  }
+
+  // A real row of the data if there are any: the one that is the least far from all others.
+  typicalRow() {
+    const { data } = this.payload;
+    return data && data.typical !== null ? data.examples[data.typical].cells.slice() : this.model.baselineRow();
+  }
+
+  // Raw scores of the row; what is explained is the most likely class until a reader chooses another.
+  score() {
+    this.scores = this.model.scores(this.row);
+    if (this.chosen.follows) this.chosen.output = Math.min(this.model.decided(this.scores), this.model.outputs.length - 1);
   }
 
   output() {
     return this.model.outputs[this.chosen.output];
   }
 
-  strongest() {
-    const strengths = this.model.columns.map((column) => column.strength);
-    return strengths.indexOf(Math.max(...strengths));
-  }
-
   listen() {
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     addEventListener("resize", () => { this.resized ??= requestAnimationFrame(() => { this.resized = null; this.redraw(); }); });
     addEventListener("beforeprint", () => this.forPaper());
     addEventListener("afterprint", () => this.forScreen());
@@ -49,7 +56,7 @@ class App {
 
   update() {
     const began = performance.now();
-    this.scores = this.model.scores(this.row);
+    this.score();
     this.all("update");
     this.lastUpdateMs = performance.now() - began;
     this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.draw(); });
@@ -75,18 +82,22 @@ class App {
   redraw() {
     this.draw();
     this.settleNow();
+    this.all("resize");
   }
 
-  // ---- paper: every chart, in dark ink and as wide as a page; and back ------------------------------------------
+  // ---- paper: every chart, as wide as a page, and what is folded; and back - ------------------------------------------
 
   forPaper() {
     document.documentElement.dataset.paper = "";
+    this.folded = [...document.querySelectorAll("details:not([open]):not(.screen)")];
+    for (const details of this.folded) details.open = true;
     this.redraw();
     this.all("paper");
   }
 
   forScreen() {
     delete document.documentElement.dataset.paper;
+    for (const details of this.folded ?? []) details.open = false;
     this.redraw();
   }
 }

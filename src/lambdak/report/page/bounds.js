@@ -128,30 +128,17 @@ class Bounds {
 
   // ---- one point ----------------------------------------------------------------------------------------------
 
-  // Spectrum, eigenvector and gap of every member at a row.
-  point(output, row) {
-    const { model } = this;
-    return model.weights.map((_, m) => {
-      const packed = model.matrix(output.family, m, row);
-      const { values, vectors } = Eigen.pairs(packed, model.dim, [output.index]);
-      const k = output.index;
-      const gap = Math.min(k > 0 ? values[k] - values[k - 1] : Infinity, k + 1 < model.dim ? values[k + 1] - values[k] : Infinity);
-      const size = Math.max(Math.abs(values[0]), Math.abs(values[model.dim - 1]));
-      return { values, gap, repeated: gap <= CONSTANTS.repeated_tol * size, outer: Eigen.outer(vectors[0]) };
-    });
-  }
-
   // What every column does at a row: how the score changes, and [low, high] of its slope, null where there is none.
   influences(output, row, point) {
     const bases = point.map((_, m) => this.model.matrix(output.family, m, row));
     return this.model.columns.map((column, i) => {
       if (column.kind === "category" || row[i] === null) {
-        const usual = column.kind === "category" ? -1 : column.median;
-        return { change: -this.moved(output, bases, point, column, row[i], usual), slope: null };
+        const baseline = column.kind === "category" ? -1 : column.median;
+        return { change: -this.moved(output, bases, point, column, row[i], baseline), slope: null };
       }
       const { cell, sign } = this.tenth(column, row[i]);
       const change = sign * this.moved(output, bases, point, column, row[i], cell);
-      return { change, slope: this.slopeRange(output, this.slope(column, row[i]), point) };
+      return { change, slope: this.slopeRange(output, this.model.slope(column, row[i]), point) };
     });
   }
 
@@ -171,16 +158,6 @@ class Bounds {
   tenth({ low, high }, x) {
     const step = (high - low) / 10;
     return x + step * (1 - CONSTANTS.room_tol) <= high ? { cell: x + step, sign: 1 } : { cell: x - step, sign: -1 };
-  }
-
-  // dA/dx as design columns and weights; nothing where a column is constant.
-  slope(column, x) {
-    const { model } = this;
-    if (column.clamp && (x < column.low || x > column.high)) return [];
-    if (column.kind === "linear") return [[column.start, 1 / column.scale]];
-    if (column.knots.length < 2) return [];
-    const j = model.piece(column, x), rate = 1 / (column.knots[j + 1] - column.knots[j]);
-    return [[column.start + j, -rate], [column.start + j + 1, rate]];
   }
 
   // [low, high] of ∂score/∂x; both are equal where the eigenvalue has a derivative.

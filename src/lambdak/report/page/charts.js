@@ -1,152 +1,102 @@
-// Plotly charts: each function takes numbers and names and draws into one element.
+// Charts of one row and of lists of columns: bars, steps, quantiles, eigenvalues.
 
 const Charts = (() => {
-  const CONFIG = { displayModeBar: false };
-  const PAPER = { wide: 660, narrow: 300 }; // pixels on a page of A4 or letter size
+  const BAR = 24; // pixels of a line
+  const { make, text } = Svg;
 
-  function colours() {
-    const style = getComputedStyle(document.documentElement);
-    const read = (name) => style.getPropertyValue(`--${name}`).trim();
-    return Object.fromEntries(["ink", "soft", "grid", "line", "accent", "mark", "band", "card"].map((name) => [name, read(name)]));
+  const room = (width, names) => Math.min(Math.max(50, 10 + Math.max(...names.map((name) => Svg.long(Dom.short(name, 30))))), 0.42 * width);
+
+  function label(svg, name, left, y) {
+    const most = Math.max(4, Math.floor((left - 8) / Svg.long("m"))), [head, ...rest] = name.split(" = ");
+    const cell = rest.length ? ` = ${rest.join(" = ")}` : "", short = Dom.short(Dom.short(head, Math.max(most - cell.length, 4)) + cell, most);
+    svg.append(text(short, left - 6, y + 4, { class: "name-text", "text-anchor": "end", "data-tip": name }));
   }
-
-  const axis = (c, extra) => ({ gridcolor: c.grid, zerolinecolor: c.line, linecolor: c.line, fixedrange: true, ...extra });
-
-  function layout(c, height, extra) {
-    return {
-      height,
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: c.ink, size: 12, family: "system-ui, sans-serif" },
-      margin: { l: 50, r: 16, t: 8, b: 36 },
-      showlegend: false,
-      hovermode: "closest",
-      ...extra,
-    };
-  }
-
-  function draw(element, traces, shape) {
-    element.setAttribute("role", "img");
-    const paper = "paper" in document.documentElement.dataset;
-    const width = paper ? (element.closest(".effect") ? PAPER.narrow : PAPER.wide) : element.clientWidth;
-    Plotly.react(element, traces, { width, ...shape }, CONFIG);
-  }
-
-  const room = (element, longest) => Math.min(Math.max(60, 9 + 7.2 * longest), 0.42 * (element.clientWidth || 400));
 
   // Horizontal bars from the first name at the top to the last, with a text for each.
-  function bars(element, names, values, texts, title, extra = {}) {
-    const c = colours();
-    const longest = Math.max(...names.map((name) => Dom.short(name, 22).length));
-    const trace = {
-      type: "bar",
-      orientation: "h",
-      y: names.map((_, i) => i),
-      x: values,
-      marker: { color: values.map((value) => (value < 0 ? c.mark : c.accent)) },
-      hovertext: names.map((name, i) => `${Dom.plain(name)}: ${Dom.plain(texts[i])}`),
-      hoverinfo: "text",
-    };
-    const y = axis(c, { autorange: "reversed", tickvals: trace.y, ticktext: names.map((name) => Dom.label(name, 22)), showgrid: false, zeroline: false });
-    const margin = { l: room(element, longest), r: 16, t: 4, b: 40 };
-    const x = axis(c, { title: { text: Dom.plain(title), font: { size: 12 } }, zerolinewidth: 2, nticks: element.clientWidth < 420 ? 4 : 6, tickangle: 0, ...extra });
-    element.setAttribute("aria-label", names.map((name, i) => `${name}: ${texts[i]}`).join("; "));
-    draw(element, [trace], layout(c, 60 + 22 * names.length, { xaxis: x, yaxis: y, margin, bargap: 0.3 }));
+  function bars(element, names, values, texts, title, { range = null, shown = texts } = {}) {
+    const spoken = `${title}: ${names.map((name, i) => `${name}: ${texts[i]}`).join("; ")}`;
+    const { svg, width } = Svg.picture(element, BAR * names.length + 26, spoken, { names, values, texts });
+    const left = room(width, names), wide = Math.max(...shown.map(Svg.long)) + 8;
+    const [low, high] = range ?? [Math.min(0, ...values), Math.max(0, ...values)];
+    const negative = low < 0 ? wide : 0, x = Svg.scale([low, high === low ? low + 1 : high], [left + negative, width - wide]);
+    names.forEach((name, i) => {
+      const middle = BAR * i + BAR / 2, from = Math.min(x(0), x(values[i])), size = Math.abs(x(values[i]) - x(0));
+      label(svg, name, left, middle);
+      svg.append(make("rect", { class: values[i] < 0 ? "bar negative" : "bar", x: from, y: middle - 7, width: Math.max(size, 1), height: 14, "data-tip": `${name}: ${texts[i]}` }));
+      const end = values[i] < 0 ? from - 4 : from + size + 4;
+      svg.append(text(shown[i], end, middle + 4, { class: "value-text", "text-anchor": values[i] < 0 ? "end" : "start" }));
+    });
+    svg.append(make("line", { class: "base", x1: x(0), x2: x(0), y1: 0, y2: BAR * names.length }));
+    svg.append(text(title, (left + width) / 2, BAR * names.length + 18, { class: "axis", "text-anchor": "middle" }));
   }
 
-  // Quantiles as a fan on one line; the axis only ever widens, so that movement is seen.
-  function fan(element, names, values, title, span) {
-    const c = colours();
-    const traces = values.slice(0, values.length >> 1).map((low, i) => ({
-      type: "scatter", mode: "lines", x: [low, values[values.length - 1 - i]], y: [0, 0], hoverinfo: "skip",
-      line: { color: c.accent, width: 8 + 10 * i }, opacity: 0.35,
-    }));
-    traces.push({
-      type: "scatter", mode: "markers", x: values, y: values.map(() => 0), hoverinfo: "text",
-      hovertext: names.map((name, i) => `${Dom.plain(name)}: ${Dom.number(values[i])}`),
-      marker: { color: c.ink, size: 9, symbol: "line-ns-open", line: { width: 2 } },
+  // Two sizes of each column side by side, each on a scale of its own.
+  function paired(element, names, sides) {
+    const spoken = names.map((name, i) => `${name}: ${sides.map(({ title, texts }) => `${title} ${texts[i]}`).join(", ")}`).join("; ");
+    const { svg, width } = Svg.picture(element, BAR * names.length + 26, spoken, { names, sides });
+    const left = room(width, names), part = (width - left) / sides.length;
+    names.forEach((name, i) => label(svg, name, left, BAR * i + 22 + BAR / 2));
+    sides.forEach(({ title, values, texts }, s) => {
+      const start = left + s * part, wide = Math.max(...texts.map(Svg.long)) + 10;
+      const x = Svg.scale([0, Math.max(...values) || 1], [0, part - wide]);
+      svg.append(text(Dom.short(title, Math.floor(part / Svg.long("m"))), start, 13, { class: "axis strong" }));
+      values.forEach((value, i) => {
+        const middle = BAR * i + 22 + BAR / 2;
+        svg.append(make("rect", { class: s ? "bar second" : "bar", x: start, y: middle - 7, width: Math.max(x(value), 1), height: 14, "data-tip": `${names[i]}: ${texts[i]}` }));
+        svg.append(text(texts[i], start + x(value) + 4, middle + 4, { class: "value-text" }));
+      });
     });
-    const x = axis(c, { range: span, title: { text: Dom.plain(title), font: { size: 12 } } });
-    const y = axis(c, { visible: false, range: [-1, 1] });
-    element.setAttribute("aria-label", names.map((name, i) => `${name}: ${Dom.number(values[i])}`).join("; "));
-    draw(element, traces, layout(c, 110, { xaxis: x, yaxis: y, margin: { l: 16, r: 16, t: 4, b: 40 } }));
+  }
+
+  // From one number to another in steps, the largest first.
+  function waterfall(element, { start, end, names, steps, texts, title }) {
+    const spoken = `${title}. ${start.text}; ${names.map((name, i) => `${name}: ${texts[i]}`).join("; ")}; ${end.text}`;
+    const { svg, width } = Svg.picture(element, BAR * (names.length + 2) + 24, spoken, { start, end, names, steps, texts });
+    const left = room(width, [...names, start.name, end.name]), wide = Math.max(...texts.map(Svg.long)) + 8;
+    const ends = steps.reduce((all, step) => [...all, all.at(-1) + step], [start.value]);
+    const [low, high] = Svg.span([...ends, end.value]), x = Svg.scale([low, high], [left + wide, width - wide]);
+    const line = (i) => BAR * i + BAR / 2;
+    const mark = ({ name, value, text: words }, i) => {
+      label(svg, name, left, line(i));
+      svg.append(make("circle", { class: "point", cx: x(value), cy: line(i), r: 5, "data-tip": `${name}: ${words}` }));
+      const late = x(value) > (left + width) / 2;
+      svg.append(text(words, x(value) + (late ? -9 : 9), line(i) + 4, { class: "value-text strong", "text-anchor": late ? "end" : "start" }));
+    };
+    mark(start, 0);
+    steps.forEach((step, i) => {
+      const from = x(ends[i]), to = x(ends[i + 1]), middle = line(i + 1);
+      label(svg, names[i], left, middle);
+      svg.append(make("line", { class: "link", x1: from, x2: from, y1: middle - BAR + 7, y2: middle + 7 }));
+      svg.append(make("rect", { class: step < 0 ? "bar negative" : "bar", x: Math.min(from, to), y: middle - 7, width: Math.max(Math.abs(to - from), 1), height: 14, "data-tip": `${names[i]}: ${texts[i]}` }));
+      svg.append(text(texts[i], step < 0 ? Math.min(from, to) - 4 : Math.max(from, to) + 4, middle + 4, { class: "value-text", "text-anchor": step < 0 ? "end" : "start" }));
+    });
+    mark(end, names.length + 1);
+    svg.append(text(title, (left + width) / 2, BAR * (names.length + 2) + 16, { class: "axis", "text-anchor": "middle" }));
+  }
+
+  // Quantiles as a fan on one line; the range only ever widens, so that movement is seen.
+  function fan(element, names, values, title, range) {
+    const { svg, width } = Svg.picture(element, 84, names.map((name, i) => `${name}: ${Dom.number(values[i])}`).join("; "), { names, values });
+    const x = Svg.scale(range, [12, width - 12]);
+    values.slice(0, values.length >> 1).forEach((low, i) => {
+      const to = x(values[values.length - 1 - i]), tall = 10 + 8 * i;
+      svg.append(make("rect", { class: "band", x: x(low), y: 26 - tall / 2, width: Math.max(to - x(low), 1), height: tall }));
+    });
+    values.forEach((value, i) => svg.append(make("rect", { class: "quantile", x: x(value) - 1.5, y: 13, width: 3, height: 26, "data-tip": `${names[i]}: ${Dom.number(value)}` })));
+    for (const t of Svg.ticks(...range, Math.max(2, Math.floor(width / 90)))) svg.append(text(Dom.number(t), x(t), 58, { class: "axis", "text-anchor": "middle" }));
+    svg.append(text(title, width / 2, 78, { class: "axis", "text-anchor": "middle" }));
   }
 
   // Eigenvalues on a line; the one that is read stands out.
   function spectrum(element, values, index) {
-    const c = colours();
-    const at = (own) => ({ type: "scatter", x: own, y: own.map(() => 0), hoverinfo: "x" });
-    const others = Array.from(values).filter((_, k) => k !== index);
-    const traces = [
-      { ...at(others), mode: "markers", marker: { symbol: "line-ns-open", size: 16, color: c.soft, line: { width: 2 } } },
-      {
-        ...at([values[index]]), mode: "markers+text", text: [`λ<sub>${index + 1}</sub>`], textposition: "top center",
-        marker: { symbol: "diamond", size: 13, color: c.mark },
-      },
-    ];
-    const x = axis(c, { title: { text: "eigenvalue", font: { size: 12 } } });
-    const y = axis(c, { visible: false, range: [-1, 1.6] });
-    element.setAttribute("aria-label", `${values.length} eigenvalues; number ${index + 1} is read: ${Dom.number(values[index])}`);
-    draw(element, traces, layout(c, 120, { xaxis: x, yaxis: y, margin: { l: 16, r: 16, t: 4, b: 40 } }));
+    const spoken = `${values.length} eigenvalues; number ${index + 1} is read: ${Dom.number(values[index])}`;
+    const { svg, width } = Svg.picture(element, 92, spoken, { values, index });
+    const range = Svg.span(Array.from(values), 0.05), x = Svg.scale(range, [12, width - 12]);
+    values.forEach((value, k) => svg.append(make("rect", { class: k === index ? "bar negative" : "quantile", x: x(value) - (k === index ? 3 : 1), y: 24, width: k === index ? 6 : 2, height: 24, "data-tip": Dom.number(value) })));
+    svg.append(text(`λ${index + 1}`, x(values[index]), 18, { class: "value-text strong", "text-anchor": "middle" }));
+    for (const t of Svg.ticks(...range, Math.max(2, Math.floor(width / 90)))) svg.append(text(Dom.number(t), x(t), 66, { class: "axis", "text-anchor": "middle" }));
+    svg.append(text("eigenvalue", width / 2, 86, { class: "axis", "text-anchor": "middle" }));
   }
 
-  // A curve with its proven band and the position of the row.
-  function curve(element, { x, seen, low, high, here, name, range: span }) {
-    const c = colours();
-    const edge = { type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
-    const traces = [
-      { ...edge, x, y: low },
-      { ...edge, x, y: high, fill: "tonexty", fillcolor: c.band },
-      { type: "scatter", mode: "lines", x, y: seen, line: { color: c.accent, width: 2 }, hoverinfo: "x+y" },
-    ];
-    if (here) traces.push(dot(c, here));
-    element.setAttribute("aria-label", `Effect of ${name}: from ${Dom.number(Math.min(...seen))} to ${Dom.number(Math.max(...seen))}`);
-    const axes = { xaxis: axis(c, { nticks: 6, hoverformat: ".4~g" }), yaxis: axis(c, { nticks: 6, range: span, hoverformat: ".4~g" }) };
-    draw(element, traces, layout(c, 200, axes));
-  }
-
-  const dot = (c, [x, y]) => ({
-    type: "scatter", mode: "markers", x: [x], y: [y], hoverinfo: "skip",
-    marker: { color: c.mark, size: 10, line: { color: c.card, width: 2 } },
-  });
-
-  // Levels as points with their proven bands.
-  function levels(element, { texts, seen, low, high, here, name, range: span }) {
-    const c = colours();
-    const x = texts.map((_, i) => i);
-    const trace = {
-      type: "scatter", mode: "markers", x, y: seen, hoverinfo: "text", marker: { color: c.accent, size: 9 },
-      hovertext: texts.map((text, i) => `${Dom.plain(text)}: ${Dom.number(seen[i])}`),
-      error_y: {
-        type: "data", symmetric: false, color: c.band, thickness: 9, width: 0,
-        array: high.map((end, i) => end - seen[i]), arrayminus: low.map((end, i) => seen[i] - end),
-      },
-    };
-    const few = texts.length <= 12 ? x : [];
-    const flat = texts.reduce((sum, text) => sum + Math.min(text.length, 10) + 2, 0) < 36;
-    const ticks = { tickvals: few, ticktext: few.map((i) => Dom.label(texts[i], 10)), tickangle: flat ? 0 : -30, range: [-0.5, texts.length - 0.5] };
-    element.setAttribute("aria-label", `Effect of ${name}: ` + texts.map((text, i) => `${text} ${Dom.number(seen[i])}`).join("; "));
-    const axes = { xaxis: axis(c, { ...ticks, zeroline: false, showgrid: false }), yaxis: axis(c, { nticks: 6, range: span }) };
-    draw(element, here ? [trace, dot(c, here)] : [trace], layout(c, 200, { ...axes, margin: { l: 50, r: 16, t: 8, b: 50 } }));
-  }
-
-  // A symmetric matrix, from blue (negative) over the paper's colour to orange (positive).
-  function heat(element, packed, d, name) {
-    const c = colours();
-    const z = Array.from({ length: d }, () => new Array(d));
-    for (let i = 0, k = 0; i < d; i++) {
-      for (let j = 0; j <= i; j++, k++) z[i][j] = z[j][i] = i === j ? packed[k] : packed[k] * Math.SQRT1_2;
-    }
-    const trace = {
-      type: "heatmap", z, zmid: 0, hoverinfo: "z", xgap: 1, ygap: 1,
-      colorscale: [[0, "#0072b2"], [0.5, c.card], [1, "#d55e00"]], colorbar: { thickness: 12, outlinewidth: 0 },
-    };
-    const width = Math.min(element.clientWidth, 520);
-    const x = axis(c, { visible: false, constrain: "domain" });
-    const y = axis(c, { visible: false, autorange: "reversed", scaleanchor: "x" });
-    element.setAttribute("aria-label", `Matrix of ${name}, ${d} rows and columns`);
-    draw(element, [trace], layout(c, width - 60, { xaxis: x, yaxis: y, width, margin: { l: 8, r: 8, t: 8, b: 8 } }));
-  }
-
-  return { bars, fan, spectrum, curve, levels, heat };
+  return { bars, paired, waterfall, fan, spectrum };
 })();

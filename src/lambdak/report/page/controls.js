@@ -1,26 +1,26 @@
-// One control for each column: a slider with a number box, or a list of levels.
+// One control for each column: a slider with a number box, a list of levels, or a choice between two.
 
 class Controls {
-  constructor(model, row, { changed, focused }) {
-    Object.assign(this, { model, row, changed, focused });
+  constructor(model, order, row, { changed, focused }) {
+    Object.assign(this, { model, order, row, changed, focused });
     this.controls = new Map();
     Dom.byId("filter").addEventListener("input", () => this.list());
     this.list();
   }
 
-  // The controls of the columns whose name holds the text of the filter.
+  // The controls of the columns whose name holds the text of the filter, the most influential first.
   list() {
     const text = Dom.byId("filter").value.trim().toLowerCase();
-    const found = [...this.model.columns.keys()].filter((i) => this.model.columns[i].name.toLowerCase().includes(text));
+    const found = this.order.filter((i) => this.model.columns[i].name.toLowerCase().includes(text));
     const shown = found.slice(0, CONSTANTS.most_controls);
     Dom.fill(Dom.byId("controls"), ...shown.map((i) => this.control(i).element));
-    Dom.byId("shown").textContent = `${shown.length} of ${this.model.columns.length} columns shown`;
+    Dom.byId("shown").textContent = `${shown.length} of ${Dom.number(this.model.columns.length)} columns, the most influential first`;
   }
 
   control(i) {
     if (!this.controls.has(i)) {
-      const category = this.model.columns[i].kind === "category";
-      const control = category ? this.levels(i) : this.number(i);
+      const { kind, own, pooled, choices } = this.model.columns[i], two = own.length === 2 && !pooled;
+      const control = kind === "category" ? (two ? this.twoLevels(i) : this.levels(i)) : choices ? this.twoNumbers(i) : this.number(i);
       control.element.addEventListener("focusin", () => this.focused(i));
       this.controls.set(i, control);
       control.show(this.row[i]);
@@ -43,9 +43,35 @@ class Controls {
   }
 
   frame(i, ...children) {
-    const { name } = this.model.columns[i];
-    const title = Dom.make("span", { class: "name", id: `name-${i}`, title: name }, name);
-    return Dom.make("div", { class: "control", "data-column": i, role: "group", "aria-labelledby": `name-${i}` }, title, ...children);
+    const { name, unit, identifier } = this.model.columns[i];
+    const title = Dom.make("span", { class: "name", id: `name-${i}`, title: name }, unit ? `${name} (${unit})` : name);
+    const flag = identifier ? Dom.make("span", { class: "flag" }, "looks like an identifier: it names rows, it does not describe them") : null;
+    return Dom.make("div", { class: "control", "data-column": i, role: "group", "aria-labelledby": `name-${i}` }, title, flag, ...children);
+  }
+
+  // Two numbers, and that the cell is missing if training has seen that.
+  twoNumbers(i) {
+    const { choices, missing } = this.model.columns[i];
+    return this.choice(i, [...choices.map((x) => [x, Dom.number(x, 12)]), ...(missing >= 0 ? [[null, "missing"]] : [])]);
+  }
+
+  twoLevels(i) {
+    const options = [...this.model.columns[i].levels.entries()];
+    return this.choice(i, this.row[i] < 0 ? [...options, [-1, "average"]] : options);
+  }
+
+  // Cells to choose from: [cell, text]; any other cell is written below them.
+  choice(i, options) {
+    const note = Dom.make("p", { class: "note", hidden: true });
+    const inputs = options.map(() => Dom.make("input", { type: "radio", name: `choice-${i}` }));
+    inputs.forEach((input, n) => input.addEventListener("change", () => { note.hidden = true; this.set(i, options[n][0]); }));
+    const labels = options.map(([, text], n) => Dom.make("label", { title: text }, inputs[n], Dom.short(text, 40)));
+    const show = (cell) => {
+      inputs.forEach((input, n) => { input.checked = options[n][0] === cell; });
+      note.hidden = options.some(([own]) => own === cell);
+      note.textContent = `now ${cell === null ? "missing" : cell < 0 && this.model.columns[i].kind === "category" ? "average" : Dom.number(cell)}`;
+    };
+    return { element: this.frame(i, Dom.make("div", { class: "choices", role: "radiogroup", "aria-labelledby": `name-${i}` }, ...labels), note), show };
   }
 
   levels(i) {
@@ -65,7 +91,9 @@ class Controls {
     const box = Dom.make("input", { type: "number", step: "any", "aria-label": `${column.name}, value`, placeholder: "missing" });
     const gap = Dom.make("input", { type: "checkbox", "aria-describedby": `name-${i}` });
     const missing = column.missing >= 0 ? Dom.make("label", { class: "check" }, gap, "missing") : null;
+    const note = Dom.make("p", { class: "range-note", role: "status", hidden: true });
     const show = (cell) => {
+      this.outside(column, cell, note);
       gap.checked = cell === null;
       box.value = cell === null ? "" : String(Controls.rounded(column, cell, 5)); // the row keeps all digits
       box.title = cell === null ? "" : String(cell);
@@ -74,9 +102,26 @@ class Controls {
     };
     const set = (cell) => { show(cell); this.set(i, cell); };
     slider.addEventListener("input", () => set(this.tidy(column, Number(slider.value))));
-    box.addEventListener("input", () => this.typed(i, box, gap, slider));
+    box.addEventListener("input", () => { this.typed(i, box, gap, slider); this.outside(column, this.row[i], note); });
     gap.addEventListener("change", () => set(gap.checked ? null : Number(slider.value)));
-    return { element: this.frame(i, Dom.make("div", { class: "pair" }, slider, box, missing)), show };
+    return { element: this.frame(i, Dom.make("div", { class: "pair" }, slider, box, missing), note), show };
+  }
+
+  // A note where a number is outside of what training has seen.
+  outside(column, cell, note) {
+    const out = Controls.isOutside(column, cell);
+    note.hidden = !out;
+    if (out) note.textContent = Controls.outsideText(column, cell);
+  }
+
+  static isOutside({ kind, low, high }, cell) {
+    return kind !== "category" && cell !== null && (cell < low || cell > high);
+  }
+
+  static outsideText({ low, high, clamp }, cell) {
+    const range = `${Dom.number(low)} to ${Dom.number(high)}`;
+    const then = clamp ? `the model treats it as ${Dom.number(cell < low ? low : high)}` : "the model continues straight, unproven by data";
+    return `Outside of the training range (${range}): ${then}.`;
   }
 
   // What is typed is left as it stands; half a number is no number yet, an empty box is a missing cell.

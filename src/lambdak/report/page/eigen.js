@@ -1,4 +1,4 @@
-// Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift, or bisection.
+// Eigenvalues of symmetric matrices: Householder tridiagonalisation, then implicit QR steps with Wilkinson's shift, or Sturm counts.
 
 const Eigen = (() => {
   const NEGLIGIBLE = CONSTANTS.negligible; // of a matrix whose largest entry is 1
@@ -160,18 +160,17 @@ const Eigen = (() => {
 
   function buffersOf(d) {
     const row = () => new Float64Array(d);
-    if (!buffers.has(d)) buffers.set(d, { a: new Float64Array(d * d), v: row(), w: row(), diag: row(), off: row() });
+    if (!buffers.has(d)) buffers.set(d, { a: new Float64Array(d * d), v: row(), w: row(), diag: row(), off: row(), square: row() });
     return buffers.get(d);
   }
 
   // As unpack, with both triangles; returns the largest entry.
   function spread(packed, d, a) {
     let largest = 0;
-    for (const entry of packed) largest = Math.max(largest, Math.abs(entry));
-    const diagonal = largest > 0 ? 1 / largest : 1, beside = diagonal * Math.SQRT1_2;
+    for (let k = 0; k < packed.length; k++) largest = Math.max(largest, Math.abs(packed[k]));
     for (let i = 0, k = 0; i < d; i++, k++) {
-      for (let j = 0; j < i; j++, k++) a[i * d + j] = a[j * d + i] = packed[k] * beside;
-      a[i * d + i] = packed[k] * diagonal;
+      for (let j = 0; j < i; j++, k++) a[i * d + j] = a[j * d + i] = (packed[k] / (largest || 1)) * Math.SQRT1_2;
+      a[i * d + i] = packed[k] / (largest || 1);
     }
     return largest;
   }
@@ -192,35 +191,95 @@ const Eigen = (() => {
     }
   }
 
-  // The eigenvalue at a position: the diagonal minus x has as many negative pivots as there are eigenvalues below x.
-  function bisect(diag, off, position) {
+  // Between which bounds all eigenvalues are, and the squares of the off-diagonal, kept away from zero.
+  function prepare({ diag, off, square }, d) {
     let low = Infinity, high = -Infinity;
-    diag.forEach((x, i) => {
-      const around = (i ? Math.abs(off[i - 1]) : 0) + (i + 1 < diag.length ? Math.abs(off[i]) : 0);
-      [low, high] = [Math.min(low, x - around), Math.max(high, x + around)];
-    });
-    const enough = Number.EPSILON * Math.max(Math.abs(low), Math.abs(high));
-    while (high - low > enough) {
-      const x = (low + high) / 2;
-      if (x <= low || x >= high) break;
-      if (below(diag, off, x) > position) high = x;
-      else low = x;
+    for (let i = 0; i < d; i++) {
+      const around = (i ? Math.abs(off[i - 1]) : 0) + (i + 1 < d ? Math.abs(off[i]) : 0);
+      low = Math.min(low, diag[i] - around);
+      high = Math.max(high, diag[i] + around);
     }
-    return (low + high) / 2;
+    const size = Math.max(Math.abs(low), Math.abs(high)), least = (Number.EPSILON * size) / 8;
+    for (let i = 0; i + 1 < d; i++) square[i] = Math.max(off[i] * off[i], least * least);
+    return { low: low - 4 * Number.EPSILON * size, high: high + 4 * Number.EPSILON * size, enough: 2 * Number.EPSILON * size };
   }
 
-  function below(diag, off, x) {
-    let pivot = diag[0] - x, count = pivot < 0 ? 1 : 0;
-    for (let i = 1; i < diag.length; i++) {
-      pivot = diag[i] - x - (off[i - 1] * off[i - 1]) / (pivot || NEGLIGIBLE);
-      if (pivot < 0) count++;
+  const TOP = 2 ** 600; // where pairs of the recurrence begin, and by what they are lifted
+  const STEPS = 8; // after which a pair that began at 1 or more is still far from the smallest numbers
+
+  // det(T − x) = value · TOP^lifts, up to a factor that all x share, and how many eigenvalues are below x.
+  function determinant({ diag, square }, d, x, at) {
+    let before = TOP, now = (diag[0] - x) * TOP, count = now < 0 ? 1 : 0, lifts = 0;
+    for (let i = 1; i < d; i++) {
+      const next = (diag[i] - x) * now - square[i - 1] * before;
+      if (next < 0 !== now < 0) count++;
+      before = now;
+      now = next;
+      if (i % STEPS === 0 && Math.abs(before) < 1 && Math.abs(now) < 1) {
+        before *= TOP;
+        now *= TOP;
+        lifts--;
+      }
     }
-    return count;
+    at.x = x;
+    at.value = now;
+    at.lifts = lifts;
+    at.count = count;
+  }
+
+  function copy(from, to) {
+    to.x = from.x;
+    to.value = from.value;
+    to.lifts = from.lifts;
+    to.count = from.count;
+  }
+
+  // By counts alone: slow, and never wrong by more than a rounding of the matrix.
+  function bisect(t, d, position, { low, high, enough }) {
+    const at = {};
+    while (high - low > enough) {
+      const x = low + (high - low) / 2;
+      determinant(t, d, x, at);
+      if (at.count > position) high = x;
+      else low = x;
+    }
+    return low + (high - low) / 2;
+  }
+
+  // The eigenvalue at a position: counts until it is alone between two points, then the determinant by regula falsi.
+  function search(t, d, position, range) {
+    const { enough } = range, odd = position % 2 === 1;
+    const point = (x, count) => ({ x, value: 0, lifts: 0, count }), a = point(range.low, 0), b = point(range.high, d), at = point(0, 0);
+    let alone = false, side = 0, from = a.x, to = b.x, x = a.x + ((position + 0.5) / d) * (b.x - a.x);
+    for (let pass = 0; pass < 300 && b.x - a.x > enough; pass++) {
+      const inner = Math.min(enough, (b.x - a.x) / 2);
+      determinant(t, d, Math.min(Math.max(x, a.x + inner), b.x - inner), at);
+      // Alone, the sign decides. An end that stays a second time counts half (Illinois).
+      if (alone ? at.value < 0 !== odd : at.count > position) {
+        if (side < 0) a.value /= 2;
+        copy(at, b);
+        side = -1;
+      } else {
+        if (side > 0) b.value /= 2;
+        copy(at, a);
+        side = 1;
+      }
+      if (!alone) {
+        from = a.x;
+        to = b.x;
+        alone = a.count === position && b.count === position + 1;
+      }
+      const right = b.lifts === a.lifts ? b.value : b.value * TOP ** (b.lifts - a.lifts), share = alone ? a.value / (a.value - right) : 0.5;
+      x = a.x + (b.x - a.x) * (share > 0 && share < 1 && !(pass >= 12 && pass % 2) ? share : 0.5);
+    }
+    // Within a rounding of a counted end the sign could be that of a neighbour: such a bracket is not believed.
+    if (alone && (b.x < from + 3 * enough || a.x > to - 3 * enough)) return bisect(t, d, position, range);
+    return a.x + (b.x - a.x) / 2;
   }
 
   // The eigenvalues at these positions.
   function some(packed, d, positions) {
-    const { a, v, w, diag, off } = buffersOf(d);
+    const t = buffersOf(d), { a, v, w, diag, off } = t;
     const largest = spread(packed, d, a);
     for (let k = 0; k < d - 2; k++) {
       const tau = reflection(a, d, k, v, off);
@@ -228,7 +287,8 @@ const Eigen = (() => {
     }
     if (d > 1) off[d - 2] = a[(d - 1) * d + d - 2];
     for (let i = 0; i < d; i++) diag[i] = a[i * d + i];
-    return positions.map((position) => largest * bisect(diag, off, position));
+    const range = prepare(t, d);
+    return positions.map((position) => largest * (d > 1 ? search(t, d, position, range) : diag[0]));
   }
 
   return { values, pairs, outer, some };

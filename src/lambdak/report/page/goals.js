@@ -17,21 +17,17 @@ class Goal {
 }
 
 class Goals {
-  constructor(model, words) {
-    Object.assign(this, { model, words, typical: model.scores(model.typicalRow()) });
+  constructor(model, words, typical) {
+    Object.assign(this, { model, words, typical: model.scores(typical) });
     this.everything = [...model.outputs.keys()];
   }
 
   // A class of this position; with −1 any but that of the scores.
   ofClass(wanted, scores) {
-    const { classes } = this.words.about, now = this.decided(scores);
+    const { classes } = this.words.about, now = this.model.decided(scores);
     const margin = wanted < 0 ? (own) => -this.lead(own, now) : (own) => this.lead(own, wanted);
     const aim = classes.length === 2 && wanted < 0 ? `${classes[1 - now]}` : wanted < 0 ? `another class than ${classes[now]}` : classes[wanted];
     return new Goal(`the class to be ${Dom.short(aim, 60)}`, this.everything, margin, Math.sign(margin([1]) - margin([0])));
-  }
-
-  decided(scores) {
-    return this.words.chosen(scores, this.words.chances(this.model.predictions(scores)));
   }
 
   // By how much a class is ahead of what would be decided instead.
@@ -55,7 +51,7 @@ class Goals {
     return this.model.link === "log" ? Math.log(Math.max(target, 0)) : target;
   }
 
-  usual(output) {
+  ofTypicalRow(output) {
     return this.model.single(this.typical[output]);
   }
 }

@@ -2,8 +2,8 @@
 
 class Model {
   constructor(payload) {
-    const { dim, weights, scale, link, blocks, families } = payload.model;
-    Object.assign(this, { dim, weights, scale, link });
+    const { dim, weights, scale, link, ordered, blocks, families } = payload.model;
+    Object.assign(this, { dim, weights, scale, link, ordered });
     this.columns = payload.columns;
     this.members = weights.length;
     this.size = (dim * (dim + 1)) / 2;
@@ -24,7 +24,7 @@ class Model {
   // ---- cells to design columns ------------------------------------------------------------------------------
 
   // Medians, and the average level of every category.
-  typicalRow() {
+  baselineRow() {
     return this.columns.map((column) => (column.kind === "category" ? -1 : column.median));
   }
 
@@ -70,13 +70,18 @@ class Model {
     return target;
   }
 
-  // A_m(row) without one column (−1: with all of them).
+  // The active design columns of a row without one column (−1: with all of them).
+  active(row, without = -1) {
+    return this.columns.flatMap((column, i) => (i === without ? [] : this.slots(column, row[i])));
+  }
+
+  // A_m(row) without one column.
   matrix(family, m, row, without = -1) {
-    const packed = family.constant.slice(m * this.size, (m + 1) * this.size);
-    this.columns.forEach((column, i) => {
-      if (i !== without) this.add(packed, family.block, m, this.slots(column, row[i]));
-    });
-    return packed;
+    return this.sum(family, m, this.active(row, without));
+  }
+
+  sum(family, m, slots) {
+    return this.add(family.constant.slice(m * this.size, (m + 1) * this.size), family.block, m, slots);
   }
 
   // ---- scores -------------------------------------------------------------------------------------------------
@@ -86,12 +91,13 @@ class Model {
   }
 
   scores(row) {
-    const scores = new Array(this.outputs.length);
+    const scores = new Array(this.outputs.length), slots = this.active(row);
     for (const family of this.families) {
-      const spectra = this.weights.map((_, m) => Eigen.values(this.matrix(family, m, row), this.dim));
-      for (const { position, index, start } of family.outputs) {
-        scores[position] = start + this.mean(spectra.map((values) => values[index]));
-      }
+      const indices = family.outputs.map(({ index }) => index);
+      const values = this.weights.map((_, m) => Eigen.some(this.sum(family, m, slots), this.dim, indices));
+      family.outputs.forEach(({ position, start }, n) => {
+        scores[position] = start + this.mean(values.map((own) => own[n]));
+      });
     }
     return scores;
   }
@@ -104,10 +110,32 @@ class Model {
       const slots = this.slots(this.columns[i], cell);
       const values = rest.map((base, m) => {
         const packed = this.add(base.slice(), family.block, m, slots);
-        return Eigen.values(packed, this.dim)[index];
+        return Eigen.some(packed, this.dim, [index])[0];
       });
       return start + this.mean(values);
     });
+  }
+
+  // ---- near a row ---------------------------------------------------------------------------------------------
+
+  // Spectrum, eigenvector and gap of every member at a row.
+  point(output, row) {
+    return this.weights.map((_, m) => {
+      const { values, vectors } = Eigen.pairs(this.matrix(output.family, m, row), this.dim, [output.index]);
+      const k = output.index;
+      const gap = Math.min(k > 0 ? values[k] - values[k - 1] : Infinity, k + 1 < this.dim ? values[k + 1] - values[k] : Infinity);
+      const size = Math.max(Math.abs(values[0]), Math.abs(values[this.dim - 1]));
+      return { values, gap, repeated: gap <= CONSTANTS.repeated_tol * size, outer: Eigen.outer(vectors[0]) };
+    });
+  }
+
+  // dA/dx as design columns and weights, to the right of a knot; nothing where a column is constant.
+  slope(column, x) {
+    if (column.clamp && !(column.low < column.high && x >= column.low && x <= column.high)) return [];
+    if (column.kind === "linear") return [[column.start, 1 / column.scale]];
+    if (column.knots.length < 2) return [];
+    const j = this.piece(column, x), rate = 1 / (column.knots[j + 1] - column.knots[j]);
+    return [[column.start + j, -rate], [column.start + j + 1, rate]];
   }
 
   // ---- from scores to what people see -------------------------------------------------------------------------
@@ -118,6 +146,25 @@ class Model {
     const shares = scores.map((score) => Math.exp(score - top));
     const total = shares.reduce((sum, share) => sum + share, 0);
     return shares.map((share) => share / total);
+  }
+
+  // Probabilities of the classes: several, two, or several in order, whose neighbours may cross by rounding.
+  chances(scores) {
+    if (this.link === "softmax") return this.predictions(scores);
+    if (!this.ordered) return [this.single(-scores[0]), this.single(scores[0])];
+    let below = -Infinity;
+    return [...scores, Infinity].map((score) => {
+      const from = below;
+      below = Math.max(score, from);
+      return this.single(below) * this.single(-from) * -Math.expm1(from - below);
+    });
+  }
+
+  // The predicted class: the most probable one, or of classes in order the first j with P(y ≤ j) ≥ 1/2.
+  decided(scores) {
+    if (this.ordered) return [...scores, Infinity].findIndex((score) => score >= 0);
+    const chances = this.chances(scores);
+    return chances.indexOf(Math.max(...chances));
   }
 
   // The inverse link of one score; with several classes a score stays a score.

@@ -5,20 +5,10 @@ class Words {
     Object.assign(this, { payload, model });
     this.about = payload.about;
     this.target = payload.about.target || "the target";
+    this.unit_ = payload.about.unit ? ` ${payload.about.unit}` : "";
   }
 
   // ---- the model as a whole -----------------------------------------------------------------------------------
-
-  header() {
-    const { columns } = this.model, { data } = this.payload;
-    const kinds = columns.length === 1 ? "1 column" : `${columns.length} columns`;
-    const rows = data ? ` Data shown here: ${data.rows} rows.` : "";
-    return `A ${this.about.estimator} that reads ${kinds} of a table. It runs inside this page, in your browser; nothing is sent anywhere.${rows}`;
-  }
-
-  footer() {
-    return `Written by lambdak ${this.about.version}. All numbers are computed in double precision.`;
-  }
 
   // How predictions come about, for whoever wants to see the mathematics.
   construction() {
@@ -36,31 +26,39 @@ class Words {
   }
 
   headline(scores) {
-    const seen = this.model.predictions(scores);
     if (this.about.classes.length) {
-      const chances = this.chances(seen);
-      const chosen = this.chosen(scores, chances);
-      return `${this.about.classes[chosen]} (${Dom.percent(chances[chosen])})`;
+      const chosen = this.model.decided(scores);
+      return `${this.about.classes[chosen]} (${Dom.percent(this.model.chances(scores)[chosen])})`;
     }
-    return Dom.number(seen[seen.length >> 1], 6);
+    const seen = this.model.predictions(scores);
+    return this.amount(seen[seen.length >> 1]);
   }
 
-  // The predicted class: the most probable one, or of classes in order the first j with P(y ≤ j) ≥ 1/2.
-  chosen(scores, chances) {
-    if (this.about.ordered) return [...scores, Infinity].findIndex((score) => score >= 0);
-    return chances.indexOf(Math.max(...chances));
+  // A number that is predicted, with its unit.
+  amount(x, digits = 5) {
+    return Dom.number(x, digits) + this.unit_;
   }
 
-  // Probabilities of the classes: two of them, several, or several in order.
-  chances(seen) {
-    if (this.model.link === "softmax") return seen;
-    const below = this.about.ordered ? [...seen, 1] : [1 - seen[0], 1];
-    return below.map((share, i) => Math.max(share - (i ? below[i - 1] : 0), 0));
+  // What people see of an output: a probability in per cent, or a number.
+  shown(x) {
+    return this.about.classes.length ? Dom.percent(x) : Dom.number(x, 4);
+  }
+
+  // The prediction of one output, from the raw scores of all.
+  seenOf(scores, output) {
+    return this.model.predictions(scores)[output];
+  }
+
+  // What an output is called: a class by its name.
+  output(position) {
+    const { classes, ordered } = this.about;
+    if (!classes.length) return this.model.outputs[position].name;
+    return ordered ? `${classes[position]} or below` : classes[this.model.link === "softmax" ? position : 1];
   }
 
   scoreLine(scores) {
     const { link } = this.model;
-    if (link === "identity") return this.fanLine(scores);
+    if (link === "identity") return "";
     const list = scores.map((score) => Dom.number(score)).join(", ");
     if (link === "log") return `The raw score is ${list}; the prediction is its exponential.`;
     if (link === "softmax") return `Raw scores of the classes: ${list}.`;
@@ -69,9 +67,18 @@ class Words {
 
   fanLine(scores) {
     const { quantile_levels: levels } = this.about;
-    if (scores.length < 2) return "";
+    if (scores.length < 2 || !levels.length) return "";
     const share = Dom.percent(levels.at(-1) - levels[0]);
     return `According to the model, it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))} with a probability of ${share}.`;
+  }
+
+  // What is to be expected of predictions, if rows that the fit did not see say so.
+  usual() {
+    const { usual, where } = this.payload.performance ?? {};
+    if (!usual) return "";
+    if (usual.within !== null) return `Usually within ± ${this.amount(usual.within, 3)}: 8 of 10 times ${where}.`;
+    if (usual.share === null || usual.share === undefined) return "";
+    return this.about.classes.length ? `Of all predictions, ${Dom.percent(usual.share)} are right ${where}.` : `Such intervals hold ${Dom.percent(usual.share)} of the targets ${where}.`;
   }
 
   // ---- what moves it ----------------------------------------------------------------------------------------------
@@ -99,14 +106,13 @@ class Words {
   }
 
   whatIf(column, { from, to, output }, range) {
-    const where = column.kind === "category" ? "at any of its levels" : `anywhere between ${Dom.number(from, 12)} and ${Dom.number(to, 12)}`;
-    return `With ${Dom.short(column.name, 60)} ${where}, and everything else unchanged, ${this.seen(output)} stays within ${Dom.ends(range)}. This is proven, not sampled.`;
+    const where = column.kind === "category" ? "at any of its levels" : column.choices ? `at ${column.choices.map((x) => Dom.number(x, 12)).join(" or ")}` : `anywhere between ${Dom.number(from, 12)} and ${Dom.number(to, 12)}`;
+    return `With ${Dom.short(column.name, 60)} ${where}, and everything else unchanged, ${this.seen(output)} stays between ${this.about.classes.length ? Dom.percents(range) : Dom.ends(range)}. This is proven, not sampled.`;
   }
 
   seen(output) {
-    const { name } = this.model.outputs[output];
-    if (this.model.link === "logit" || this.model.link === "softmax") return `the probability of ${name}`;
-    return this.model.outputs.length > 1 ? name : "the prediction";
+    if (this.about.classes.length) return `the probability of ${this.output(output)}`;
+    return this.model.outputs.length > 1 ? this.output(output) : "the prediction";
   }
 
   // What influences and bounds are in units of.
@@ -115,22 +121,42 @@ class Words {
   }
 
   // The bound of a column; that of one that is not clamped is about the training range, beyond which it continues.
+  // Those of classes are in units that say nothing to most people: the importance has them.
   most({ strength, kind, clamp }) {
-    const where = kind === "category" || clamp ? "" : ` ${CONSTANTS.in_range}`;
-    const owner = (this.model.outputs.length > 1 ? "any " : "the ") + this.unit();
-    return `can move ${owner} by at most ${Dom.number(strength, 4)}${where}`;
+    const where = kind === "category" || clamp ? "" : ` ${CONSTANTS.in_range}`, several = this.model.outputs.length > 1 ? "any" : "the";
+    if (this.about.classes.length) return "";
+    return this.model.link === "log" ? `can multiply or divide ${several} prediction by at most ${Dom.atMost(Math.exp(strength))}${where}` : `can move ${several} prediction by at most ${Dom.atMost(strength)}${where}`;
   }
 
-  example({ row, target }) {
-    return target === undefined ? `row ${row} of the data` : `row ${row} (actual value ${target})`;
+  example({ name, target }) {
+    return target === undefined ? name : `${name} (actual ${typeof target === "number" ? this.amount(target, 6) : target})`;
+  }
+
+  // ---- shares ---------------------------------------------------------------------------------------------------
+
+  // One step of a waterfall: a sum, or a factor where raw scores are logarithms.
+  step(x) {
+    return this.model.link === "log" ? `× ${Dom.number(Math.exp(x), 4)}` : Dom.signed(x, 3);
+  }
+
+  shares(output) {
+    const seen = this.seen(output), from = "From the baseline (medians, and the average of the levels) to this row: ";
+    if (this.model.link === "identity") return `${from}what each column adds to ${seen}.`;
+    if (this.model.link === "log") return `${from}what each column multiplies ${seen} by.`;
+    return `${from}what each column adds to the log-odds of ${this.output(output)}; above zero makes it more probable.`;
+  }
+
+  cell(column, cell) {
+    if (column.kind === "category") return cell < 0 ? "average" : column.levels[cell];
+    return cell === null ? "missing" : Dom.number(cell, 4);
   }
 
   effects(output) {
-    const seen = this.model.link === "softmax" ? `the raw score of ${this.model.outputs[output].name}` : this.seen(output);
-    const few = this.model.columns.length > CONSTANTS.most_controls ? `; ${CONSTANTS.most_controls} of them are drawn` : "";
+    const seen = this.seen(output);
     return (
       `${seen[0].toUpperCase()}${seen.slice(1)} along each column, with all others as in the row above; the dot is the row itself. ` +
-      `The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. Columns with the largest proven effect come first${few}.`
+      `The shaded band is proven: from the dot, this column alone cannot leave it, whatever the others are. ` +
+      `Grey bars at the bottom: where the data lie. Where there are none, nothing was learned.`
     );
   }
 }

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_weight
 from lambdak.table.cells import Cells
+from lambdak.table.close_names import asked
 from lambdak.table.knots import Floats
 from lambdak.table.read import Table, read_table
-from lambdak.table.rows import optional_rows
+from lambdak.table.rows import log_exposure, optional_rows
 
 ROWS_AT_ONCE: Final = 1 << 17  # of a batch: some tens of megabytes
 
@@ -194,9 +195,14 @@ def _gives_batches(X: Any) -> bool:
     return True
 
 
-def drawn(batches: Batches, y: object, sample_weight: object = None, offset: object = None) -> Iterator[Drawn]:
-    """Each batch as features, target, weight and offset, which are columns of the table, by name."""
-    names = _chosen(batches, y, sample_weight, offset)
+def drawn(
+    batches: Batches, y: object, sample_weight: object = None, offset: object = None, exposure: object = None
+) -> Iterator[Drawn]:
+    """Each batch as features, target, weight and offset, which are columns of the table, by name.
+
+    The logarithm of an ``exposure`` is an offset.
+    """
+    names = _chosen(batches, {"y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure})
     features = [name for name in batches.column_names if name not in names.values()]
     if not features:
         raise ValueError(f"X must have columns beside {', '.join(map(repr, names.values()))}; got none")
@@ -206,16 +212,19 @@ def drawn(batches: Batches, y: object, sample_weight: object = None, offset: obj
         yield part
 
 
-def _chosen(batches: Batches, y: object, sample_weight: object, offset: object) -> dict[str, str]:
+def _chosen(batches: Batches, given: Mapping[str, object]) -> dict[str, str]:
     """What each special column is called."""
     names: dict[str, str] = {}
-    for what, name in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
+    for what, name in given.items():
         if name is None and what != "y":
             continue
         if not isinstance(name, str):
             raise TypeError(f"{what} must be the name of a column where X is a large table; got {type(name).__name__}")
         if name not in batches.column_names:
-            raise ValueError(f"{what} must be a column of X, one of {list(batches.column_names)}; got {name!r}")
+            raise ValueError(
+                f"{what} must be a column of X, one of {list(batches.column_names)}; got {name!r}"
+                f"{asked(name, batches.column_names)}"
+            )
         if name in names.values():
             raise ValueError(f"y, sample_weight and offset must be different columns; got {name!r} more than once")
         names[what] = name
@@ -230,6 +239,8 @@ def _split(index: int, batch: Any, names: dict[str, str], features: Sequence[str
     if weight is not None and weight.any():
         check_weight(weight, len(weight))
     offset = optional_rows(beside["offset"].numbers(), table.shape[0], "offset") if "offset" in beside else None
+    if "exposure" in beside:
+        offset = log_exposure(beside["exposure"].numbers())
     return Drawn(index, _selected(table, [where[name] for name in features]), _plain(beside["y"]), weight, offset)
 
 

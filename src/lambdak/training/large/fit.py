@@ -81,10 +81,11 @@ class Source:
     sample_weight: str | None
     offset: str | None
     place: Path | None  # None: a temporary one
+    exposure: str | None = None  # instead of an offset: its logarithm is one
 
     def drawn(self) -> Iterator[Drawn]:
         """The batches, from the start."""
-        return drawn(self.batches, self.y, self.sample_weight, self.offset)
+        return drawn(self.batches, self.y, self.sample_weight, self.offset, self.exposure)
 
 
 def fit_alone(request: LargeRequest, source: Source) -> Fit:
@@ -111,7 +112,7 @@ def _fit_from_cache(request: LargeRequest, choice: Choice, source: Source, rows:
 
 def _cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> PackedCache:
     """The records of all training rows on disk: those of an earlier fit, if they are the same."""
-    columns = [source.y, source.sample_weight, source.offset]
+    columns = [source.y, source.sample_weight, source.offset, source.exposure]
     more = {"rows": choice.digest, "seed": choice.seed, "columns": columns, "targets": choice.targets.saved()}
     key = cache_key(source.batches.fingerprint or "", choice.session.draft.encoder, choice.packing, **more)
     found = None if source.place is None else open_cache(source.place, key)
@@ -129,7 +130,7 @@ def _packed(request: LargeRequest, choice: Choice, parts: Iterable[Drawn]) -> It
         yield records
 
 
-def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: bool) -> Iterator[Drawn]:
+def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: int) -> Iterator[Drawn]:
     """The same with a progress bar of rows."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
     with Progress(*columns, disable=not verbose) as progress:

@@ -12,18 +12,20 @@ class DecisionSection extends Section {
     <p id="decision-text" role="status"></p>
     <div class="bar" id="decision-pair"></div>
     <div id="decision-columns"></div>
+    <details class="screen" id="decision-rest"><summary></summary><div id="decision-others"></div></details>
     <label class="check screen" id="decision-all-field"><input type="checkbox" id="decision-all"> show all columns</label>
+    <details class="screen"><summary>How it is found</summary>
     <p class="note">Found in this page by a search: every column alone, within its training range and with all others as in the
     row above, then pairs of the most promising ones. Where it says proven, no value of the column is enough; elsewhere the search
     may have missed one, or a smaller change. Changes are compared in spreads of their column (the middle half of its knots);
     another level is one spread. Locked columns stay as they are. In Python, model.counterfactual proves the cheapest change of
-    any number of columns.</p>`;
+    any number of columns.</p></details>`;
   static SLICE_MS = 10; // of searching between two frames
 
   constructor(app, body) {
     super(app, body);
     const { words, model } = app, { classes } = words.about;
-    this.goals = new Goals(model, words);
+    this.goals = new Goals(model, words, app.typical);
     this.locked = new Set();
     this.target = null;
     Dom.options("goal-class", ["any other", ...classes]);
@@ -97,9 +99,9 @@ class DecisionSection extends Section {
   goal() {
     const { scores, chosen, words } = this.app;
     if (words.about.classes.length) return this.goals.ofClass(Number(Dom.byId("goal-class").value) - 1, scores);
-    const usual = this.goals.usual(chosen.output);
-    Dom.byId("goal-number").placeholder = `typical: ${Dom.number(usual, 4)}`;
-    return this.goals.ofNumber(chosen.output, this.target ?? usual, scores);
+    const typical = this.goals.ofTypicalRow(chosen.output);
+    Dom.byId("goal-number").placeholder = `typical row: ${Dom.number(typical, 4)}`;
+    return this.goals.ofNumber(chosen.output, this.target ?? typical, scores);
   }
 
   // ---- what it shows --------------------------------------------------------------------------------------------
@@ -109,9 +111,14 @@ class DecisionSection extends Section {
     const order = this.order(singles), shown = Dom.byId("decision-all").checked ? order : order.slice(0, CONSTANTS.most_bars);
     Dom.byId("decision-text").textContent = this.summary(goal, order);
     Dom.fill(Dom.byId("decision-pair"), pair && this.button("apply-pair", pair));
-    const heads = ["column", "lock", "now", "change to", "then", ""];
+    const heads = ["column", "lock", "now", "change to", "then", "apply"];
     const reached = !goal || goal.reached(this.app.scores);
-    Dom.fill(Dom.byId("decision-columns"), reached ? null : Tables.table("Changes of single columns", heads, shown.map((i) => this.line(i, singles.get(i)))));
+    const found = shown.filter((i) => singles.get(i)?.move !== undefined || this.locked.has(i)), rest = shown.filter((i) => !found.includes(i));
+    const table = (name, some) => (reached || !some.length ? null : Tables.table(name, heads, some.map((i) => this.line(i, singles.get(i)))));
+    Dom.fill(Dom.byId("decision-columns"), table("Changes of single columns", found));
+    Dom.fill(Dom.byId("decision-others"), table("Columns that are not enough", rest));
+    Dom.byId("decision-rest").hidden = reached || !rest.length;
+    Dom.byId("decision-rest").firstChild.textContent = rest.length === 1 ? "A column that is not enough alone" : `${rest.length} columns that are not enough alone`;
     if (focus && this.body.contains(Dom.byId(focus))) Dom.byId(focus).focus({ preventScroll: true });
   }
 
@@ -125,7 +132,7 @@ class DecisionSection extends Section {
 
   summary(goal, order) {
     const { app, found } = this, now = `Now: ${app.words.headline(app.scores)}.`;
-    if (!goal) return `${now} That is the target: type another one, or change a column above.`;
+    if (!goal) return `${now} Type the prediction that you want to reach, or change a column above.`;
     if (goal.reached(app.scores)) return `${now} That is the goal already.`;
     const first = found.singles.get(order[0]), aim = `For ${goal.words}`;
     if (first?.move !== undefined) return `${now} ${aim}, the smallest change of one column is ${this.change([[order[0], first.move]])}.`;
@@ -140,7 +147,7 @@ class DecisionSection extends Section {
   cell(i, cell) {
     const column = this.app.model.columns[i];
     if (column.kind === "category") return cell < 0 ? "(average)" : Dom.short(column.levels[cell], 40);
-    return cell === null ? "(missing)" : String(Controls.rounded(column, cell, 5)).replace(/-/g, "−");
+    return cell === null ? "(missing)" : Dom.number(Controls.rounded(column, cell, 5), 12);
   }
 
   then(moves) {

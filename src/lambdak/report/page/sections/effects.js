@@ -7,7 +7,10 @@ class EffectsSection extends Section {
   static markup = `
     <p class="note" id="effects-note"></p>
     <label class="check screen"><input type="checkbox" id="same-scale"> same vertical scale for all columns</label>
-    <div class="grid" id="effect-charts"></div>`;
+    <div class="grid" id="effect-charts"></div>
+    <details id="next-effects"><summary></summary><div class="grid" id="next-charts"></div></details>
+    <details class="screen" id="more-effects"><summary></summary><div class="grid" id="more-charts"></div></details>`;
+  static NARROW = 3; // columns that a narrow screen shows at once
   static SLICE_MS = 12; // of drawing between two frames
 
   constructor(app, body) {
@@ -18,16 +21,31 @@ class EffectsSection extends Section {
     this.bands = new Map();
     this.cards = new Map();
     this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "200px" });
-    const order = [...columns.keys()].sort((i, j) => columns[j].strength - columns[i].strength);
-    Dom.fill(Dom.byId("effect-charts"), ...order.slice(0, CONSTANTS.most_controls).map((i) => this.card(i)));
+    const { order, first } = app.payload, rest = order.filter((i) => !first.includes(i));
+    const few = Dom.narrow() ? EffectsSection.NARROW : first.length, next = first.slice(few);
+    Dom.fill(Dom.byId("effect-charts"), ...first.slice(0, few).map((i) => this.card(i)));
+    Dom.fill(Dom.byId("next-charts"), ...next.map((i) => this.card(i)));
+    Dom.byId("next-effects").hidden = !next.length;
+    Dom.byId("next-effects").querySelector("summary").textContent = next.length === 1 ? "The next column" : `The next ${next.length} columns`;
+    this.more(rest.slice(0, CONSTANTS.most_controls), rest.length);
     Dom.byId("same-scale").addEventListener("change", () => this.settle());
   }
 
+  // The other columns, folded and made when they are first looked at.
+  more(rest, many) {
+    const details = Dom.byId("more-effects");
+    details.hidden = !rest.length;
+    details.querySelector("summary").textContent = `The other ${many === 1 ? "column" : `${many} columns`}${many > rest.length ? ` (${rest.length} of them are drawn)` : ""}`;
+    details.addEventListener("toggle", () => {
+      if (details.open && !Dom.byId("more-charts").children.length) Dom.fill(Dom.byId("more-charts"), ...rest.map((i) => this.card(i)));
+    });
+  }
+
   card(i) {
-    const { name } = this.model.columns[i];
+    const { name, unit } = this.model.columns[i];
     const chart = Dom.make("div", { class: "chart" });
-    const note = Dom.make("p", { class: "note" }, this.app.words.most(this.model.columns[i]));
-    const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, name), note, chart);
+    const most = this.app.words.most(this.model.columns[i]), note = most ? Dom.make("p", { class: "note" }, most) : null;
+    const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, unit ? `${name} (${unit})` : name), note, chart);
     this.cards.set(i, chart);
     this.observer.observe(card);
     return card;
@@ -68,29 +86,40 @@ class EffectsSection extends Section {
 
   drawColumn(i) {
     this.stale.delete(i);
-    const column = this.model.columns[i], { row, bounds } = this.app, output = this.app.output();
-    const category = column.kind === "category";
-    const cells = category ? [...column.levels.keys()] : bounds.nodes(column, column.low, column.high, CONSTANTS.curve_nodes);
+    const column = this.model.columns[i], { row, bounds, words, payload } = this.app;
+    const { choices } = column, listed = column.kind === "category" || choices;
+    const cells = choices ?? (listed ? [...column.levels.keys()] : bounds.nodes(column, column.low, column.high, CONSTANTS.curve_nodes));
     if (!cells.length) return;
-    const scores = this.model.along(output, row, i, [...cells, row[i]]);
-    const here = scores.pop();
-    const band = this.band(output, i, row[i], cells);
-    const seen = (score) => this.model.single(score);
-    const drawn = {
-      name: column.name,
-      seen: scores.map(seen),
-      low: band.map(([fall]) => seen(here + fall)),
-      high: band.map(([, rise]) => seen(here + rise)),
-      here: this.position(column, row[i], seen(here)),
-      range: Dom.byId("same-scale").checked ? this.span(here).map(seen) : null,
+    const found = this.seenAlong(i, cells), known = payload.data?.summary[i] ?? {};
+    const drawn = { ...found, name: column.name, here: this.position(column, row[i], found.now), format: (x) => words.shown(x) };
+    if (listed) Plots.levels(this.cards.get(i), { ...drawn, texts: choices ? choices.map((x) => Dom.number(x, 12)) : column.levels, counts: known.counts });
+    else Plots.curve(this.cards.get(i), { ...drawn, x: cells, bins: known.bins, edges: this.edges(known) });
+  }
+
+  edges({ bins, span }) {
+    return bins ? Array.from({ length: bins.length + 1 }, (_, k) => span[0] + ((span[1] - span[0]) * k) / bins.length) : null;
+  }
+
+  // What people see along a column: the curve, the band that it cannot leave, and its place now; of several classes the
+  // probability of one, which depends on all of their scores.
+  seenAlong(i, cells) {
+    const { row, words, chosen } = this.app, { model } = this, joint = model.link === "softmax";
+    const outputs = joint ? model.outputs : [this.app.output()], own = joint ? chosen.output : 0;
+    const scores = outputs.map((output) => model.along(output, row, i, [...cells, row[i]])), now = scores.map((some) => some.pop());
+    const bands = outputs.map((output) => this.band(output, i, row[i], cells));
+    const of = (some) => (joint ? words.seenOf(some, own) : model.single(some[0]));
+    const end = (n, side) => of(now.map((score, o) => score + bands[o][n][o === own ? side : 1 - side]));
+    const same = Dom.byId("same-scale").checked;
+    return {
+      seen: cells.map((_, n) => of(scores.map((some) => some[n]))), low: cells.map((_, n) => end(n, 0)), high: cells.map((_, n) => end(n, 1)), now: of(now),
+      range: same ? (joint ? [0, 1] : this.span(now[0]).map((score) => model.single(score))) : null,
     };
-    if (category) Charts.levels(this.cards.get(i), { ...drawn, texts: column.levels });
-    else Charts.curve(this.cards.get(i), { ...drawn, x: cells });
   }
 
   // Where the row is on the chart; nowhere if its cell is missing, average or outside of the range.
   position(column, cell, y) {
     if (cell === null || (column.kind === "category" && cell < 0)) return null;
+    if (column.choices) return column.choices.includes(cell) ? [column.choices.indexOf(cell), y] : null;
     return column.kind !== "category" && (cell < column.low || cell > column.high) ? null : [cell, y];
   }
 

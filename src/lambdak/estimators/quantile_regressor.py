@@ -1,0 +1,150 @@
+"""The scikit-learn estimator of several quantiles that never cross."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from lambdak._checks import FloatArray
+from lambdak.estimators.base import SpectralEstimator, given_rows
+from lambdak.estimators.docstrings import with_parameters_of
+from lambdak.estimators.large import is_elsewhere, opened
+from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.regressors import SpectralRegressor
+from lambdak.estimators.validation import Validation
+from lambdak.losses import Pinball
+from lambdak.table.rows import target_rows
+from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.large.targets import Numbers, Targets
+from lambdak.training.large.transport import Transport
+
+
+@with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
+@with_own_names
+class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
+    """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
+
+    A monotone constraint holds for all quantiles.
+
+    Parameters
+    ----------
+    quantiles : increasing numbers in (0, 1), default (0.05, 0.5, 0.95)
+        The quantile levels. ``predict`` gives the middle one, ``predict_interval`` the first and the last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SpectralQuantileRegressor((0.1, 0.5, 0.9), effort="fast", random_state=0).fit(X, y)
+    >>> bool((np.diff(model.predict_quantiles(X), axis=1) >= 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        *,
+        dim: int | None = None,
+        eig_idx: int | None = None,
+        shape: str | None = None,
+        monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
+        max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
+        interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        n_knots: int | str = "auto",
+        alpha: float = 0.0,
+        effort: str = "balanced",
+        n_estimators: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool | str = False,
+        scoring: str = "loss",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        balance: bool = False,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
+            interaction_cst=interaction_cst,
+            categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
+            effort=effort,
+            n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
+            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
+            balance=balance, warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.quantiles = quantiles
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        eval_set: Any = None,
+        checkpoint: PathLike | None = None,
+        checkpoint_every: float = 60.0,
+        cache: PathLike | None = None,
+        transport: Transport | None = None,
+    ) -> Self:
+        """Fit to a table and its targets.
+
+        Validation rows, tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in
+        :meth:`SpectralRegressor.fit`.
+        """
+        X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
+        given = Validation.given(X_val, y_val, sample_weight_val, eval_set=eval_set)
+        if is_elsewhere(X, cache, transport):
+            return self._fit_elsewhere((X, y, sample_weight, None, None, given), cache, transport, file)
+        loss = Pinball(_levels(self.quantiles))
+        unseen = None if given is None else given.rows(loss, loss.check_target(target_rows(given.y, "y_val")))
+        target = loss.check_target(target_rows(y))
+        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
+
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
+        X = opened(X)
+        if not hasattr(self, "model_"):
+            return self.fit(X, y, sample_weight)
+        if is_elsewhere(X):
+            return self._continue_batches(X, y, sample_weight)
+        target = self.model_.loss.check_target(target_rows(y))
+        return self._continue(given_rows(X, target, sample_weight))
+
+    def _targets(self) -> Targets:
+        return Numbers(Pinball(_levels(self.quantiles)))
+
+    def predict_quantiles(self, X: Any) -> FloatArray:
+        """The quantiles of each row, (rows, quantiles), in ascending order."""
+        return self._raw(X)
+
+    def predict(self, X: Any) -> FloatArray:
+        """The middle one of the quantiles, (rows,): by default the median."""
+        quantiles = self.predict_quantiles(X)
+        return quantiles[:, quantiles.shape[1] // 2]
+
+    def predict_interval(self, X: Any) -> FloatArray:
+        """The lowest and the highest quantile of each row, (rows, 2)."""
+        return self.predict_quantiles(X)[:, [0, -1]]
+
+
+def _levels(quantiles: Any) -> tuple[float, ...]:
+    """Quantile levels, from one number or several."""
+    try:
+        levels = np.atleast_1d(np.asarray(quantiles, float))
+    except (TypeError, ValueError):
+        levels = np.empty((0, 0))
+    if levels.ndim != 1:
+        raise ValueError(f"quantiles must be numbers in (0, 1), such as (0.05, 0.5, 0.95); got {quantiles!r}")
+    return tuple(levels.tolist())

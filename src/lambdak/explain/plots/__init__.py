@@ -1,0 +1,39 @@
+"""Explanations to matplotlib Axes; nothing is computed here."""
+
+from lambdak.explain.plots.canvas import (
+    BLUE,
+    DARK,
+    GREY,
+    RED,
+    SKY,
+    distinct_names,
+    png,
+    save,
+    short_name,
+    side_by_side,
+)
+from lambdak.explain.plots.effects import draw_effect, draw_interactions, draw_strengths
+from lambdak.explain.plots.history import draw_history
+from lambdak.explain.plots.pairs import draw_pair
+from lambdak.explain.plots.rows import draw_fan, draw_waterfall, draw_what_if
+
+__all__ = [
+    "BLUE",
+    "DARK",
+    "GREY",
+    "RED",
+    "SKY",
+    "distinct_names",
+    "draw_effect",
+    "draw_fan",
+    "draw_history",
+    "draw_interactions",
+    "draw_pair",
+    "draw_strengths",
+    "draw_waterfall",
+    "draw_what_if",
+    "png",
+    "save",
+    "short_name",
+    "side_by_side",
+]

@@ -1,0 +1,153 @@
+"""What one column does, what all of them do, and which act together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from lambdak.explain import MOST_BARS
+from lambdak.explain.plots.canvas import (
+    BLUE,
+    DARK,
+    GREY,
+    RED,
+    SKY,
+    distinct_names,
+    factors,
+    legend_above,
+    not_shown,
+    separated,
+    short_name,
+    side_by_side,
+    wide,
+)
+from lambdak.explain.wording import reference_words
+
+if TYPE_CHECKING:
+    from lambdak.explain.column_effect import ColumnEffect
+    from lambdak.explain.global_explanation import GlobalExplanation
+
+_ARROWS = {1: " ↑", -1: " ↓", 0: ""}
+_PROMISES = {1: ": never falls", -1: ": never rises", 0: ""}
+_DENSITY = 0.13  # of the picture, kept free for the rows
+_PROVEN, _MOST, _MEAN, _ROWS = "proven: no row can leave", "90 % of the rows", "mean of the rows", "where the rows are"
+
+
+def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
+    """The mean change along a column, that of most rows, the region that no row can leave, and where the rows are."""
+    levels = min(len(effect.x), MOST_BARS)
+    height = 4.2 if effect.kind == "number" else max(4.2, 1.9 + 0.26 * levels)
+    ax = ax or side_by_side(1, (4.6 if effect.kind == "number" else 6.4, height))[0]
+    draw = _draw_curve if effect.kind == "number" else _draw_levels
+    draw(effect, ax)
+    ax.set_title(short_name(effect.column) + _PROMISES[effect.sign])
+    legend_above(ax, columns=2)
+    return ax
+
+
+def change_label(effect: ColumnEffect, name: str) -> str:
+    """What an axis of changes shows, against what: in the reader's words, on two lines."""
+    what = "factor of the prediction" if effect.link == "log" else f"change in {short_name(effect.words, 44)}"
+    return f"{what}\nagainst {reference_words(name, effect.reference)}"
+
+
+def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
+    ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, lw=0, label=_PROVEN)
+    ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
+    ax.fill_between(effect.x, effect.observed_low, effect.observed_high, color=GREY, alpha=0.4, lw=0, label=_MOST)
+    ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label=_MEAN)
+    if np.isfinite(effect.missing):
+        ax.axhline(effect.missing, color=RED, linestyle=":", linewidth=1.5, label="mean if the cell is missing")
+    ax.axhline(0, color=DARK, linewidth=0.6, zorder=0.5)
+    if effect.counts.any():
+        ax.set_ylim(_with_room(*ax.get_ylim()), auto=False)
+        height = effect.counts / effect.counts.max() * _DENSITY * 0.85
+        place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "color": DARK, "alpha": 0.45, "lw": 0}
+        ax.bar(effect.edges[:-1], height, np.diff(effect.edges), align="edge", label=_ROWS, **place)
+    name = short_name(effect.column)
+    ax.set(xlabel=name, ylabel=change_label(effect, name))
+    separated(ax.xaxis)
+    (factors if effect.link == "log" else separated)(ax.yaxis)
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    """Limits with room for the rows below what is drawn."""
+    return low - (high - low) * _DENSITY / (1 - _DENSITY), high
+
+
+def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
+    strongest = np.argsort(-np.abs(effect.effect), kind="stable")[:MOST_BARS]
+    kept = strongest[np.argsort(effect.effect[strongest], kind="stable")]
+    positions = np.arange(len(kept))
+    reach = np.array([effect.effect - effect.low, effect.high - effect.effect])[:, kept].clip(0)  # up to rounding
+    ax.errorbar(effect.effect[kept], positions, xerr=reach, fmt="none", ecolor=SKY, elinewidth=6, alpha=0.5,
+                label=_PROVEN)  # fmt: skip
+    seen = (effect.observed_low[kept], effect.observed_high[kept])
+    ax.hlines(positions, *seen, color=GREY, linewidth=2, label=_MOST)
+    ax.plot(effect.effect[kept], positions, "o", color=BLUE, label=_MEAN)
+    ax.axvline(0, color=DARK, linewidth=0.8)
+    if effect.counts.any():
+        ax.set_xlim(_with_room(*ax.get_xlim()), auto=False)
+        width = effect.counts[kept] / effect.counts.max() * _DENSITY * 0.85
+        place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "color": DARK, "alpha": 0.45, "lw": 0}
+        ax.barh(positions, width, 0.7, label=_ROWS, **place)
+    ax.set_yticks(positions, distinct_names([effect.x[i] for i in kept]))
+    ax.set_ylim(-0.8, len(kept) - 0.2)
+    hidden = not_shown(len(effect.x) - len(kept), "levels")
+    ax.set_xlabel(change_label(effect, short_name(effect.column)) + hidden)
+    (factors if effect.link == "log" else separated)(ax.xaxis)
+
+
+def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
+    """Of each column the mean effect and the proven bound, the most important on top; dots are the largest seen."""
+    acting = [each for each in explanation.effects if each.proven] or list(explanation.effects)
+    shown = acting[:MOST_BARS][::-1]
+    ax = ax or wide(len(shown))
+    positions = np.arange(len(shown))
+    limit = " within the training range" if any(each.within_range for each in shown) else ""
+    proven = f"proven: no change does more{limit}"
+    ax.barh(positions, [each.proven for each in shown], color=SKY, alpha=0.5, height=0.7, label=proven)
+    if explanation.rows:
+        ax.barh(positions, [each.importance for each in shown], color=BLUE, height=0.4, label="mean effect on the rows")
+    seen = "largest change that was seen" if explanation.rows else "change seen at the baseline"
+    ax.plot([each.observed for each in shown], positions, "o", color=RED, markersize=5, label=seen)
+    names = distinct_names([each.column for each in shown])
+    ax.set_yticks(positions, [name + _ARROWS[each.sign] for name, each in zip(names, shown, strict=True)])
+    ax.set_ylim(-0.6, len(shown) - 0.4)
+    silent = len(explanation.effects) - len(acting)
+    left = not_shown(len(acting) - len(shown), "columns")
+    left += f"\n({silent:,} columns without any effect are not shown)" if silent else ""
+    log = explanation.link == "log"
+    what = "factor of the prediction" if log else f"change in {short_name(explanation.words, 60)}"
+    ax.set(xlabel=f"{what}, when this column alone changes{left}", title="What each column does")
+    (factors if log else separated)(ax.xaxis)
+    legend_above(ax, columns=3)
+    return ax
+
+
+def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
+    """Pairs of columns: the joint effect that was observed, and how strongly their matrices couple."""
+    known = bool(explanation.rows)
+    sized = [(each, each.joint if known else each.commutator) for each in explanation.interactions]
+    acting = [each for each, size in sized if size > 0]  # NaN is not known to act, nor to be silent
+    shown = (acting or list(explanation.interactions))[:MOST_BARS][::-1]
+    ax = ax or wide(len(shown))
+    positions = np.arange(len(shown))
+    sizes = [each.joint if known else each.commutator for each in shown]
+    words = "joint effect that was observed" if known else "commutator of their matrices"
+    ax.barh(positions, sizes, color=SKY, height=0.6, label=words)
+    if known:
+        coupled = [each.coupling for each in shown]
+        ax.plot(coupled, positions, "o", color=RED, label="how strongly they are coupled, from the model")
+    parts = [(short_name(each.first, 16), short_name(each.second, 16)) for each in shown]
+    ax.set_yticks(positions, distinct_names([f"{first} × {second}" for first, second in parts], 40))
+    silent = sum(size == 0 for _, size in sized) if acting else 0
+    left = not_shown(len(sized) - len(shown) - silent, "pairs")
+    left += f"\n({silent:,} pairs without any joint effect are not shown)" if silent else ""
+    what = short_name(explanation.words, 60)
+    ax.set(xlabel=f"change in {what} that only both columns have{left}", title="Which columns act together")
+    separated(ax.xaxis)
+    legend_above(ax, columns=2)
+    return ax

@@ -1,0 +1,1 @@
+"""Pictures of performance, comparison and drift on matplotlib Axes; nothing is computed here."""

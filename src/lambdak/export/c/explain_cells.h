@@ -1,0 +1,1 @@
+int model_explain_cells(const double *cells, @offset@int output, double *predictions, double *influence);

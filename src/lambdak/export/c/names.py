@@ -1,0 +1,90 @@
+r"""Names and texts in C: identifiers that compile, and literals and comments that nothing in them can end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lambdak.table.visible import visible
+
+_LONGEST = 4095  # bytes of a string literal that C99 promises
+_MOST = 40  # characters of an identifier: C99 promises that 63 count
+
+# Words of C and C++, macros of their headers and of compilers, and what the generated files use themselves.
+_TAKEN = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl complex concept const
+    const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double
+    dynamic_cast else enum explicit export extern false far float for friend goto huge if imaginary inline int interface
+    linux long mutable namespace near new noexcept not not_eq nullptr operator or or_eq private protected public
+    register reinterpret_cast requires restrict return short signed sizeof small static static_assert static_cast struct
+    switch template this thread_local throw true try typedef typeid typename typeof union unix unsigned using virtual
+    void volatile wchar_t while xor xor_eq assert errno i386 math_errhandling max min offsetof signbit stderr stdin
+    stdout BIG_ENDIAN BUFSIZ BYTE_ORDER DOMAIN EDOM EILSEQ EOF ERANGE FALSE HUGE INFINITY LITTLE_ENDIAN NAN NDEBUG NULL
+    OVERFLOW PI PLOSS SING TLOSS TRUE UNDERFLOW I
+    ALONE AT BLOCKS CATEGORY COLUMNS CURVE DIM EACH_LANE EPSILON EXPONENT_LIMIT GROUPS JOINT LANES LARGEST
+    LARGEST_OFFSET LAST_STEP LAYERS LINE MEMBERS MOST_PASSES MOST_READS NEAR OUTPUTS REPEATED RESCALE_EVERY RESULTS
+    SCALE SIZE TINY TOLERANCE WIDTH
+"""
+_PREFIXES = r"(M|FP|FE|HUGE|DBL|FLT|LDBL|S?CHAR|UCHAR|U?SHRT|U?INT\w*|U?LONG|S?SIZE|SIG|W[A-Z]+|PTRDIFF)_"
+
+
+def identifier(text: str) -> str:
+    """A valid identifier that looks like the text.
+
+    >>> [identifier(text) for text in ("median income", "9 lives", "int", "é", "__proto__")]
+    ['median_income', 'x9_lives', 'int_', 'x', 'proto']
+    """
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")[:_MOST].strip("_")
+    plain = plain if plain[:1].isalpha() else f"x{plain}"
+    taken = plain in _TAKEN.split() or (plain.isupper() and re.match(_PREFIXES, plain))
+    return f"{plain}_" if taken else plain
+
+
+def identifiers(texts: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """One for each, and no two of them equal, nor any of those that are taken.
+
+    >>> identifiers(["a b", "a.b", "a_b_2", "a?b"])
+    ['a_b', 'a_b_2', 'a_b_2_2', 'a_b_3']
+    """
+    found, used = [], set(taken)
+    for text in texts:
+        name, number = identifier(text), 1
+        own = name
+        while own in used:
+            number += 1
+            own = f"{name}_{number}"
+        used.add(own)
+        found.append(own)
+    return found
+
+
+def literal(text: str) -> str:
+    r"""A string literal of its UTF-8 bytes; octal escapes end after three digits, whatever follows.
+
+    >>> print(literal('a"b\n1??/é'))
+    "a\"b\0121\?\?/\303\251"
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) > _LONGEST:
+        raise ValueError(
+            f"the text {text[:20]!r}… has {len(encoded):,} bytes, and C compilers need not take more than "
+            f"{_LONGEST:,}: shorten the name or the level before the fit"
+        )
+    return '"' + "".join(map(_byte, encoded)) + '"'
+
+
+def _byte(code: int) -> str:
+    char = chr(code)
+    if char in '"\\?':
+        return f"\\{char}"
+    return char if 32 <= code < 127 else f"\\{code:03o}"
+
+
+def comment(text: str) -> str:
+    """Text that neither ends a comment, nor begins one, nor is a trigraph.
+
+    >>> print(comment("a */ b /* c ??/"))
+    a * / b / * c ? ?/
+    """
+    shown = visible(text).encode("utf-8", "backslashreplace").decode("utf-8")
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", shown)

@@ -1,0 +1,107 @@
+"""Matrices of one row, which are numbers: a raw score is the sum of an effect of each column, in plain arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lambdak.export.formula import NOTHING, Formula
+from lambdak.export.sql.cells import NEAR, Reading, readings
+from lambdak.export.sql.influences import chosen_output, explained_outputs
+from lambdak.export.sql.script import Script, same, total
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.column_types import Column, Curve
+from lambdak.table.linear_column import Linear
+from lambdak.table.visible import visible
+
+
+def add_effects(script: Script, formula: Formula, carried: Sequence[str], explain: bool) -> None:
+    """Add the steps from cells to the raw scores, r0 and so on, and to the influences of columns."""
+    sets = {id(family.coef): i for i, family in enumerate(formula.families)}
+    effects = {sets[id(family.coef)]: _effects(formula, family.coef) for family in formula.families}
+    columns, joins, notes = same(carried), "", {}
+    terms: dict[int, list[str]] = {i: [] for i in effects}
+    own_readings = used_readings(script, formula)
+    for reading in own_readings:
+        names = [f"f{reading.position}_{i}" for i in effects]
+        chosen, join = reading.choose(script, [choices(reading, own) for own in effects.values()])
+        columns |= dict(zip(names, chosen, strict=True))
+        notes[names[0]] = f"what column {visible(repr(reading.column.name))} adds"
+        joins += join
+        for i, name in zip(effects, names, strict=True):
+            terms[i].append(name)
+    slopes = _slopes(script, formula, own_readings, effects, sets, columns) if explain else {}
+    script.select("effects", columns | slopes, join=joins, notes=notes)
+    say, model, raw = script.dialect.number, formula.model, {}
+    for family in formula.families:
+        constant = model.scale * float(model.weights @ family.constant[:, 0])
+        for output in family.outputs:
+            start = say(float(model.start[output]) + constant)
+            raw[f"r{output}"] = total([start, *terms[sets[id(family.coef)]]])
+    in_order = {f"r{i}": raw[f"r{i}"] for i in range(formula.n_outputs)}
+    script.select("raw", same([*carried, *slopes]) | in_order)
+    if explain:
+        chosen_output(script, formula, own_readings, carried)
+
+
+def _slopes(
+    script: Script,
+    formula: Formula,
+    own_readings: Sequence[Reading],
+    effects: dict[int, Float64Array],
+    sets: dict[int, int],
+    adds: dict[str, str],
+) -> dict[str, str]:
+    """How fast the raw score of each output that may be explained grows with each column; what a level adds."""
+    of = {output: sets[id(family.coef)] for family in formula.families for output in family.outputs}
+    columns = {}
+    for output in explained_outputs(formula):
+        columns[f"twice_{output}"] = "0"
+        for reading in own_readings:
+            own, name = effects[of[output]], f"i{reading.position}_{output}"
+            added = adds[f"f{reading.position}_{of[output]}"]
+            columns[name] = _slope(script, reading, own) if reading.column.is_number else added
+    return columns
+
+
+def _slope(script: Script, reading: Reading, own: Float64Array) -> str:
+    column, say = reading.column, script.dialect.number
+    if reading.along() is None:
+        return say(0.0)
+    ends = own[column.start : column.stop]
+    rises = ends[:1] if isinstance(column, Linear) else np.diff(ends[: column.n_ramps + 1])
+    rates = [*map(say, np.clip(rises / column.lengths(), -1e300, 1e300).tolist())]
+    chosen, _ = reading.choose(script, [[*rates, say(0.0)][: len(reading.positions)]])
+    return f"g{reading.position} * {chosen[0]}"
+
+
+def used_readings(script: Script, formula: Formula) -> list[Reading]:
+    """The columns that have an effect."""
+
+    def matters(column: Column) -> bool:
+        return any(family.coef[:, column.start : column.stop].any() for family in formula.families)
+
+    return readings(formula.columns, script.dialect, matters)
+
+
+def choices(reading: Reading, own: Float64Array) -> list[str]:
+    """The effect of each piece or level, where ``own`` are the effects of design columns (P,)."""
+    say, along, column = reading.dialect.number, reading.along(), reading.column
+    values = [0.0 if id_ == NOTHING else float(own[id_]) for id_ in reading.positions]
+    if isinstance(column, Linear) and along is not None:
+        return [f"{say(values[0])} * ({along[0]})", *map(say, values[1:])]
+    if isinstance(column, Curve) and along is not None:
+        slopes = np.diff(own[column.start : column.start + column.n_entries]).tolist()
+        pieces = [
+            say(value) if not slope else f"{say(value)} + {say(slope)} * ({share})"
+            for value, slope, share in zip(values, slopes, along, strict=False)
+        ]
+        return [*pieces, *map(say, values[len(pieces) :])]
+    return [*map(say, values)]
+
+
+def _effects(formula: Formula, coef: Float64Array) -> Float64Array:
+    """What each design column adds to a raw score, (P,); nothing so small that its products would underflow."""
+    effects = formula.model.scale * np.tensordot(formula.model.weights, coef[..., 0], 1)
+    return np.where(np.abs(effects) < NEAR * np.abs(effects).max(initial=0.0), 0.0, effects)

@@ -1,0 +1,232 @@
+"""From the cells of a row to what they select: the level or the piece of a column, and how far along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from lambdak.export.formula import NOTHING, Levels, is_double
+from lambdak.export.sql.dialects import Dialect
+from lambdak.export.sql.script import Script
+from lambdak.table.column_types import Category, Column, Curve
+from lambdak.table.linear_column import Linear
+from lambdak.table.numeric_column import Numeric
+
+MOST_CASES = 50  # levels up to which a CASE tells them apart; more are looked up in a table
+_MOST_PIECES = 32  # the same of pieces; more are halved first
+_FAR = 1e100  # ranges from the training range: beyond this all numbers count as this far
+NEAR = 1e-60  # of a range or of the largest matrix: nothing smaller counts
+
+
+@final
+@dataclass(frozen=True)
+class Reading:
+    """One column of the model in the query, where its cell is called x followed by its position."""
+
+    column: Column
+    position: int
+    dialect: Dialect
+
+    @property
+    def x(self) -> str:
+        """The cell: a number, text, or NULL if it is missing."""
+        return f"x{self.position}"
+
+    @property
+    def x_number(self) -> str:
+        """The cell if it is a number, where a category has levels of both kinds."""
+        return f"n{self.position}"
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    def read(self) -> dict[str, str]:
+        """The cell, read from the row ``s`` of the table."""
+        cell = f"s.{self.dialect.name(self.column.name)}"
+        if isinstance(self.column, Numeric):
+            may_be_boolean = {*self.column.nodes().tolist()} <= {0.0, 1.0}
+            return {self.x: (self.dialect.boolean_cell if may_be_boolean else self.dialect.number_cell)(cell)}
+        levels = self.levels
+        if levels.numbers and levels.texts:
+            number, text = self.dialect.mixed_cell(cell)
+            return {self.x: text} | ({} if number == "NULL" else {self.x_number: number})
+        if not levels.numbers or self._numbers_as_text:
+            return {self.x: self.dialect.text_cell(cell)}
+        boolean = any(isinstance(level, bool) for level in self._category.levels)
+        return {self.x: (self.dialect.boolean_cell if boolean else self.dialect.number_cell)(cell)}
+
+    def settle(self) -> str:
+        """A number within its range, with what replaces a missing one; a level as it is."""
+        column, say = self.column, self.dialect.number
+        if not isinstance(column, Numeric):
+            return self.x
+        span = _span(column)
+        far = 0.0 if column.clamp else _FAR * span
+        low, high = max(column.low - far, -1e300), min(column.high + far, 1e300)
+        near = f" WHEN abs({self.x}) < {say(NEAR * span)} THEN {say(0.0)}" if self.dialect.fails_at_ends else ""
+        within = f"CASE WHEN {self.x} < {say(low)} THEN {say(low)} WHEN {self.x} > {say(high)} THEN {say(high)}{near}"
+        other = self.x if column.has_missing else f"COALESCE({self.x}, {say(column.median)})"
+        return f"{within} ELSE {other} END"
+
+    # ---- choosing ----------------------------------------------------------------------------------------------
+
+    @property
+    def levels(self) -> Levels:
+        """Those of a category."""
+        return Levels.of(self._category)
+
+    @property
+    def _category(self) -> Category:
+        assert isinstance(self.column, Category)
+        return self.column
+
+    @property
+    def _numbers_as_text(self) -> bool:
+        """Whether numbers are so large that a double cannot tell them apart."""
+        return any(isinstance(number, int) and not is_double(number) for number, _ in self.levels.numbers)
+
+    @property
+    def positions(self) -> list[int]:
+        """The design column of each choice: pieces or levels, then "missing"; :data:`NOTHING` for none."""
+        column = self.column
+        if isinstance(column, Category):
+            levels = self.levels
+            rest = [NOTHING] if NOTHING in (levels.missing, levels.unseen) else []
+            return [*range(column.start, column.stop), *rest]
+        assert isinstance(column, Numeric)
+        choices = max(column.n_ramps, 1)
+        return [*range(column.start, column.start + choices), *([column.missing] if column.has_missing else [])]
+
+    def choose(self, script: Script, results: Sequence[Sequence[str]]) -> tuple[list[str], str]:
+        """Expressions that choose among ``results``, one for each position, and the join that they need."""
+        if isinstance(self.column, Category):
+            return self._choose_level(script, results)
+        return [self._choose_piece(each) for each in results], ""
+
+    def _choose_piece(self, values: Sequence[str]) -> str:
+        column = self.column
+        assert isinstance(column, Numeric)
+        pieces = max(column.n_ramps, 1)
+        cuts = [self.dialect.number(knot) for knot in column.knots[1:-1]] if isinstance(column, Curve) else []
+        chosen = halved(self.x, cuts, values[:pieces])
+        return f"CASE WHEN {self.x} IS NULL THEN {values[pieces]} ELSE {chosen} END" if column.has_missing else chosen
+
+    def along(self) -> list[str] | None:
+        """How far along each piece the number is, 0 to 1 within it; None for a column without slope."""
+        column, say = self.column, self.dialect.number
+        if isinstance(column, Linear):
+            steps = [self._share(column.center, column.scale)]
+        elif isinstance(column, Curve) and column.n_ramps:
+            pairs = zip(column.knots.tolist(), column.lengths().tolist(), strict=False)
+            steps = [self._share(low, length) for low, length in pairs]
+        else:
+            return None
+        return [*steps, say(0.0)] if isinstance(column, Numeric) and column.has_missing else steps
+
+    def moves(self) -> str:
+        """1 where a small change of the number has an effect, else 0: known only before :meth:`settle`."""
+        column, say = self.column, self.dialect.number
+        assert isinstance(column, Numeric)
+        if not column.clamp:
+            return f"CASE WHEN {self.x} IS NULL THEN 0 ELSE 1 END"
+        if column.low == column.high:
+            return "0"
+        return f"CASE WHEN {self.x} >= {say(column.low)} AND {self.x} <= {say(column.high)} THEN 1 ELSE 0 END"
+
+    def rate(self) -> str:
+        """How fast the share of :meth:`along` grows with the number."""
+        column = self.column
+        assert isinstance(column, Curve | Linear)
+        rates = [min(1 / length, 1e300) for length in column.lengths().tolist()]
+        rates = [*rates, 0.0] if column.has_missing else rates
+        return f"g{self.position} * {self._choose_piece([*map(self.dialect.number, rates)])}"
+
+    def _share(self, low: float, length: float) -> str:
+        assert isinstance(self.column, Numeric)
+        low = 0.0 if abs(low) < NEAR * _span(self.column) else low
+        return f"({self.x} - {self.dialect.number(low)}) / {self.dialect.number(length)}"
+
+    def _choose_level(self, script: Script, results: Sequence[Sequence[str]]) -> tuple[list[str], str]:
+        levels, start = self.levels, self._category.start
+        place = {id_: i for i, id_ in enumerate(self.positions)}
+        missing, unseen = place[levels.missing], place[levels.unseen]
+        entries = [*self._texts(), *self._numbers()]
+        if len(entries) > MOST_CASES:
+            return self._look_up(script, results, entries, missing, unseen)
+        chosen = []
+        for values in results:
+            cases = [f"WHEN {x} = {literal} THEN {values[id_ - start]}" for x, literal, id_ in entries]
+            cases.insert(0, f"WHEN {self._absent} THEN {values[missing]}")
+            chosen.append(f"CASE {' '.join(cases)} ELSE {values[unseen]} END")
+        return chosen, ""
+
+    def _look_up(
+        self,
+        script: Script,
+        results: Sequence[Sequence[str]],
+        entries: Sequence[tuple[str, str, int]],
+        missing: int,
+        unseen: int,
+    ) -> tuple[list[str], str]:
+        """The same by joins: one table for text, and one for numbers."""
+        start, i, joins = self._category.start, self.position, ""
+        found: list[list[str]] = [[] for _ in results]
+        for x in dict.fromkeys(x for x, _, _ in entries):
+            names = [f"{x}_{r}" for r in range(len(results))]
+            pairs = [(literal, id_ - start) for each, literal, id_ in entries if each == x]
+            rows = ([literal, *(values[place] for values in results)] for literal, place in pairs)
+            table = script.values(f"levels_{i}_{x[0]}", [f"{x}_level", *names], rows)
+            joins += f"\n  LEFT JOIN {table} ON {x}_level = {x}"
+            for each, name in zip(found, names, strict=True):
+                each.append(name)
+        chosen = []
+        for values, own in zip(results, found, strict=True):
+            known = ", ".join([*own, values[unseen]])
+            chosen.append(f"CASE WHEN {self._absent} THEN {values[missing]} ELSE COALESCE({known}) END")
+        return chosen, joins
+
+    @property
+    def _absent(self) -> str:
+        both = self.x_number in self.read()
+        return f"{self.x} IS NULL AND {self.x_number} IS NULL" if both else f"{self.x} IS NULL"
+
+    def _texts(self) -> list[tuple[str, str, int]]:
+        return [(self.x, self.dialect.text(text), id_) for text, id_ in self.levels.texts]
+
+    def _numbers(self) -> list[tuple[str, str, int]]:
+        """Levels that are numbers; as text, where the cell is text."""
+        levels = self.levels
+        if self.x_number in self.read():
+            return [(self.x_number, self.dialect.number(number), id_) for number, id_ in levels.numbers]
+        if not levels.texts and not self._numbers_as_text:
+            return [(self.x, self.dialect.number(number), id_) for number, id_ in levels.numbers]
+        known = {text for text, _ in levels.texts}
+        for number, _ in levels.numbers:
+            if str(number) in known or (self._numbers_as_text and isinstance(number, float)):
+                raise ValueError(
+                    f"column {self.column.name!r} has the level {number!r} beside others that {self.dialect.title} "
+                    "cannot tell from it in one column: convert its levels to strings before the fit"
+                )
+        return [(self.x, self.dialect.text(str(number)), id_) for number, id_ in levels.numbers]
+
+
+def halved(x: str, cuts: Sequence[str], values: Sequence[str]) -> str:
+    """values[i] for the i-th of the pieces between ``cuts``; of many, the right half is found first."""
+    if len(values) > _MOST_PIECES:
+        middle = len(values) // 2
+        low, high = halved(x, cuts[: middle - 1], values[:middle]), halved(x, cuts[middle:], values[middle:])
+        return f"CASE WHEN {x} < {cuts[middle - 1]} THEN {low} ELSE {high} END"
+    if len(values) == 1:
+        return values[0]
+    cases = " ".join(f"WHEN {x} < {cut} THEN {value}" for cut, value in zip(cuts, values, strict=False))
+    return f"CASE {cases} ELSE {values[-1]} END"
+
+
+def readings(columns: Sequence[Column], dialect: Dialect, used: Callable[[Column], bool]) -> list[Reading]:
+    """The columns that matter, counted from 1."""
+    return [Reading(column, i, dialect) for i, column in enumerate(columns, 1) if used(column)]
+
+
+def _span(column: Numeric) -> float:
+    """The size of a column's numbers that its weights are relative to."""
+    return column.scale if isinstance(column, Linear) else (column.high - column.low) or 1.0

@@ -1,0 +1,220 @@
+r"""What one column alone can do to many rows: bounds on their raw scores while it moves and all else stays.
+
+A column of numbers is cut into pieces at its knots and between them. On each, the raw score lies within a saw tooth
+between the values at both ends (see :mod:`lambdak.explain.what_if`); a level of a category is a piece of its own. What
+must hold for an approval is then proven, refuted or left open, piece by piece. All sums go member by member and row by
+row, so that nothing depends on the other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.eigen import eigenvalue
+from lambdak.explain.what_if import saw_tooth
+from lambdak.model.influence import weyl
+from lambdak.model.readout import Readout, slots_of
+from lambdak.optimize.changes.approvals import Approval
+from lambdak.pencil.definite import UNIT
+from lambdak.pencil.spectrum import Float64Array
+from lambdak.table.category_levels import OTHER
+from lambdak.table.cells import Cells
+from lambdak.table.column_types import Category, Column
+from lambdak.table.design import Design
+from lambdak.table.numeric_column import Numeric
+
+_PIECES = 24  # of a column, at least
+_OUTWARDS = 1 + 1e-12  # covers the rounding of the share of a piece
+_NODES_AT_ONCE = 1 << 15
+
+Rates = Sequence[tuple[Float64Array, Float64Array]]  # of each output, how far it can fall and rise along pieces
+
+
+class Bounds(NamedTuple):
+    """What is proven on pieces of a column, each (…, rows, pieces).
+
+    ``surplus``, (rows, pieces): by how much all that an approval needs is exceeded, at least: not negative if proven.
+    ``shortfall``, (rows, pieces): the same at most: negative if an approval is impossible.
+    ``low`` and ``high``, (outputs, rows, pieces): where raw scores stay.
+    ``ends``: the same at the ends of the pieces, the points of the column; None of a category, and of themselves.
+    """
+
+    surplus: Float64Array
+    shortfall: Float64Array
+    low: Float64Array
+    high: Float64Array
+    ends: Bounds | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One column of some rows.
+
+    Attributes
+    ----------
+    column : Column
+    i : int
+        Its position.
+    points : array of shape (N,)
+        Its numbers, increasing, or the positions of its levels.
+    levels : tuple
+        Those of a category, at last any unseen one; None is never among them.
+    outputs : sequence of Readout
+        Those that decide, in the order of ``approval.outputs``.
+    others : list of arrays of shape (members, rows, D)
+        The matrices of all other columns, of each output.
+    rounding : array of shape (outputs, rows)
+        What rounding can do here and in ``predict``.
+    offset : array of shape (rows,)
+    rates : Rates
+        Along whole pieces, each (N − 1,).
+    """
+
+    column: Column
+    i: int
+    points: Float64Array
+    levels: tuple[Any, ...]
+    approval: Approval
+    outputs: Sequence[Readout]
+    others: Sequence[Float64Array]
+    rounding: Float64Array
+    offset: Float64Array
+    rates: Rates
+
+    @classmethod
+    def of(cls, approval: Approval, outputs: Sequence[Readout], design: Design, offset: Float64Array, i: int) -> Sweep:
+        """The column at position ``i`` of design rows."""
+        own = [outputs[k] for k in approval.outputs]
+        column = own[0].columns[i]
+        points, levels = _points(column)
+        still = Design(design.ids, design.weights.copy())
+        still.weights[:, list(slots_of(own[0].columns)[i])] = 0.0
+        cells = column.cell_rows(levels if levels else points) if len(points) else np.zeros((0, column.width))
+        moves = np.zeros((0, column.width)) if levels else np.diff(cells, axis=0)
+        found = [_still(output, still, i, cells) for output in own]
+        return cls(
+            column, i, points, levels, approval, own, [others for others, _ in found],
+            np.stack([rounding for _, rounding in found]) + 8 * UNIT * np.abs(offset), offset,
+            [weyl(output, moves, i) if len(moves) else (np.zeros(0), np.zeros(0)) for output in own],
+        )  # fmt: skip
+
+    def take(self, rows: NDArray[Any]) -> Sweep:
+        """Some of the rows."""
+        others = [own[:, rows] for own in self.others]
+        return Sweep(
+            self.column, self.i, self.points, self.levels, self.approval, self.outputs, others, self.rounding[:, rows],
+            self.offset[rows], self.rates,
+        )  # fmt: skip
+
+    def whole(self) -> Bounds:
+        """The bounds on all pieces of all rows."""
+        values = self.values(self.points[None])
+        ends = self._bounds(values, values, values, None)
+        if self.levels:
+            return ends
+        return self._on_pieces(values, self.rates)._replace(ends=ends)
+
+    def within(self, piece: NDArray[np.intp], x: Float64Array) -> Bounds:
+        """The bounds between numbers (rows, n), all of a row within one piece of it, (rows,)."""
+        width = self.points[piece + 1] - self.points[piece]
+        share = _OUTWARDS * np.abs(np.diff(x, axis=1)) / width[:, None]
+        rates = [(down[piece, None] * share, up[piece, None] * share) for down, up in self.rates]
+        return self._on_pieces(self.values(x), rates)
+
+    def values(self, x: Float64Array) -> Float64Array:
+        """Raw scores (outputs, rows, n) with the column at numbers, or positions of levels, (rows, n) or (1, n)."""
+        count, step = len(self.offset), max(1, _NODES_AT_ONCE // max(1, x.shape[1]))
+        found = np.empty((len(self.outputs), count, x.shape[1]))
+        for first in range(0, count, step):
+            rows = slice(first, first + step)
+            found[:, rows] = self._values(rows, x if len(x) == 1 else x[rows])
+        return found
+
+    def _values(self, rows: slice, x: Float64Array) -> Float64Array:
+        ids, weights = entries(self.column, x.ravel(), self.levels)
+        found = []
+        for output, fixed in zip(self.outputs, self.others, strict=True):
+            total: Any = 0.0
+            for w, coef, others in zip(output.weights.tolist(), output.coef, fixed, strict=True):
+                own = sum(weights[:, [slot]] * coef[ids[:, slot]] for slot in range(ids.shape[1]))
+                packed = others[rows, None] + np.reshape(own, (*x.shape, -1))
+                total = total + w * eigenvalue(packed, output.dim, output.index)
+            found.append(output.start + output.scale * total + self.offset[rows, None])
+        return np.stack(found)
+
+    def _on_pieces(self, values: Float64Array, rates: Rates) -> Bounds:
+        """From values at the nodes, (outputs, rows, n), and rates of the pieces between them."""
+        tips = [saw_tooth(own, *some) for own, some in zip(values, rates, strict=True)]
+        low, high = (np.stack(own) for own in zip(*tips, strict=True))
+        return self._bounds(values, low, high, rates)
+
+    def _bounds(self, values: Float64Array, low: Float64Array, high: Float64Array, rates: Rates | None) -> Bounds:
+        """From values at the nodes and the tips of each output; without rates pieces are nodes."""
+        error = (self.rounding + 8 * UNIT * np.abs(values).max(axis=2, initial=0.0))[:, :, None]
+        places, surplus, shortfall = self.approval.outputs, [], []
+        for term, limit in zip(self.approval.goal.terms, self.approval.limits(), strict=True):
+            parts = [(places.index(k), sign) for k, sign in term.parts]
+            least, most = _of_term(parts, values, low, high, rates)
+            wrong = sum(error[k] for k, _ in parts)
+            surplus.append(least - wrong - limit)
+            shortfall.append(most + wrong - term.possible)
+        return Bounds(np.min(surplus, axis=0), np.min(shortfall, axis=0), low - error, high + error)
+
+
+def _of_term(
+    parts: Sequence[tuple[int, int]], values: Float64Array, low: Float64Array, high: Float64Array, rates: Rates | None
+) -> tuple[Float64Array, Float64Array]:
+    """Least and most of Σ ± raw score on pieces, (rows, pieces); of two outputs by a saw tooth of their own."""
+    if len(parts) == 1:
+        (k, sign), *_ = parts
+        return (low[k], high[k]) if sign > 0 else (-high[k], -low[k])
+    total = np.sum([sign * values[k] for k, sign in parts], axis=0)
+    if rates is None:
+        return total, total
+    own = [rates[k] if sign > 0 else (-rates[k][1], -rates[k][0]) for k, sign in parts]
+    down, up = (np.sum(some, axis=0) for some in zip(*own, strict=True))
+    return saw_tooth(total, down, up)
+
+
+def entries(column: Column, x: Float64Array, levels: Sequence[Any]) -> tuple[NDArray[np.int32], Float64Array]:
+    """The active entries (n, slots) of numbers, or of positions of levels, as ``predict`` reads them."""
+    ids, weights = np.zeros((len(x), column.n_slots), np.int32), np.zeros((len(x), column.n_slots))
+    if levels:
+        codes = x.astype(np.intp)
+        column.write_(Cells(column.name, codes, "text", factors=(codes, list(levels))), ids, weights)
+    else:
+        column.write_(Cells(column.name, np.ascontiguousarray(x), "number"), ids, weights)
+    return ids, weights
+
+
+def moved(
+    design: Design, columns: Sequence[Column], cells: Mapping[int, Float64Array], levels: Sequence[Sequence[Any]]
+) -> Design:
+    """Design rows with other cells: column → numbers or positions of levels, (rows,), NaN where a row keeps its own."""
+    ids, weights, slots = design.ids.copy(), np.array(design.weights, np.float64), slots_of(columns)
+    for i, x in cells.items():
+        rows, own = np.flatnonzero(~np.isnan(x)), slice(slots[i].start, slots[i].stop)
+        ids[rows, own], weights[rows, own] = entries(columns[i], x[rows], levels[i])
+    return Design(ids, weights)
+
+
+def _points(column: Column) -> tuple[Float64Array, tuple[Any, ...]]:
+    """Where pieces begin and end, or the levels, at last all that are pooled or unseen."""
+    if isinstance(column, Numeric):
+        return np.unique(column.grid(column.low, column.high, _PIECES)), ()
+    known = column.levels if isinstance(column, Category) else ()
+    levels = (*(level for level in known if level is not None and level is not OTHER), OTHER)
+    return np.arange(float(len(levels))), levels
+
+
+def _still(output: Readout, still: Design, i: int, cells: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """The matrices of all columns but i, (members, rows, D), and what rounding can do to raw scores, (rows,)."""
+    reach = output.reach(still)
+    reach[:, i] = np.abs(cells).sum(axis=1).max(initial=1.0)
+    return output.packed(still), 2 * output.errors(reach)

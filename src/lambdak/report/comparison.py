@@ -1,0 +1,190 @@
+"""Two models side by side in one report: how well each does, by how much they differ, what each guarantees and uses."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lambdak.atomic import write_text
+from lambdak.explain.portfolio import compare
+from lambdak.explain.portfolio.bootstrap import RESAMPLES
+from lambdak.model import Model
+from lambdak.report.contents import Contents, gather
+from lambdak.report.dossier.amounts import at_most, number
+from lambdak.report.dossier.document import Block, Note, Paragraph, Table
+from lambdak.report.dossier.html import blocks_html
+from lambdak.report.dossier.subject import Rows, given_rows
+from lambdak.report.engine import ENGINE
+from lambdak.report.html import document, script
+from lambdak.report.payload import payload, to_json
+from lambdak.report.static import guarantees, performance
+from lambdak.report.static.front import title
+from lambdak.report.static.markup import section
+
+_SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
+_TRY = """<div class="split"><div class="inputs"><div class="bar">
+<label class="field" id="find-row-field">Find a row <input id="find-row" type="search" autocomplete="off"></label>
+<label class="field">Start from <select id="example"></select></label>
+<button type="button" id="reset">Reset</button>
+<label class="field">Find a column <input id="filter" type="search" autocomplete="off"></label></div>
+<p class="note" id="rows-found" role="status"></p><p class="note" id="shown" role="status"></p>
+<div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div></div>
+<div class="results" id="both"></div></div>"""
+_EFFECTS = """<p class="note">Each column alone, with all others as in the row above.</p>
+<label class="field screen" id="output-field">Of <select id="output"></select></label>
+<div class="grid" id="effect-charts"></div>"""
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A model of a comparison: what it is called, and what an estimator keeps of its fit."""
+
+    name: str
+    model: Model
+    certificate: Mapping[str, Any] | None = None
+    effects: NDArray[np.float64] | None = None
+
+
+def write_comparison(
+    rivals: Sequence[Rival],
+    path: str | PathLike[str],
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    exposure: ArrayLike | None = None,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    sample_weight_test: ArrayLike | None = None,
+    offset_test: ArrayLike | None = None,
+    exposure_test: ArrayLike | None = None,
+    target: str | None = None,
+    units: Mapping[str, str] | None = None,
+    n_resamples: int = RESAMPLES,
+    random_state: int = 0,
+) -> Path:
+    """Write one report of two models, and return it; arguments are those of :func:`lambdak.report.write_report`."""
+    if len(rivals) != 2:
+        raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
+    _check_alike(rivals)
+    rows = given_rows(X, y, sample_weight, offset, exposure)
+    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    found = [
+        gather(own.model, X, rows, test, own.certificate, own.effects, target, units, n_resamples, random_state)
+        for own in rivals
+    ]
+    write_text(path, _page([own.name for own in rivals], found, n_resamples, random_state))
+    return Path(path)
+
+
+def _check_alike(rivals: Sequence[Rival]) -> None:
+    """Refuse models that do not predict the same."""
+    first, second = (own.model for own in rivals)
+    kinds = [own.model.loss.predicts.value for own in rivals]
+    classes = [None if own.classes is None else own.classes.tolist() for own in (first, second)]
+    levels = [own.loss.quantile_levels for own in (first, second)]
+    if kinds[0] != kinds[1] or classes[0] != classes[1] or levels[0] != levels[1]:
+        what = classes if classes[0] != classes[1] else levels if levels[0] != levels[1] else kinds
+        raise ValueError(f"models must predict the same to be compared; got {what[0]} and {what[1]}")
+
+
+def _page(names: list[str], found: list[Contents], resamples: int, seed: int) -> str:
+    first = found[0]
+    sides = [
+        f'<div><h2 class="key k{s}">{html.escape(name)}</h2>{performance.answer(own)}{guarantees.answer(own)}</div>'
+        for s, (name, own) in enumerate(zip(names, found, strict=True))
+    ]
+    written = {
+        "try": ("Try both", section("try", "Try both", _TRY)),
+        "metrics": ("Metrics", section("metrics", "Which predicts better", _metrics(names, found, resamples, seed))),
+        "effects": ("Effects", section("effects", "Effects of both", _EFFECTS)),
+        "importance": ("Importance", section("importance", "Importance of the columns", _importance(names, found))),
+        "certificate": ("Guarantees", _guarantees(names, found)),
+    }
+    merged = list(dict.fromkeys(name for own in found for name in own.names))
+    order = list(dict.fromkeys(merged.index(own.names[i]) for own in found for i in own.behaviour.first))
+    data = {
+        "constants": payload(first)["constants"], "names": names, "models": [payload(own) for own in found],
+        "order": order,
+    }  # fmt: skip
+    links = {key: text for key, (text, _) in written.items()}
+    sections = [text for _, text in written.values()]
+    heading = f"{title(first)}: {names[0]} and {names[1]}"
+    return document(
+        heading, f'<div class="answers two">{"".join(sides)}</div>', links, sections, to_json(data), script(_SCRIPTS)
+    )
+
+
+def _metrics(names: list[str], found: list[Contents], resamples: int, seed: int) -> str:
+    first, second = (own.measured for own in found)
+    if first is None or second is None:
+        return blocks_html([Paragraph("Not measured: give X_test and y_test, rows that neither fit has seen.")])
+    blocks: list[Block] = [Paragraph(f"Measured {first.where}, the same for both.")]
+    caveats = dict.fromkeys(own.caveat for own in (first, second) if own.caveat)
+    blocks += [Note(f"{caveat} {first.remedy}", "open") for caveat in caveats]
+    others = {own.name: own.value for own in second.assessment.metrics}
+    rows = [
+        (own.name, number(own.value), number(others.get(own.name, math.nan)), own.meaning)
+        for own in first.assessment.metrics
+    ]
+    blocks.append(Table("Metrics of both", ("Metric", *names, "Meaning"), rows, left=(0, 3)))
+    if len(first.assessment.outputs) == 1:
+        blocks.append(_differences(names, found, first.rows, resamples, seed))
+    return blocks_html(blocks)
+
+
+def _differences(names: list[str], found: list[Contents], rows: Rows, resamples: int, seed: int) -> Table:
+    """Differences over the same resamples of rows, and which side is better beyond doubt."""
+    own = compare(
+        found[0].model, found[1].model, rows.X, rows.given["y"], exposure=rows.given["exposure"],
+        sample_weight=rows.weight, offset=rows.offset, names=names, n_resamples=resamples, random_state=seed,
+    )  # fmt: skip
+    lines = [
+        (
+            each.name,
+            number(each.difference, 3),
+            f"{number(each.low, 3)} to {number(each.high, 3)}",
+            each.better or "either",
+        )
+        for each in own.metrics
+    ]
+    heads = ("Metric", f"{names[0]} minus {names[1]}", "95 % interval", "Better")
+    return Table("Differences, over the same resamples of rows", heads, lines, left=(0, 3))
+
+
+def _importance(names: list[str], found: list[Contents]) -> str:
+    """The columns that either model uses most, with both sizes of both."""
+    shown = list(dict.fromkeys(own.names[i] for own in found for i in own.behaviour.first))
+    rows = [(name, *(text for own in found for text in _sizes(own, name))) for name in shown]
+    heads = [f"{what}, {name}" for name in names for what in ("mean effect", "proven at most")]
+    words = (
+        "The mean effect is how far the column moves it on average over the data, from its baseline; the proven "
+        f"bound is the most that any change of it can do. Both are in units of the {found[0].score}."
+    )
+    return blocks_html([Paragraph(words), Table("Importance", ("Column", *heads), rows)])
+
+
+def _sizes(contents: Contents, name: str) -> tuple[str, str]:
+    if name not in contents.names:
+        return "not used", "not used"
+    i, own = contents.names.index(name), contents.behaviour
+    return "" if own.mean is None else number(float(own.mean[i]), 3), at_most(float(own.proven[i]))
+
+
+def _guarantees(names: list[str], found: list[Contents]) -> str:
+    parts = []
+    for name, own in zip(names, found, strict=True):
+        requested = [claim for claim in own.claims or () if claim.requested]
+        parts.append(f"<h3>{html.escape(name)}</h3>")
+        parts += [guarantees.requested(claim, own) for claim in requested]
+        parts += [] if requested else [blocks_html([Paragraph("No constraint was requested of this model.")])]
+    return section("certificate", "What is guaranteed", "\n".join(parts))

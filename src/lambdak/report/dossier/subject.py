@@ -1,0 +1,170 @@
+"""What a dossier is about: a fitted model with its settings, rows with their targets, and the words of its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+from lambdak._checks import check_weight
+from lambdak.losses import Predicts
+from lambdak.model import Model
+from lambdak.store import SavedModel
+from lambdak.table.read import read_table
+from lambdak.table.rows import optional_rows, target_rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table with, if given, a target, a weight, an offset and an exposure for each row.
+
+    ``X`` is a table that was read, or a sparse one. With an exposure, targets are totals.
+    """
+
+    X: Any
+    y: NDArray[Any] | None = None
+    weight: Floats | None = None
+    offset: Floats | None = None
+    exposure: Floats | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)  # target and exposure, with their names
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def target_name(self) -> str:
+        """The name of the target, if it had one."""
+        name = getattr(self.given.get("y"), "name", None)
+        return name if isinstance(name, str) and name else "the target"
+
+    def rates(self, model: Model) -> tuple[NDArray[Any], Floats | None]:
+        """Targets as the model predicts them, and weights: totals with an exposure become rates, which count by it."""
+        target, weight = np.asarray(self.y), self.weight
+        if self.exposure is None:
+            return target, weight
+        mass = self.exposure if weight is None else self.exposure * weight
+        if model.loss.predicts is not Predicts.NUMBERS:
+            return target, mass
+        return np.divide(target, self.exposure, out=np.zeros(len(self)), where=self.exposure > 0), mass
+
+
+def given_rows(
+    X: Any, y: ArrayLike | None, weight: ArrayLike | None, offset: ArrayLike | None,
+    exposure: ArrayLike | None = None, suffix: str = "",
+) -> Rows | None:  # fmt: skip
+    """The rows that a user gave, checked; None if there are none. ``suffix`` is that of the arguments' names."""
+    beside = {"y": y, "sample_weight": weight, "offset": offset, "exposure": exposure}
+    if X is None:
+        for name, value in beside.items():
+            if value is not None:
+                raise ValueError(f"X{suffix} must be given with {name}{suffix}; got {name}{suffix} alone")
+        return None
+    table = X if issparse(X) else read_table(X)
+    rows = int(table.shape[0])
+    if not rows:
+        raise ValueError(f"X{suffix} must have at least one row; got none: omit it for a document without these rows")
+    target = None if y is None else target_rows(y, f"y{suffix}")
+    if target is not None and len(target) != rows:
+        raise ValueError(f"y{suffix} must have {rows} entries, one per row of X{suffix}; got {len(target)}")
+    return Rows(
+        table, target, None if weight is None else check_weight(weight, rows),
+        optional_rows(offset, rows, f"offset{suffix}"), optional_rows(exposure, rows, f"exposure{suffix}"),
+        {"y": y, "exposure": exposure},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model.
+
+    Attributes
+    ----------
+    saved : SavedModel
+        The frozen model, the settings of its fit, and the epochs it took.
+    refit
+        From a seed and training rows to a model that was fitted like this one, but for its seed.
+    """
+
+    saved: SavedModel
+    refit: Callable[[int, Rows], Model] = field(repr=False)
+
+    @property
+    def model(self) -> Model:
+        """The frozen model."""
+        return self.saved.model
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the fit had a seed that is known, so that it can be repeated bit for bit."""
+        return isinstance(self.saved.parameters.get("random_state"), int | np.integer)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.model.encoder.feature_names
+
+
+@dataclass(frozen=True)
+class OwnerWords:
+    """What only the owner of a model can say; nothing of it is ever invented.
+
+    Attributes
+    ----------
+    name, version : str
+        Of the model, as its owner keeps it in an inventory.
+    purpose, intended_use, out_of_scope : str
+        What it is for, which decisions it supports and for whom, and what it must not be used for.
+    owner, developer, reviewer : str
+        Who answers for it, who built it, and who reviews it.
+    risk_tier : str
+        How much depends on it.
+    data_source, target_meaning : str
+        Where rows come from and which period they cover; what the target is, and how it was observed.
+    exclusions : str
+        Rows and columns that were left out, and why.
+    alternatives, assumptions : str
+        Which other models were considered, and what the model takes for granted.
+    ethical_considerations : str
+        Protected groups, and what was done about them.
+    monitored_by, monitored_when, actions : str
+        Who monitors the model, how often, and what happens when a threshold is passed.
+    date : str
+        Of the document.
+    """
+
+    name: str | None = None
+    version: str | None = None
+    purpose: str | None = None
+    intended_use: str | None = None
+    out_of_scope: str | None = None
+    owner: str | None = None
+    developer: str | None = None
+    reviewer: str | None = None
+    risk_tier: str | None = None
+    data_source: str | None = None
+    target_meaning: str | None = None
+    exclusions: str | None = None
+    alternatives: str | None = None
+    assumptions: str | None = None
+    ethical_considerations: str | None = None
+    monitored_by: str | None = None
+    monitored_when: str | None = None
+    actions: str | None = None
+    date: str | None = None
+
+
+def owner_words(given: Mapping[str, Any]) -> OwnerWords:
+    """The words of the owner, checked."""
+    known = [own.name for own in fields(OwnerWords)]
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"{name!r} is no part of a dossier: the owner's words are {', '.join(known)}")
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be text; got {value!r}")
+    return OwnerWords(**{name: value for name, value in given.items() if value is None or value.strip()})

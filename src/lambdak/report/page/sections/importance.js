@@ -1,0 +1,17 @@
+// Importance: what columns do on average, and what they can do at most.
+
+class ImportanceSection extends Section {
+  static id = "importance";
+  static link = "Importance";
+  static markup = '<div class="chart" id="importance-chart"></div>';
+
+  resize() {
+    const { first, mean_effects: mean } = this.app.payload, { columns } = this.app.model;
+    const side = (title, values, text) => ({ title, values, texts: values.map((x) => text(x, 3)) });
+    const sides = [side("proven: at most", first.map((i) => columns[i].strength), Dom.atMost)];
+    if (mean) sides.unshift(side("mean effect", first.map((i) => mean[i]), Dom.number));
+    Charts.paired(Dom.byId("importance-chart"), first.map((i) => columns[i].name), sides);
+  }
+}
+
+Section.add(ImportanceSection);

@@ -1,0 +1,1 @@
+"""What a report says without JavaScript: text and tables, written by Python."""

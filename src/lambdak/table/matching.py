@@ -1,0 +1,74 @@
+"""Which column of another table is which column of training: by name if both have names, otherwise by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lambdak.table.close_names import meant
+from lambdak.table.notices import warn_user
+from lambdak.table.read import Table
+
+_NAMES_SHOWN = 5
+
+
+def matched(names: Sequence[str], from_names: bool, table: Table) -> list[int]:
+    """Positions in ``table`` of the columns of training, which have these ``names``, from the user or made for them."""
+    if not (from_names and table.named):
+        check_width(table.shape[1], len(names))
+        return list(range(table.shape[1]))
+    if table.names == names:
+        return list(range(table.shape[1]))
+    found = {name: i for i, name in enumerate(table.names)}
+    missing = sorted(set(names) - set(found))
+    if missing:
+        unseen = sorted(set(found) - set(names))
+        raise ValueError(
+            "The feature names should match those that were passed during fit.\n"
+            + _bullets("Feature names unseen at fit time", unseen)
+            + _bullets("Feature names seen at fit time, yet now missing", missing)
+            + meant(missing[0], unseen).rstrip()
+        )
+    return [found[name] for name in names]
+
+
+def check_width(width: int, wanted: int) -> None:
+    """Refuse a table without names that has another number of columns."""
+    if width != wanted:
+        raise ValueError(
+            f"X has {width} features, but lambdak is expecting {wanted} features as input: give it the columns of "
+            "training, in their order"
+        )
+
+
+def warn_of_names(names: Sequence[str], from_names: bool, table: Table | None, target: str | None = None) -> None:
+    """Warn of columns that training has not seen, and of names on one side only; None is a table that has none.
+
+    Columns then go by position, as everywhere in scikit-learn, whose words these are. The column of the target may be
+    there.
+    """
+    named = table is not None and table.named
+    if from_names and not named:
+        warn_user(
+            "X does not have valid feature names, but the model was fitted with feature names: its columns are taken "
+            "in the order of training"
+        )
+    elif named and not from_names:
+        warn_user(
+            "X has feature names, but the model was fitted without feature names: its columns are taken in the order "
+            "of training"
+        )
+    elif table is not None and named and table.names != names:
+        unseen = sorted(set(table.names) - set(names))
+        strange = [name for name in unseen if name != target]
+        if strange and len(unseen) == len(table.names) - len(names):  # otherwise some are missing, which is an error
+            warn_user(f"X has columns that were not there in training, and that are ignored: {_listed(strange)}")
+
+
+def _bullets(title: str, names: list[str]) -> str:
+    shown = [*names[:_NAMES_SHOWN], *(["..."] if len(names) > _NAMES_SHOWN else [])]
+    return title + ":\n" + "".join(f"- {name}\n" for name in shown) if names else ""
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(map(repr, names[:_NAMES_SHOWN])) + more
