@@ -248,7 +248,7 @@ def test_two_models_run_side_by_side(browser, both_path):
     assert opened.problems == []
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed: .ci/browser does it")
+@pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed: .ci/programs does it")
 @pytest.mark.parametrize(("kind", "scheme", "width"), [("report", "light", 1280), ("comparison", "dark", 390)])
 def test_everybody_can_use_the_page(browser, tmp_path, kind, scheme, width):
     models = {"ours": fitted("multiclass"), "theirs": fitted("multiclass")}
