@@ -49,5 +49,6 @@ def test_the_installed_script_completes_and_shows_how():
     script = Path(sys.executable).parent / "lambdak"
     env = os.environ | {"_LAMBDAK_COMPLETE": "complete_bash", "COMP_WORDS": "lambdak certi", "COMP_CWORD": "1"}
     assert subprocess.run([script], env=env, capture_output=True, text=True).stdout.split() == ["certify"]
-    shown = subprocess.run([script, "--show-completion", "bash"], capture_output=True, text=True)
+    asked = f"'{script}' --show-completion; exit"  # of a shell, which it looks for among its parents
+    shown = subprocess.run(["bash", "-c", asked], capture_output=True, text=True)
     assert "_LAMBDAK_COMPLETE" in shown.stdout
