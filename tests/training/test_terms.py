@@ -60,6 +60,15 @@ def test_of_too_many_groups_the_strongest_are_terms_and_every_column_is_somewher
     assert terms == Terms(((0, 5), (1, 4)), (2, 3))
 
 
+def test_the_strongest_pairs_of_a_wide_table_are_found_without_a_list_of_all():
+    strengths = np.zeros((9, 9))
+    strengths[2, 7] = strengths[7, 2] = 5.0
+    strengths[3, 3] = 80.0  # a column alone is no pair
+    strengths[4, 5] = strengths[5, 4] = -3.0
+    terms = Terms.of(Interactions((), pairs=True), 9, False, 3, lambda: strengths)
+    assert terms == Terms(((0, 1), (0, 2), (2, 7)), (3, 4, 5, 6, 8))
+
+
 def test_matrices_get_their_roles_exactly():
     rng, dim, pencils = np.random.default_rng(0), 3, 2
     terms = Terms(((0,), (1,)), (2,))

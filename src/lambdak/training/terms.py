@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,12 @@ class Terms:
         Where columns are to be ``apart``, those that interact with none have terms of their own, too. ``strengths``
         (columns, columns) are those of pairs, and on the diagonal those of columns that are apart.
         """
-        groups = interactions.larger(columns)
-        alone = sorted(set(range(columns)).difference(*groups))
-        candidates = [*groups, *([(i,) for i in alone] if apart else [])]
+        if interactions.pairs and columns * (columns - 1) // 2 > most:
+            candidates = _strongest_pairs(strengths(), most)
+        else:
+            groups = interactions.larger(columns)
+            alone = sorted(set(range(columns)).difference(*groups))
+            candidates = [*groups, *([(i,) for i in alone] if apart else [])]
         if len(candidates) > most:
             known = strengths()
             order = np.argsort([-_strength(known, group) for group in candidates], kind="stable")
@@ -82,6 +85,16 @@ class Terms:
                 if role != Role.ANY:
                     rows = coef[models, column.start : column.stop]
                     coef[models, column.start : column.stop] = nearest(rows, dim) if role == Role.IDENTITY else 0.0
+
+
+def _strongest_pairs(known: Float64Array, most: int) -> list[tuple[int, ...]]:
+    """So many pairs of columns, of which a wide table has too many to list all; sorted."""
+    found = np.argwhere(known > 0)
+    left, right = found[found[:, 0] < found[:, 1]].T
+    order = np.argsort(-known[left, right], kind="stable")[:most]
+    strong = list(zip(left[order].tolist(), right[order].tolist(), strict=True))
+    others = (pair for pair in combinations(range(len(known)), 2) if pair not in strong)
+    return sorted([*strong, *islice(others, most - len(strong))])
 
 
 def _strength(known: Float64Array, group: tuple[int, ...]) -> float:
