@@ -220,20 +220,20 @@ class ModelMethods:
         """What a report says beside the model itself."""
         return {"certificate": self.certify().to_dict(), "effects": getattr(self, "_effects", None)}
 
-    def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
-        """Write one document for validators: HTML, Word or Markdown, see :func:`lambdak.report.dossier.write_dossier`.
+    def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
+        """Write one document for validators, and return its path: HTML, Word or Markdown.
 
-        ``X`` and ``y`` are rows that the fit did not see. ``options`` are weights and training rows, settings of the
+        See :func:`lambdak.report.dossier.write_dossier`. ``X`` and ``y`` are rows that the fit did not see. ``options`` are weights and training rows, settings of the
         computations, and the words of the owner, such as ``purpose`` and ``intended_use``.
         """
-        write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
+        return write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
 
-    def model_card(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
-        """Write a model card for a model hub: see :func:`lambdak.report.dossier.write_card`.
+    def model_card(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
+        """Write a model card for a model hub, and return its path: see :func:`lambdak.report.dossier.write_card`.
 
         ``options`` are ``license``, ``tags`` and ``dataset``, and those of :meth:`dossier`.
         """
-        write_card(Subject(self._saved(), self._refitted), path, X, y, **options)
+        return write_card(Subject(self._saved(), self._refitted), path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False) -> None:
         """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.

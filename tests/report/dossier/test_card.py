@@ -55,8 +55,7 @@ def test_tables_are_whole(card):
 
 
 def test_a_card_without_rows_says_so(tmp_path):
-    fitted().model_card(tmp_path / "README.md")
-    text = (tmp_path / "README.md").read_text()
+    text = fitted().model_card(tmp_path / "README.md").read_text()
     assert "model-index" not in text
     assert "Not measured" in text
 

@@ -38,8 +38,7 @@ def findings(model, *rows, **options):
 
 
 def page(model, path, *rows, **options):
-    model.dossier(path, *rows, **FEW | options)
-    return Reader(path.read_text())
+    return Reader(model.dossier(path, *rows, **FEW | options).read_text())
 
 
 @pytest.fixture(scope="module")

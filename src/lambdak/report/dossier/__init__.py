@@ -44,8 +44,8 @@ def write_dossier(
     X: Any = None,
     y: ArrayLike | None = None,
     **options: Any,
-) -> None:
-    """Write the dossier of a model; its format is that of the file's name.
+) -> Path:
+    """Write the dossier of a model, and return its path; its format is that of the file's name.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def write_dossier(
     check_pictures()
     found = dossier_findings(subject, X, y, **options)
     write(Path(path), document(found))
+    return Path(path)
 
 
 def dossier_findings(
@@ -137,8 +138,8 @@ def write_card(
     tags: Sequence[str] = (),
     dataset: str | None = None,
     **options: Any,
-) -> None:
-    """Write a model card, as model hubs show it: YAML for programs, then Markdown for people.
+) -> Path:
+    """Write a model card, as model hubs show it, and return its path: YAML for programs, then Markdown for people.
 
     Parameters
     ----------
@@ -161,6 +162,7 @@ def write_card(
         raise ValueError(f"path must end in .md; got {os.fspath(path)!r}")
     found = dossier_findings(subject, X, y, **{"seeds": 0} | options)
     atomic.write_text(path, card_text(found, license, tags, dataset))
+    return Path(path)
 
 
 def _seed_count(seeds: int | None, rows: Rows | None, training: Rows | None) -> int:
