@@ -97,6 +97,18 @@ def test_whole_numbers_are_proven_closer_and_no_whole_number_is_further():
     assert "with whole numbers in x0, x1" in str(whole)
 
 
+def test_a_missing_cell_read_as_a_fraction_is_proven_among_whole_numbers_too():
+    rng = np.random.default_rng(0)
+    x = rng.choice([0, 1, 2, 2.5, 3, 4, 5], 300)
+    x[:150] = 2.5  # the median, in a band without a whole number
+    rows = np.column_stack([x, rng.normal(size=300)])
+    y = 10.0 * (x == 2.5) + rows[:, 1]
+    model = SpectralRegressor(effort="fast", dim=2, max_iter=30, n_estimators=1, random_state=0).fit(rows, y)
+    tables = model.relativities(rows, y, bands={"x0": [2.3, 2.9]}, whole=["x0"], time_limit=60)
+    missing = np.column_stack([np.full(200, np.nan), np.linspace(-4, 4, 200)])
+    assert np.abs(model.predict(missing) - tables.predict(missing)).max() <= tables.deviation.proven
+
+
 @pytest.mark.parametrize("kind", ["additive", "straight"])
 def test_interpolated_tables_of_one_dimension_are_exact(kind):
     tables = made(kind, form="interpolated")

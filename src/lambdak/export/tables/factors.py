@@ -180,14 +180,14 @@ class Bands(_Numbers):
 
     def _whole_vertices(self, first: float, last: float) -> Float64Array:
         """The first and the last whole number of a band, those on either side of each knot between, and the median."""
+        read = self.column.median  # what a missing cell is read as
+        also = [] if self.column.has_missing or not first <= read < last else [read]
         ends = np.array([np.ceil(first), np.ceil(last) - 1.0])
         if ends[0] > ends[1]:
-            return np.empty(0)
+            return np.array(also)
         low, high = np.clip(ends, self.column.low, self.column.high)
         corners = self.column.corners()
         inside = corners[(corners > low) & (corners < high)]
-        read = self.column.median  # what a missing cell is read as
-        also = [] if self.column.has_missing or not first <= read < last else [read]
         return np.unique([*np.clip([low, *np.floor(inside), *np.ceil(inside), high], low, high), *also])
 
     def _leaps(self, x: Float64Array) -> list[bool]:
