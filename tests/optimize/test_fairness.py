@@ -100,6 +100,24 @@ def test_decisions_that_are_proven_to_stay_do_so_for_every_value(column):
     assert not (found.flips.settled & ~stays).any()
 
 
+@pytest.mark.parametrize("column", ["number", "level", "constant"])
+def test_a_decision_that_a_missing_cell_changes_is_not_settled(column):
+    rng, n = np.random.default_rng(0), 400
+    unknown = rng.random(n) < 0.3
+    rows = pd.DataFrame({"number": rng.uniform(0, 1, n), "level": rng.choice(["a", "b"], n), "constant": 1.0})
+    rows[column] = rows[column].astype(object).where(~unknown, None)
+    rows = rows.astype({"number": float, "constant": float})
+    model = SpectralClassifier(effort="fast", max_iter=20, n_estimators=1, random_state=0).fit(rows, unknown)
+    found = model.fairness(rows, column, threshold=0.5, target=True)
+    known = {"number": 0.5, "level": "a", "constant": 1.0}[column]
+    as_missing, as_known = (
+        model.predict_proba(rows.assign(**{column: pd.Series([cell] * n, dtype=rows[column].dtype)}))[:, 1] >= 0.5
+        for cell in (None, known)
+    )
+    assert (as_missing != as_known).all()
+    assert not found.flips.settled.any()
+
+
 def test_probabilities_move_by_no_more_than_the_bound_and_come_close_to_it():
     model, rng = fitted("binary").model_, np.random.default_rng(0)
     for delta in (1e-300, 1e-9, 0.1, 1.0, 8.0, 200.0):

@@ -223,8 +223,9 @@ class ModelMethods:
     def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
         """Write one document for validators, and return its path: HTML, Word or Markdown.
 
-        See :func:`lambdak.report.dossier.write_dossier`. ``X`` and ``y`` are rows that the fit did not see. ``options`` are weights and training rows, settings of the
-        computations, and the words of the owner, such as ``purpose`` and ``intended_use``.
+        ``X`` and ``y`` are rows that the fit did not see. ``options`` are weights and training rows, settings of the
+        computations, and the words of the owner, such as ``purpose`` and ``intended_use``: see
+        :func:`lambdak.report.dossier.write_dossier`.
         """
         return write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lambdak.model import Model
 from lambdak.model.influence import norms
-from lambdak.model.readout import readouts
+from lambdak.model.readout import readouts, slots_of
 from lambdak.optimize.changes.approvals import Approval, by_output
 from lambdak.optimize.changes.chosen import chosen
 from lambdak.optimize.changes.sweeps import Sweep, moved
@@ -71,7 +71,7 @@ class Flips:
     scores : array of shape (levels, rows, outputs)
     approved : array of shape (levels, rows), or None without decisions
     settled : array of shape (rows,), or None
-        Whether no value of the column, known or not, changes the decision about a row: proven.
+        Whether no value of the column changes the decision about a row, a missing cell included: proven.
     pairs : tuple of Pair
     """
 
@@ -128,7 +128,7 @@ def _predicted(model: Model, approval: Approval | None, scores: Float64Array, ou
 
 
 def _settled(model: Model, approval: Approval, design: Design, offset: Float64Array, i: int) -> NDArray[np.bool_]:
-    """Whether all numbers, or all levels and an unseen one, lead to the same decision; missing cells do not count."""
+    """Whether all numbers, or all levels and an unseen one, and a missing cell lead to the same decision."""
     column = model.encoder.columns[i]
     if not approval.goal.terms or not column.bounded:  # at least the first class, which all rows are
         return np.full(len(design), column.bounded)
@@ -136,11 +136,25 @@ def _settled(model: Model, approval: Approval, design: Design, offset: Float64Ar
     for first in range(0, len(design), step):
         rows = slice(first, first + step)
         sweep = Sweep.of(approval, readouts(model), design.take(rows), offset[rows], i)
-        if len(sweep.points) > 1:
-            bounds = sweep.whole()
-            always = (bounds.surplus >= 0).all(axis=1) & approval.attainable
-            found[rows] = always | (bounds.shortfall < 0).all(axis=1)
+        if len(sweep.points) < 2 and column.missing < 0:
+            continue
+        bounds = sweep.whole()
+        bounds = bounds if len(sweep.points) > 1 or bounds.ends is None else bounds.ends
+        always = (bounds.surplus >= 0).all(axis=1) & approval.attainable
+        never = (bounds.shortfall < 0).all(axis=1)
+        if column.missing >= 0:  # otherwise it is read as the median, or as an unseen level
+            unknown = _unknown(model, approval, design.take(rows), offset[rows], i)
+            always, never = always & unknown, never & ~unknown
+        found[rows] = always | never
     return found
+
+
+def _unknown(model: Model, approval: Approval, design: Design, offset: Float64Array, i: int) -> NDArray[np.bool_]:
+    """The decisions about rows if the cell of column i were missing, as ``predict`` computes them."""
+    ids, weights, own = design.ids.copy(), design.weights.copy(), list(slots_of(model.encoder.columns)[i])
+    ids[:, own], weights[:, own] = model.encoder.columns[i].missing, 0.0
+    weights[:, own[0]] = 1.0
+    return approval.reached(model.scores(Design(ids, weights), offset if offset.any() else None))
 
 
 def _pair(
