@@ -98,3 +98,10 @@ def own_coef(kind):
     """A shared model, and a copy of its coefficients to change."""
     model = fitted(kind)
     return model, model.model_.coef.copy()
+
+
+def almost_equal_quantiles(apart=1e-16):
+    """Quantiles that are apart by less than rounding, so that raw scores of neighbours cross."""
+    model, coef = own_coef("quantiles")
+    coef[:, model.model_.encoder.n_design :] *= apart
+    return changed(model, coef=coef)

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from export_cases import errors, random_rows
 from exported_onnx import MISSING, feed, opened, properties, session
-from fitted_models import changed, fitted, rows_of, with_columns
+from fitted_models import almost_equal_quantiles, changed, fitted, rows_of, with_columns
 
+from lambdak import SpectralRegressor
 from lambdak.export.onnx import to_onnx
 from lambdak.model.outputs import OrderedOutputs
 from lambdak.table.column_types import Category
@@ -36,6 +37,44 @@ def test_labels_are_the_classes_that_the_model_predicts(kind, tmp_path):
     labels, shares = running.run(["label", "probabilities"], feed(running, X, list(X)))
     assert labels.tolist() == model.predict(X).tolist()
     np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-12)
+
+
+CLOSE_TO_ONE = 1 + 3e-8  # 1 in single precision, in which onnxruntime looks for factors that it may leave out
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("y_unit", [1.0, 1e-60])
+def test_factors_close_to_one_and_tiny_terms_are_not_left_out(dim, y_unit, tmp_path):
+    x = np.linspace(-2, 2, 60)
+    X = pd.DataFrame({"x": x / x.std() * CLOSE_TO_ONE})  # one standardised column, one member
+    model = SpectralRegressor(n_knots=0, dim=dim, n_estimators=1, effort="fast", max_iter=3, random_state=0)
+    own = model.fit(X, y_unit * (2 + np.tanh(x))).model_
+    for each in (own, own.replace(scale=CLOSE_TO_ONE * y_unit)):
+        found = errors(each, X, None, opened(each, tmp_path, True)(X, None), explain=True)
+        assert max(found.raw, found.results, found.influence) < 1e-14
+
+
+@pytest.mark.parametrize(("dtype", "apart"), [("float64", 1e-16), ("float32", 1e-8)])
+def test_quantiles_do_not_cross_where_raw_scores_do_by_rounding(dtype, apart, tmp_path):
+    model, X = almost_equal_quantiles(apart), rows_of("quantiles")
+    to_onnx(model, tmp_path / "m.onnx", dtype=dtype, missing=MISSING)
+    running = session(tmp_path / "m.onnx")
+    quantiles, raw = running.run(["quantiles", "raw"], feed(running, X, list(X)))
+    assert (np.diff(raw) < 0).any()
+    assert (np.diff(quantiles) >= 0).all()
+    np.testing.assert_array_equal(quantiles, np.maximum.accumulate(raw, axis=1))
+
+
+LARGE = ((-(2**63), 2**63 - 1, 0, 1), (2**63, 2**64 - 2**11, 0, 1))
+
+
+@pytest.mark.parametrize("labels", LARGE)
+def test_whole_numbers_that_int64_or_doubles_hold_are_labels(labels, tmp_path):
+    model, X = classes(*labels), rows_of("multiclass")[:50]
+    to_onnx(model, tmp_path / "m.onnx", missing=MISSING)
+    running = session(tmp_path / "m.onnx")
+    found = running.run(["label"], feed(running, X, list(X)))[0].tolist()
+    assert list(map(int, found)) == [labels[code] for code in fitted("multiclass").predict(X)]
 
 
 def test_float32_is_within_its_digits(tmp_path):
@@ -155,6 +194,12 @@ def far(unit):
     return with_columns(fitted("free"), [replace(first, knots=first.knots * unit), *rest]).model_
 
 
+def classes(*labels):
+    """A model of four classes with these labels."""
+    dtype = np.uint64 if 2**63 in labels or 2**64 - 1 in labels else None
+    return changed(fitted("multiclass"), classes=np.array(labels, dtype))
+
+
 @pytest.mark.parametrize(
     ("model", "settings", "words"),
     [
@@ -170,6 +215,10 @@ def far(unit):
         (lambda: changed(fitted("free"), scale=1e60), {"dtype": "float32"}, "does not hold raw scores of this size"),
         (lambda: fitted("free"), {"dtype": "float16"}, r"dtype must be one of \['float64', 'float32'\]; got 'float16'"),
         (lambda: fitted("free"), {"inputs": "table"}, r"inputs must be one of \['columns', 'matrix'\]; got 'table'"),
+        (lambda: fitted("free"), {"missing": 3}, "missing must be a text that UTF-8 can spell, or None; got 3"),
+        (lambda: fitted("free"), {"missing": "\ud800"}, "missing must be a text that UTF-8 can spell, or None; got"),
+        (lambda: classes(2**64 - 1, 2**64 - 2, 0, 1), {}, "the class 18446744073709551615 fits neither int64 nor"),
+        (lambda: classes("\ud800", "a", "b", "c"), {}, "class '.ud800' is a text that UTF-8 cannot spell: rename it"),
         (lambda: fitted("free"), {"opset": 17}, r"opset must be in \[18, 24\); got 17"),
     ],
 )  # fmt: skip
@@ -177,6 +226,11 @@ def test_what_a_file_cannot_carry_is_refused_with_the_way_out(model, settings, w
     with pytest.raises(ValueError, match=words):
         to_onnx(model(), tmp_path / "m.onnx", **settings)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_offset_is_an_input_and_not_the_name_of_a_column(tmp_path):
+    with pytest.raises(TypeError, match="offset must be True or False, whether the file has such an input; got 'log'"):
+        to_onnx(fitted("poisson"), tmp_path / "m.onnx", offset="log")
 
 
 def test_mixed_levels_are_text_in_which_numbers_are_spelled_out(tmp_path):

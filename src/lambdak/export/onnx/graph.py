@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 _PREFIX = "lambdak/"  # of all names inside of a graph: those of inputs and outputs are the user's
+_NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}  # what a value can be combined with and stays as it is
+_LOOKS_NEUTRAL = {0.0: 1e-44, 1.0: 1e-7}  # the distance at which single precision may not tell a number from it
 
 
 def onnx_library() -> Any:
@@ -99,10 +101,28 @@ class Graph:
         self._count = 0
         self._scopes: list[list[Any]] = [[]]
         self._constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
+        self._single_doubles: dict[str, NDArray[np.float64]] = {}  # constants of one number, by name
+        self._read: set[str] = set()  # names that nodes have as inputs
 
     def __call__(self, op: str, *inputs: Value | float, domain: str = "", **attributes: Any) -> Value:
         """The value that a node yields."""
-        return self.nodes(op, 1, *inputs, domain=domain, **attributes)[0]
+        given = [each if isinstance(each, Value) else self.number(each) for each in inputs]
+        if op in ("Add", "Mul") and given[0].name in self._single_doubles:
+            given.reverse()
+        if op in _NEUTRAL and self._looks_neutral(given[1], _NEUTRAL[op]):
+            return self._without_neutral(op, given[0], self._single_doubles[given[1].name])
+        return self.nodes(op, 1, *given, domain=domain, **attributes)[0]
+
+    def _looks_neutral(self, value: Value, neutral: float) -> bool:
+        """Whether a double is another number, but onnxruntime drops the node: it looks at it in single precision."""
+        own = self._single_doubles.get(value.name)
+        return own is not None and 0.0 < abs(own.item() - neutral) < _LOOKS_NEUTRAL[neutral]
+
+    def _without_neutral(self, op: str, value: Value, own: NDArray[np.float64]) -> Value:
+        """The same by operators that are kept: powers of two are exact."""
+        if _NEUTRAL[op] == 0.0:
+            return self("Sum", value, self.number(own if op == "Add" else -own))
+        return self(op, value, self.number(own / 2 if op == "Mul" else own * 2)) * 2.0
 
     def nodes(self, op: str, outputs: int, *inputs: Value | float, domain: str = "", **attributes: Any) -> list[Value]:
         """The values that a node with several outputs yields."""
@@ -110,6 +130,7 @@ class Graph:
         made = [self._new() for _ in range(outputs)]
         names = [each.name for each in made]
         self.domains.add(domain)
+        self._read.update(each.name for each in given)
         node = self.onnx.helper.make_node(op, [each.name for each in given], names, domain=domain, **attributes)
         self._scopes[-1].append(node)
         return made
@@ -141,7 +162,10 @@ class Graph:
         key = (array.dtype.str, array.shape, content)
         if key not in self._constants:
             self._constants[key] = self.onnx.numpy_helper.from_array(np.array(array), self._new().name)
-        return Value(self, self._constants[key].name)
+        name = self._constants[key].name
+        if array.dtype == np.float64 and array.size == 1:
+            self._single_doubles[name] = array
+        return Value(self, name)
 
     @contextmanager
     def computing_in(self, dtype: type[np.floating]) -> Iterator[None]:
@@ -207,9 +231,8 @@ class Graph:
 
     def finished(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """The graph as ONNX stores it."""
-        return self.onnx.helper.make_graph(
-            self._scopes[0], name, list(inputs), list(outputs), list(self._constants.values())
-        )
+        constants = [each for each in self._constants.values() if each.name in self._read]
+        return self.onnx.helper.make_graph(self._scopes[0], name, list(inputs), list(outputs), constants)
 
     def _info(self, value: Value, dtype: DTypeLike, shape: Sequence[Any] | None = None) -> Any:
         return self.onnx.helper.make_tensor_value_info(value.name, self.type_of(dtype), shape)

@@ -56,7 +56,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _checked(name: str) -> str:
-    if "\0" in name or not _is_unicode(name):
+    if "\0" in name or not is_unicode(name):
         raise ValueError(
             f"column {name!r} must have a name that UTF-8 can spell, without a zero character, for ONNX: rename it, or "
             "pass inputs='matrix' if all columns hold numbers"
@@ -64,7 +64,8 @@ def _checked(name: str) -> str:
     return name
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can spell a text: it holds no half of a surrogate pair."""
     return not any(0xD800 <= ord(sign) < 0xE000 for sign in text)
 
 
@@ -113,7 +114,7 @@ def _codes(graph: Graph, levels: Levels, cell: Value, name: str, missing: str | 
         return number_codes(graph, levels, cell, name)
     texts = spelled(levels, name, missing)
     for text in texts:
-        if not _is_unicode(text):
+        if not is_unicode(text):
             raise ValueError(
                 f"column {name!r} has the level {text!r}, which UTF-8 cannot spell: rename it before the fit"
             )

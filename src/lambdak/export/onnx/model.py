@@ -13,7 +13,7 @@ from lambdak.atomic import write_bytes
 from lambdak.export.formula import Formula
 from lambdak.export.onnx.document import properties
 from lambdak.export.onnx.graph import Graph, onnx_library
-from lambdak.export.onnx.inputs import MATRIX, ROWS, free_name, input_names, read_inputs
+from lambdak.export.onnx.inputs import MATRIX, ROWS, free_name, input_names, is_unicode, read_inputs
 from lambdak.export.onnx.levels import ML_DOMAIN
 from lambdak.export.onnx.results import Result, results
 from lambdak.export.onnx.rows import RowScores
@@ -74,6 +74,10 @@ def to_onnx(
     for name, value, known in (("dtype", dtype, ("float64", "float32")), ("inputs", inputs, ("columns", "matrix"))):
         if value not in known:
             raise ValueError(f"{name} must be one of {list(known)}; got {value!r}")
+    if missing is not None and not (isinstance(missing, str) and is_unicode(missing)):
+        raise ValueError(f"missing must be a text that UTF-8 can spell, or None; got {missing!r}")
+    if not isinstance(offset, bool):
+        raise TypeError(f"offset must be True or False, whether the file has such an input; got {offset!r}")
     onnx = onnx_library()
     formula = Formula.of(model)
     if offset:
