@@ -184,18 +184,22 @@ def shown_large(value: Any) -> str:
     return f"{'-' if value < 0 else ''}{10**digits:.4g}e+{int(exponent)}"
 
 
-def check_weight(sample_weight: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """Return weights (rows,) that are finite, not negative and not all zero; a number is the weight of every row."""
-    weight = check_numbers(sample_weight, "sample_weight")
+def check_weight(sample_weight: ArrayLike, rows: int, suffix: str = "") -> NDArray[np.float64]:
+    """Return weights (rows,) that are finite, not negative and not all zero; a number is the weight of every row.
+
+    ``suffix`` is what the names of the weights and of their table end with, as in ``X_val``, for errors.
+    """
+    name = f"sample_weight{suffix}"
+    weight = check_numbers(sample_weight, name)
     weight = np.full(rows, weight) if weight.ndim == 0 else weight
     if weight.shape != (rows,):
-        raise ValueError(f"sample_weight must have shape ({rows},), one entry per row of X; got {weight.shape}")
+        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X{suffix}; got {weight.shape}")
     for wrong, wanted in ((~np.isfinite(weight), "be finite"), (weight < 0, "not be negative")):
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise ValueError(f"sample_weight must {wanted}; got {weight[row]} at row {row}")
+            raise ValueError(f"{name} must {wanted}; got {weight[row]} at row {row}")
     if not weight.any():
-        raise ValueError("sample_weight must have a positive entry; got zeros only: every row would be ignored")
+        raise ValueError(f"{name} must have a positive entry; got zeros only: every row would be ignored")
     return weight
 
 

@@ -68,6 +68,23 @@ def test_validation_rows_have_weights_of_their_own():
     np.testing.assert_allclose(curve(every, sample_weight_val=every < 250), curve(half), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("kind", "own", "wrong"),
+    [
+        (SpectralRegressor, {"y_val": LAW[:0], "X_val": X[:0]}, "y_val must have shape .* at least one row"),
+        (SpectralRegressor, {"y_val": np.full(300, np.nan)}, "y_val must be finite .* got nan at rows 0"),
+        (SpectralClassifier, {"y_val": LAW[:0] > 0, "X_val": X[:0]}, "y_val must have at least one row; got none"),
+        (SpectralRegressor, {"sample_weight_val": np.zeros(300)}, "sample_weight_val must have a positive entry"),
+        (SpectralRegressor, {"sample_weight_val": np.ones(5)}, "sample_weight_val .* one entry per row of X_val"),
+        (SpectralRegressor, {"offset_val": np.ones(300)}, "offset_val must be given with offset"),
+    ],
+)
+def test_errors_name_the_validation_rows(kind, own, wrong):
+    y = LAW > 1000 if kind is SpectralClassifier else LAW
+    with pytest.raises(ValueError, match=wrong):
+        kind(**QUICK).fit(X, y, **{"X_val": X, "y_val": y} | own)
+
+
 def test_a_metric_by_name_is_that_of_scikit_learn_in_the_units_of_the_target():
     """Of one member that is not refitted, the last epoch is the model, if it was the best one."""
     one = QUICK | {"n_estimators": 1, "max_iter": 3}
@@ -121,6 +138,20 @@ def test_the_loss_has_scores_too_and_unknown_metrics_are_refused():
         SpectralRegressor(scoring="roc_aucc", **QUICK).fit(X, LAW)
     with pytest.raises(ValueError, match="scoring='roc_auc' cannot measure this model"):
         SpectralRegressor(scoring="roc_auc", max_iter=1, **QUICK).fit(X, LAW)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_a_metric_that_validation_rows_cannot_have_is_refused():
+    with pytest.raises(ValueError, match="scoring='r2' has no value on the validation rows"):
+        SpectralRegressor(scoring="r2", max_iter=2, **QUICK).fit(X, LAW, X_val=X[:1], y_val=LAW[:1])
+
+
+def test_a_metric_counts_the_offset_of_a_row():
+    offset = 40.0 * X["b"].to_numpy()
+    settings = QUICK | {"n_estimators": 1, "validation_fraction": 0.0}
+    model = SpectralRegressor(scoring="r2", max_iter=5, **settings).fit(X, LAW + offset, offset=offset)
+    assert model.train_score_[-1, 0] == pytest.approx(model.score(X, LAW + offset, offset=offset), abs=1e-3)
+    assert model.score(X, LAW + offset, offset=offset) - model.score(X, LAW) > 1e-2  # both would be the same otherwise
 
 
 def test_a_large_table_refuses_a_metric(tmp_path):

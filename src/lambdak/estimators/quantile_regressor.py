@@ -108,7 +108,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         if is_elsewhere(X, cache, transport):
             return self._fit_elsewhere((X, y, sample_weight, None, None, given), cache, transport, file)
         loss = Pinball(_levels(self.quantiles))
-        unseen = None if given is None else given.rows(loss, loss.check_target(target_rows(given.y, "y_val")))
+        unseen = None if given is None else given.of_numbers(loss)
         target = loss.check_target(target_rows(y))
         return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
 
@@ -127,7 +127,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""
-        return self._raw(X)
+        return self._predict(X)
 
     def predict(self, X: Any) -> FloatArray:
         """The middle one of the quantiles, (rows,): by default the median."""

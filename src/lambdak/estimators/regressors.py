@@ -209,7 +209,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
             if exposure is not None:
                 check_exposure(loss, offset)
             return self._fit_elsewhere((X, y, sample_weight, offset, exposure, given), cache, transport, file)
-        unseen = None if given is None else given.rows(loss, loss.check_target(target_rows(given.y, "y_val")))
+        unseen = None if given is None else given.of_numbers(loss)
         target = loss.check_target(target_rows(y))
         offset = row_offset(loss, offset, exposure, len(target))
         return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import check_weight
 from lambdak.losses import Loss
 from lambdak.model.offsets import row_offset
-from lambdak.table.rows import given_together
+from lambdak.table.rows import given_together, target_rows
 from lambdak.training.rows import GivenRows
 
 
@@ -47,9 +47,15 @@ class Validation:
                 raise ValueError(f"{name} must be given with X_val and y_val; got {name} alone")
         return None
 
+    def of_numbers(self, loss: Loss) -> GivenRows:
+        """The rows of a loss whose targets are numbers."""
+        return self.rows(loss, loss.check_target(target_rows(self.y, "y_val"), "y_val"))
+
     def rows(self, loss: Loss, target: NDArray[Any]) -> GivenRows:
         """The rows, with targets that were checked."""
-        weight = None if self.sample_weight is None else check_weight(self.sample_weight, len(target))
+        if not len(target):
+            raise ValueError("y_val must have at least one row; got none: omit it to validate on rows of X")
+        weight = None if self.sample_weight is None else check_weight(self.sample_weight, len(target), "_val")
         offset = row_offset(loss, self.offset, self.exposure, len(target), "_val")
         return GivenRows(self.X, target, weight, offset)
 

@@ -53,9 +53,9 @@ class BinaryLog(Loss):
         no, yes = _seen(np.array([weight @ (1.0 - y), weight @ y]), weight)
         return _with_offset(self, np.log([yes / no]), y, weight, offset)
 
-    def _check(self, y: Vector) -> None:
-        super()._check(y)
-        self._refuse((y < 0) | (y > 1), y, "be in [0, 1]", "code the two classes as 0 and 1")
+    def _check(self, y: Vector, name: str) -> None:
+        super()._check(y, name)
+        self._refuse(name, (y < 0) | (y > 1), y, "be in [0, 1]", "code the two classes as 0 and 1")
 
 
 class _Classes(Loss):
@@ -67,11 +67,11 @@ class _Classes(Loss):
     def __post_init__(self) -> None:
         check_int(self.n_classes, "n_classes", 2, 2**31)
 
-    def _check(self, y: Vector) -> None:
-        super()._check(y)
+    def _check(self, y: Vector, name: str) -> None:
+        super()._check(y, name)
         bad = (y < 0) | (y >= self.n_classes) | (y != np.floor(y))
         rule = f"hold class codes 0 to {self.n_classes - 1}"
-        self._refuse(bad, y, rule, "code the classes with np.unique(y, return_inverse=True)")
+        self._refuse(name, bad, y, rule, "code the classes with np.unique(y, return_inverse=True)")
 
     def _shares(self, y: Vector, weight: Vector) -> Vector:
         seen = _seen(np.bincount(y.astype(np.intp), weight, self.n_classes).astype(np.float64), weight)

@@ -130,19 +130,22 @@ class Loss(ABC):
         """
         raise NotImplementedError(f"loss={self.name!r} has no levels")
 
-    def check_target(self, y: ArrayLike) -> Target:
-        """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry."""
+    def check_target(self, y: ArrayLike, name: str = "y") -> Target:
+        """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry.
+
+        ``name`` is what errors call it.
+        """
         target = np.asarray(y)
         if target.ndim != 1 or not target.size:
-            raise ValueError(f"y must have shape (rows,) with at least one row; got shape {target.shape}")
-        numbers = check_numbers(target, "y", f" for loss={self.name!r}")
-        self._check(numbers)
+            raise ValueError(f"{name} must have shape (rows,) with at least one row; got shape {target.shape}")
+        numbers = check_numbers(target, name, f" for loss={self.name!r}")
+        self._check(numbers, name)
         return numbers.astype(self._target_dtype or np.float64, copy=False)
 
-    def _refuse(self, bad: NDArray[np.bool_], y: Vector, rule: str, advice: str) -> None:
+    def _refuse(self, name: str, bad: NDArray[np.bool_], y: Vector, rule: str, advice: str) -> None:
         if bad.any():
             value = y[int(np.argmax(bad))]
-            raise ValueError(f"y must {rule} for loss={self.name!r}; got {value} at {rows_shown(bad)}: {advice}")
+            raise ValueError(f"{name} must {rule} for loss={self.name!r}; got {value} at {rows_shown(bad)}: {advice}")
 
     @abstractmethod
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray: ...
@@ -156,11 +159,11 @@ class Loss(ABC):
     def _scale(self, values: Vector, weight: Vector) -> float:
         return 1.0
 
-    def _check(self, y: Vector) -> None:
-        self._refuse(~np.isfinite(y), y, "be finite", "drop these rows")
+    def _check(self, y: Vector, name: str) -> None:
+        self._refuse(name, ~np.isfinite(y), y, "be finite", "drop these rows")
         if self.link is IDENTITY:
             advice = "divide y by a constant, such as 1e10"
-            self._refuse(np.abs(y) > LARGEST_NUMBER, y, f"be within ±{LARGEST_NUMBER:.2g}", advice)
+            self._refuse(name, np.abs(y) > LARGEST_NUMBER, y, f"be within ±{LARGEST_NUMBER:.2g}", advice)
 
 
 def _share(weight: FloatArray, dtype: np.dtype[Any]) -> FloatArray:

@@ -52,10 +52,12 @@ class _HalfDeviance(Loss):
         events = weight * y if (weight * y).any() else weight / (2 * len(y))
         return np.asarray(logsumexp(-b * offset, b=events) - logsumexp(a * offset, b=weight))
 
-    def _check(self, y: Vector) -> None:
-        super()._check(y)
-        self._refuse(y < 0, y, "be >= 0", "the log link keeps the mean positive; loss='squared_error' takes any sign")
-        self._refuse(y > LARGEST, y, f"be <= {LARGEST:g}", "divide y by its mean")
+    def _check(self, y: Vector, name: str) -> None:
+        super()._check(y, name)
+        self._refuse(
+            name, y < 0, y, "be >= 0", "the log link keeps the mean positive; loss='squared_error' takes any sign"
+        )
+        self._refuse(name, y > LARGEST, y, f"be <= {LARGEST:g}", "divide y by its mean")
 
 
 @final
@@ -83,10 +85,10 @@ class Gamma(_HalfDeviance):
     def _exponents(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def _check(self, y: Vector) -> None:
-        self._refuse(y <= 0, y, "be > 0", "loss='tweedie' takes zeros")
-        self._refuse(y < SMALLEST, y, f"be >= {SMALLEST:g}", "divide y by its mean")
-        super()._check(y)
+    def _check(self, y: Vector, name: str) -> None:
+        self._refuse(name, y <= 0, y, "be > 0", "loss='tweedie' takes zeros")
+        self._refuse(name, y < SMALLEST, y, f"be >= {SMALLEST:g}", "divide y by its mean")
+        super()._check(y, name)
 
 
 @final

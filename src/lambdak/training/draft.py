@@ -110,7 +110,7 @@ class Draft:
         how = (units.loss, units.start, units.scale, self.outputs, self.n_terms)
         problem = Problem(rows.design, rows.y, weight, None, *how)
         if self.loss.link is IDENTITY:
-            problem = replace(problem, y=self._rescaled(rows))
+            problem = replace(problem, y=self._rescaled(rows), subtracted=rows.offset)
         elif self.loss.link is LOG:
             y = np.ldexp(problem.y, -units.power) if units.power else problem.y
             problem = replace(problem, y=y, power=units.power)

@@ -29,6 +29,7 @@ class Problem:
     outputs: Outputs
     terms: int = 1  # of a member
     power: int = 0  # of two, that counts were divided by
+    subtracted: FloatArray | None = None  # from each target before it was rescaled: the offset of an identity link
 
     @property
     def pencils(self) -> int:
@@ -37,9 +38,9 @@ class Problem:
 
     def take(self, rows: RowIds) -> Problem:
         """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        offset = None if self.offset is None else self.offset[rows]
-        return replace(self, design=self.design.take(rows), y=self.y[rows], weight=weight, offset=offset)
+        own = {name: getattr(self, name) for name in ("weight", "offset", "subtracted")}
+        beside = {name: values[rows] for name, values in own.items() if values is not None}
+        return replace(self, design=self.design.take(rows), y=self.y[rows], **beside)
 
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
         """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).

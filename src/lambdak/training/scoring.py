@@ -48,6 +48,11 @@ class NamedScoring:
         """Of each model, on training and on validation rows."""
         copies = max(len(self.draft.outputs.levels), 1)
         train, validation = (self._scores(*own) for own in trainer.scores_now(_TRAINING_ROWS * copies))
+        if np.isnan(validation).all():
+            raise ValueError(
+                f"scoring={self.name!r} has no value on the validation rows, as 'r2' of one row or 'roc_auc' of one "
+                "class: give more of them, with X_val or a larger validation_fraction, or use scoring='loss'"
+            )
         return train, validation
 
     def _scores(self, raw: FloatArray, rows: RowIds | slice, problem: Problem) -> FloatArray:
@@ -64,21 +69,24 @@ class NamedScoring:
             raw, weight = raw.reshape(-1, levels), None if weight is None else weight[::levels]
             y = y.reshape(len(raw), levels, -1)[..., 0]  # of quantiles the target, of ordered classes whether y ≤ j
             y = y[:, 0] if draft.classes is None else levels - y.sum(axis=1).astype(np.intp)
-        answers = self._answers(raw, y, problem)
+        added = 0.0 if problem.subtracted is None else problem.subtracted[rows]
+        answers = self._answers(raw, y, added, problem)
         beside = {} if weight is None else {"sample_weight": weight}
         try:
             return float(get_scorer(self.name)(answers, np.zeros((len(answers.y), 1)), answers.y, **beside))
         except (TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"scoring={self.name!r} cannot measure this model: {error}") from error
 
-    def _answers(self, raw: FloatArray, y: NDArray[Any], problem: Problem) -> _Numbers | _Classes:
-        """What a fitted model would say of these rows, and the targets, in their own units."""
+    def _answers(
+        self, raw: FloatArray, y: NDArray[Any], added: FloatArray | float, problem: Problem
+    ) -> _Numbers | _Classes:
+        """What a fitted model would say of these rows, and the targets, in their own units and with their offsets."""
         draft = self.draft
         if draft.classes is not None:
             return _Classes(draft.classes, draft.loss.predict(raw), draft.loss.classify(raw), y)
         if draft.loss.link is IDENTITY:
-            own = draft.start[0] + draft.scale * raw
-            return _Numbers(own[:, own.shape[1] // 2] if own.ndim > 1 else own, draft.start[0] + draft.scale * y)
+            own = raw[:, raw.shape[1] // 2] if raw.ndim > 1 else raw
+            return _Numbers(*(draft.start[0] + draft.scale * each + added for each in (own, y)))
         power = problem.power if draft.loss.link is LOG else 0
         return _Numbers(draft.loss.predict(raw + power * np.log(2.0)), np.ldexp(y.astype(np.float64), power))
 

@@ -215,7 +215,7 @@ class _Sample:
         predicted = prediction_of(model, model.raw(X), output)
         if not len(predicted):
             raise ValueError(f"X_{name} must have at least one row; got none")
-        own = np.ones(len(predicted)) if weight is None else check_weight(weight, len(predicted))
+        own = np.ones(len(predicted)) if weight is None else check_weight(weight, len(predicted), f"_{name}")
         return cls(X, own / own.max(), predicted, column_reader(model.encoder, X))
 
     @property
