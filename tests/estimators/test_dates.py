@@ -25,9 +25,11 @@ KINDS = {
     "pandas with a time zone": lambda: pd.DataFrame({"size": SIZE, "sold": STAMPS.tz_localize("Europe/Paris")}),
     "pandas dates": lambda: pd.DataFrame({"size": SIZE, "sold": pd.Series(DAYS, dtype=object)}),
     "pandas text": lambda: pd.DataFrame({"size": SIZE, "sold": TEXT}),
+    "pandas category": lambda: pd.DataFrame({"size": SIZE, "sold": pd.Categorical(TEXT)}),
     "polars Datetime": lambda: pl.DataFrame({"size": SIZE, "sold": STAMPS.to_pydatetime().tolist()}),
     "polars Date": lambda: pl.DataFrame({"size": SIZE, "sold": DAYS}),
     "polars text": lambda: pl.DataFrame({"size": SIZE, "sold": [str(day) for day in DAYS]}),
+    "polars category": lambda: pl.DataFrame({"size": SIZE, "sold": pl.Series(map(str, DAYS), dtype=pl.Categorical)}),
     "pyarrow": lambda: pa.table({"size": SIZE, "sold": DAYS}),
 }
 QUICK = {"effort": "fast", "max_iter": 1, "dim": 2, "n_estimators": 1, "random_state": 0}
@@ -56,7 +58,7 @@ def test_dates_become_year_month_weekday_and_days(kind):
     assert type(found) is type(given)
     assert list(getattr(found, "column_names", found.columns)) == NAMES == expander.get_feature_names_out().tolist()
     assert expander.columns_ == ["sold"]
-    whole = kind in ("pandas dates", "polars Date", "polars text", "pyarrow")
+    whole = kind in ("pandas dates", "polars Date", "polars text", "polars category", "pyarrow")
     for name, wanted in {
         "sold_year": [stamp.year for stamp in STAMPS],
         "sold_month": [stamp.month for stamp in STAMPS],
@@ -85,6 +87,11 @@ def test_missing_dates_stay_missing_and_parts_and_columns_can_be_chosen():
     assert DateExpander().fit_transform(X).isna().sum(axis=1).tolist() == [8, 0, 0]
 
 
+def test_columns_may_be_labelled_with_numbers():
+    X = pd.DataFrame({0: STAMPS, 1: SIZE})
+    assert DateExpander(parts=["year"]).fit_transform(X).columns.tolist() == ["0_year", 1]
+
+
 def test_what_cannot_be_expanded_is_refused_by_name():
     X = KINDS["pandas"]()
     with pytest.raises(ValueError, match=r"got 'solt'\. Did you mean 'sold'"):
@@ -95,6 +102,10 @@ def test_what_cannot_be_expanded_is_refused_by_name():
         DateExpander().fit_transform(X.assign(sold_year=1))
     with pytest.raises(ValueError, match=r"parts must be some of .*; got \['hour'\]"):
         DateExpander(parts=["hour"]).fit(X)
+    with pytest.raises(ValueError, match=r"parts must be some of .*, each once; got \['year', 'year'\]"):
+        DateExpander(parts=["year", "year"]).fit(X)
+    with pytest.raises(ValueError, match=r"columns must be a list of names; got 'sold': use \['sold'\]"):
+        DateExpander(columns="sold").fit(X)
     with pytest.raises(TypeError, match="X must be a table with names of columns; got ndarray"):
         DateExpander().fit(X.to_numpy())
 

@@ -49,8 +49,10 @@ class DateExpander(TransformerMixin, BaseEstimator):
         """Look which columns hold dates; nothing else is learnt."""
         names = _names(X)
         unknown = [part for part in self.parts if part not in PARTS]
-        if unknown or isinstance(self.parts, str):
-            raise ValueError(f"parts must be some of {list(PARTS)}; got {self.parts!r}")
+        if unknown or isinstance(self.parts, str) or len({*self.parts}) < len(self.parts):
+            raise ValueError(f"parts must be some of {list(PARTS)}, each once; got {self.parts!r}")
+        if isinstance(self.columns, str):
+            raise ValueError(f"columns must be a list of names; got {self.columns!r}: use [{self.columns!r}]")
         self.columns_ = date_columns(X) if self.columns is None else list(self.columns)
         _check(self.columns_, names)
         self.feature_names_in_ = np.array(names, object)

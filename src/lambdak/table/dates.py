@@ -33,9 +33,9 @@ def are_iso_dates(levels: Iterable[object]) -> bool:
 
 
 def date_columns(X: Any) -> list[str]:
-    """Columns of a frame that hold dates: by their dtype, or as ISO text in every cell."""
+    """Columns of a frame that hold dates: by their dtype, or as ISO text, maybe of a category, in every cell."""
     frame = nw.from_native(X, eager_only=True)
-    return [name for name in frame.columns if _is_date(frame[name])]
+    return [name for name in frame.columns if _is_date(frame.get_column(name))]
 
 
 def expanded(X: Any, columns: Sequence[str], parts: Sequence[str] = PARTS) -> Any:
@@ -47,7 +47,7 @@ def expanded(X: Any, columns: Sequence[str], parts: Sequence[str] = PARTS) -> An
         if name not in columns:
             order.append(name)
             continue
-        numbers = parts_of(_dates(frame[name], name), parts)
+        numbers = parts_of(_dates(frame.get_column(name), name), parts)
         own = part_names(name, parts)
         taken = [each for each in own if each in frame.columns]
         if taken:
@@ -55,7 +55,7 @@ def expanded(X: Any, columns: Sequence[str], parts: Sequence[str] = PARTS) -> An
         order += own
         made += [nw.new_series(each, numbers[part], nw.Float64, backend=frame.implementation)
                  for each, part in zip(own, parts, strict=True)]  # fmt: skip
-    return frame.with_columns(*made).select(order).to_native()
+    return frame.with_columns(*made).select(nw.col(*order)).to_native()
 
 
 def part_names(name: str, parts: Sequence[str] = PARTS) -> list[str]:
@@ -87,7 +87,7 @@ def parts_of(dates: Dates, parts: Sequence[str] = PARTS) -> dict[str, NDArray[np
 def _is_date(series: nw.Series[Any]) -> bool:
     if series.dtype in (nw.Date, nw.Datetime):
         return True
-    if series.dtype not in (nw.String, nw.Object):
+    if series.dtype not in (nw.String, nw.Object, nw.Categorical, nw.Enum):
         return False
     cells = series.to_list()
     if any(isinstance(cell, datetime.date) for cell in cells):
