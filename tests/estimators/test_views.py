@@ -165,6 +165,17 @@ def test_a_curve_grows_in_a_notebook_if_it_is_requested(monkeypatch, kernel, ver
     np.testing.assert_array_equal(model.predict(X[["income"]]), silent.predict(X[["income"]]))
 
 
+def test_the_last_picture_shows_where_training_stopped_early(monkeypatch):
+    display = Display(True)
+    monkeypatch.setitem(sys.modules, "IPython", display.package)
+    monkeypatch.setitem(sys.modules, "IPython.display", display.module)
+    monkeypatch.setattr("lambdak.training.live_curve._PAUSE", 1e9)  # nothing is shown in between
+    settings = SMALL | {"verbose": 2, "max_iter": 40, "early_stopping": True, "n_iter_no_change": 1, "tol": 1e9}
+    model = SpectralRegressor(**settings).fit(X[["income"]], pd.Series(Y))
+    assert model.n_iter_ < 40
+    assert f"epoch {model.n_iter_} of 40; validation loss" in display.shown[-1]
+
+
 def test_the_picture_of_the_epochs_so_far_is_svg_without_fixed_colours_of_text():
     losses = [(np.array([1 / (i + 1)]), np.array([0.5 + abs(i - 2) / 9])) for i in range(4)]
     events = [Event(i + 1, 5, train, seen, -train, -seen, float(i)) for i, (train, seen) in enumerate(losses)]

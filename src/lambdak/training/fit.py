@@ -287,6 +287,8 @@ def run_members(
                     watch(events)
                 if checkpoint.due():
                     checkpoint.save(_MEMBERS, trainer.state() | history_state(events))
+            if watch is not None:
+                watch(events, ended=True)
             before = float(trainer.best.mean())
             if polished:
                 for seen in polish(trainer):

@@ -17,12 +17,10 @@ _PAUSE = 0.3  # seconds between two pictures
 _WIDTH, _HEIGHT, _MARGIN = 520, 220, 46
 _BLUE, _RED = "#0072B2", "#D55E00"
 
-Watch = Callable[[Sequence[Event]], None]
 
-
-def watch_of(verbose: int) -> Watch | None:
+def watch_of(verbose: int) -> Live | None:
     """What is to be called with all epochs so far; None if nothing was requested, or nobody could see it."""
-    return _Live(_display()) if verbose >= LIVE and _in_notebook() else None
+    return Live(_display()) if verbose >= LIVE and _in_notebook() else None
 
 
 def _in_notebook() -> bool:
@@ -39,15 +37,16 @@ def _display() -> Any:
     return lambda text: handle.update(HTML(text))
 
 
-class _Live:
-    """Draws the epochs so far, a few times a second, and once all are done."""
+class Live:
+    """Draws the epochs so far, a few times a second, and once training has ended."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show, self._last = show, 0.0
 
-    def __call__(self, events: Sequence[Event]) -> None:
+    def __call__(self, events: Sequence[Event], ended: bool = False) -> None:
+        """Draw, if the last picture is old enough, or training has ``ended``."""
         now = time.monotonic()
-        if now - self._last >= _PAUSE or events[-1].epoch == events[-1].epochs:
+        if ended or now - self._last >= _PAUSE:
             self._last = now
             self._show(curve_svg(events))
 
