@@ -9,7 +9,7 @@ import numpy as np
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.explain.portfolio.lorenz import Ranking, perfect_ranking
-from lambdak.explain.portfolio.roc import auc_and_ks, shares
+from lambdak.explain.portfolio.roc import auc_and_ks
 from lambdak.explain.portfolio.scored import ScoredRows
 from lambdak.pencil.spectrum import Float64Array
 
@@ -110,7 +110,7 @@ class Measures:
 
     def _of_class(self, counts: Float64Array | None) -> list[float]:
         actual, expected, loss, null, square, _ = self._summed(counts)
-        auc, ks = auc_and_ks(*self.ranking.curve(counts), *shares(self.ranking, counts))
+        auc, ks = auc_and_ks(self.ranking, counts)
         return [auc, 2 * auc - 1, ks, actual / expected, loss, 1 - loss / null, square * self._unit**2]
 
     def _of_coverage(self, counts: Float64Array | None) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -59,7 +59,7 @@ class Roc:
 
 def roc_curve(score: Float64Array, ranking: Ranking, words: str, like: Any) -> Roc:
     """The curve of rows in ascending order of ``score``, whose ``actual`` is exposure or 0."""
-    gone, lost = negatives_and_positives(*ranking.curve(), *shares(ranking))
+    gone, lost = negatives_and_positives(ranking)
     if np.isnan(gone).any() or np.isnan(lost).any():
         raise ValueError(f"a ROC curve needs rows of the class and of others; got the {words} of one kind only")
     threshold = np.concatenate([score[ranking.order[np.append(0, ranking.ends[:-1] + 1)]], [np.inf]])
@@ -70,23 +70,15 @@ def roc_curve(score: Float64Array, ranking: Ranking, words: str, like: Any) -> R
                words, like)  # fmt: skip
 
 
-def shares(ranking: Ranking, counts: Float64Array | None = None) -> tuple[float, float]:
-    """Total exposure, and that of the class."""
-    if counts is None:
-        return float(ranking.exposure.sum()), float(ranking.actual.sum())
-    own = counts[ranking.order]
-    return float(ranking.exposure @ own), float(ranking.actual @ own)
+def negatives_and_positives(ranking: Ranking, counts: Float64Array | None = None) -> tuple[Float64Array, Float64Array]:
+    """Cumulative shares of the rows that are not of the class, and of those that are.
+
+    Row by row ``exposure`` − ``actual`` is exact: totals would cancel out where one of the two is nearly all.
+    """
+    return replace(ranking, exposure=ranking.exposure - ranking.actual).curve(counts)
 
 
-def negatives_and_positives(
-    x: Float64Array, L: Float64Array, exposure: float, actual: float
-) -> tuple[Float64Array, Float64Array]:
-    """Cumulative shares of the rows that are not of the class, and of those that are, from a Lorenz curve."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (x * exposure - L * actual) / np.float64(exposure - actual), L
-
-
-def auc_and_ks(x: Float64Array, L: Float64Array, exposure: float, actual: float) -> tuple[float, float]:
+def auc_and_ks(ranking: Ranking, counts: Float64Array | None = None) -> tuple[float, float]:
     """Area under the ROC curve and the largest difference of shares."""
-    gone, lost = negatives_and_positives(x, L, exposure, actual)
+    gone, lost = negatives_and_positives(ranking, counts)
     return float(np.diff(gone) @ (1 - (lost[1:] + lost[:-1]) / 2)), float(np.max(gone - lost))
