@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from fitted_models import almost_equal_quantiles, rows_of
 from sklearn.linear_model import LinearRegression
 
 from lambdak import SpectralQuantileRegressor, SpectralRegressor
@@ -35,6 +36,18 @@ def test_quantiles_never_cross_and_cover_what_they_should():
     assert np.array_equal(model.predict(X), model.predict_quantiles(X)[:, 1])
     width = np.diff(model.predict_interval(np.array([[0.0, 0.0], [0.0, 2.0]])), axis=1)[:, 0]
     assert width[1] > 1.5 * width[0]
+
+
+def test_quantiles_rise_where_raw_scores_cross_by_rounding():
+    model, X = almost_equal_quantiles(), rows_of("quantiles")
+    assert (np.diff(model.model_.raw(X)) < 0).any()
+    assert (np.diff(model.predict_quantiles(X)) >= 0).all()
+    predictor, rows = model.predictor(), X.to_dict("records")
+    for row, quantiles in zip(rows, model.predict_quantiles(X).tolist(), strict=True):
+        own = predictor.predict_quantiles(row)
+        assert sorted(own) == list(own)
+        assert predictor.predict(row) == own[1]
+        np.testing.assert_allclose(own, quantiles, rtol=1e-14)
 
 
 def test_steps_from_quantile_to_quantile_are_semidefinite(table):

@@ -111,7 +111,7 @@ class Predictor:
         """The quantiles, in ascending order."""
         if not self.quantile_levels:
             raise AttributeError(f"predict_quantiles needs quantiles; the model is a {self.model.estimator}")
-        return tuple(self._raw(row)[0].tolist())
+        return tuple(self.model.loss.predict(self._raw(row))[0].tolist())
 
     def raw(self, row: Row, offset: float | None = None, exposure: float | None = None) -> float | tuple[float, ...]:
         """The raw score, before the link: a float, or a tuple where there are several outputs."""
@@ -215,7 +215,7 @@ class Predictor:
         if loss.predicts is Predicts.NUMBERS:
             return list(loss.predict(raw).tolist())
         if loss.predicts is Predicts.QUANTILES:
-            return list(raw[:, raw.shape[1] // 2].tolist())
+            return list(loss.predict(raw)[:, raw.shape[1] // 2].tolist())
         return [self._labels[code] for code in loss.classify(raw).tolist()]
 
     def _added(self, offset: float | None, exposure: float | None) -> float:

@@ -36,7 +36,9 @@ def test_identifiers_are_plain_and_all_different():
     assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) and len(name) < 63 for name in found)
 
 
-@pytest.mark.parametrize("taken", ["int", "class", "linux", "NULL", "M_PI", "EOF", "INT64_MAX", "math_errhandling"])
+@pytest.mark.parametrize(
+    "taken", ["int", "class", "linux", "NULL", "M_PI", "EOF", "INT64_MAX", "math_errhandling", "MATH_ERRNO", "char16_t"]
+)
 def test_words_that_mean_something_are_changed(taken):
     assert identifier(taken) == f"{taken}_"
 

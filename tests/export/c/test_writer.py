@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from export_cases import HOSTILE, disguised, errors, random_rows
 from exported_c import STRICT, Library, built, compiler, opened
-from fitted_models import KINDS, SPARSE, X, changed, fitted, rows_of, with_columns
+from fitted_models import KINDS, SPARSE, X, almost_equal_quantiles, changed, fitted, rows_of, with_columns
 
 from lambdak import SpectralRegressor
 from lambdak.eigen.packing import packed_size, padded_size
@@ -103,6 +103,12 @@ def test_the_class_that_is_predicted_has_its_label(kind, tmp_path):
     raw = library(X[:80]).raw
     found = [labels[library.library.model_class_of((ctypes.c_double * raw.shape[1])(*row))] for row in raw]
     assert [label.decode() for label in found] == list(map(str, model.predict(X[:80])))
+
+
+def test_quantiles_do_not_cross_where_raw_scores_do_by_rounding(tmp_path):
+    found = opened(almost_equal_quantiles(), tmp_path)(X)
+    assert (np.diff(found.raw) < 0).any()
+    np.testing.assert_array_equal(found.results, np.maximum.accumulate(found.raw, axis=1))
 
 
 def test_levels_are_found_by_their_codes(tmp_path):
@@ -243,6 +249,17 @@ def test_what_c_cannot_hold_is_refused(tmp_path):
     for long in (Category("code", 1, levels=("é" * 2048,)), Category("x" * 4096, 1, levels=("a",))):
         with pytest.raises(ValueError, match=r"the text '.*'… has 4,096 bytes, .* take more than 4,095: shorten"):
             to_c(with_columns(base, [long], coef=np.zeros((1, 2, padded_size(5)))), tmp_path / "model.c")
+    named = with_columns(base, [replace(column, name="a\0b") for column in base.model_.encoder.columns])
+    for model in (named, changed(fitted("multiclass"), classes=np.array(["a\0b", "a\0c", "d", "e"]))):
+        with pytest.raises(
+            ValueError, match=r"the text '.*a.x00b' has a zero character, at which text in C ends: rename"
+        ):
+            to_c(model, tmp_path / "model.c")
+    for file in ('a"b.c', "a??'b.c", "a\nb.c", "\udcff.c"):
+        with pytest.raises(ValueError, match="path must be a name that C can include; got"):
+            to_c(base, tmp_path / file)
+    with pytest.raises(ValueError, match="name must be a plain C identifier; got 3: try 'x3'"):
+        to_c(base, tmp_path / "model.c", name=3)
     with pytest.raises(ValueError, match=r"path must end in \.c; got 'model.txt'"):
         to_c(base, "model.txt")
     with pytest.raises(ValueError, match="name must be a plain C identifier; got 'a b': try 'a_b'"):

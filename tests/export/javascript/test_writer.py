@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from export_cases import disguised, errors, random_rows
 from exported_javascript import opened, run
-from fitted_models import KINDS, SPARSE, X, changed, fitted, with_columns
+from fitted_models import KINDS, SPARSE, X, almost_equal_quantiles, changed, fitted, with_columns
 
 from lambdak import SpectralRegressor
 from lambdak.eigen.packing import padded_size
@@ -78,6 +78,12 @@ def test_predict_answers_as_the_estimator_does(kind, tmp_path):
         np.testing.assert_allclose(found, wanted, rtol=1e-11)
     else:
         assert found == wanted.tolist()
+
+
+def test_quantiles_do_not_cross_where_raw_scores_do_by_rounding(tmp_path):
+    found = opened(almost_equal_quantiles(), tmp_path)(X)
+    assert (np.diff(found.raw) < 0).any()
+    np.testing.assert_array_equal(found.results, np.maximum.accumulate(found.raw, axis=1))
 
 
 # ---- rows --------------------------------------------------------------------------------------------------------
@@ -153,6 +159,18 @@ def test_words_of_javascript_are_names_like_any_other(tmp_path):
     assert all(f"- {name}" in run(tmp_path, program) for name in PROTOTYPE)
 
 
+def test_a_bigint_is_a_level_only_if_it_equals_it(tmp_path):
+    coef = np.zeros((1, 3, padded_size(5)))
+    coef[0, 1, 0] = 1.0
+    model = with_columns(fitted("single"), [Category("code", 1, levels=(2**53, 1))], coef=coef)
+    to_javascript(model, tmp_path / "model.mjs")
+    cells = "[2n ** 53n, 2 ** 53, 2n ** 53n + 1n, 10n ** 400n].map((code) => m.raw({ code })[0])"
+    known, same, other, huge = json.loads(
+        run(tmp_path, f"import * as m from './model.mjs'; console.log(JSON.stringify({cells}))")
+    )
+    assert known == same != other == huge
+
+
 def test_numbers_that_javascript_would_round_are_refused(tmp_path):
     for level in (2**53 + 1, 10**400, np.inf):
         column = Category("code", 1, levels=(level,))
@@ -204,7 +222,7 @@ def test_types_are_beside_a_single_file_where_typescript_looks(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.d.mts", "a.mjs", "b.d.ts", "b.js"]
 
 
-@pytest.mark.parametrize("name", ["Upper", "two words", "", "a/b", "@x", ".hidden", "x" * 215, "node_modules"])
+@pytest.mark.parametrize("name", ["Upper", "two words", 3, "", "a/b", "@x", ".hidden", "x" * 215, "node_modules"])
 def test_names_that_npm_refuses_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="name must be one that npm takes, lower case without spaces, such as"):
         to_javascript(fitted("single"), tmp_path, name=name)
@@ -213,6 +231,16 @@ def test_names_that_npm_refuses_are_refused(name, tmp_path):
 def test_paths_that_are_neither_module_nor_folder_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"path must end in \.mjs or \.js, or be a folder; got '.*model\.ts'"):
         to_javascript(fitted("single"), tmp_path / "model.ts")
+    with pytest.raises(ValueError, match=r"or be a folder; got '': '\.' is the folder you are in"):
+        to_javascript(fitted("single"), "")
+    with pytest.raises(FileNotFoundError, match=r"the folder of '.*package' does not exist: create '.*nowhere' first"):
+        to_javascript(fitted("single"), tmp_path / "nowhere" / "package")
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(
+        FileExistsError, match=r"path must be a folder, or end in \.mjs or \.js; got the file '.*notes'"
+    ):
+        to_javascript(fitted("single"), tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
     with pytest.raises(ValueError, match="name needs a folder"):
         to_javascript(fitted("single"), tmp_path / "model.mjs", name="x")
 

@@ -20,12 +20,12 @@ _TAKEN = """
     switch template this thread_local throw true try typedef typeid typename typeof union unix unsigned using virtual
     void volatile wchar_t while xor xor_eq assert errno i386 math_errhandling max min offsetof signbit stderr stdin
     stdout BIG_ENDIAN BUFSIZ BYTE_ORDER DOMAIN EDOM EILSEQ EOF ERANGE FALSE HUGE INFINITY LITTLE_ENDIAN NAN NDEBUG NULL
-    OVERFLOW PI PLOSS SING TLOSS TRUE UNDERFLOW I
+    OVERFLOW PI PLOSS SING TLOSS TRUE UNDERFLOW I char8_t char16_t char32_t
     ALONE AT BLOCKS CATEGORY COLUMNS CURVE DIM EACH_LANE EPSILON EXPONENT_LIMIT GROUPS JOINT LANES LARGEST
     LARGEST_OFFSET LAST_STEP LAYERS LINE MEMBERS MOST_PASSES MOST_READS NEAR OUTPUTS REPEATED RESCALE_EVERY RESULTS
     SCALE SIZE TINY TOLERANCE WIDTH
 """
-_PREFIXES = r"(M|FP|FE|HUGE|DBL|FLT|LDBL|S?CHAR|UCHAR|U?SHRT|U?INT\w*|U?LONG|S?SIZE|SIG|W[A-Z]+|PTRDIFF)_"
+_PREFIXES = r"(M|MATH|FP|FE|HUGE|DBL|FLT|LDBL|S?CHAR|UCHAR|U?SHRT|U?INT\w*|U?LONG|S?SIZE|SIG|W[A-Z]+|PTRDIFF)_"
 
 
 def identifier(text: str) -> str:
@@ -64,6 +64,11 @@ def literal(text: str) -> str:
     >>> print(literal('a"b\n1??/é'))
     "a\"b\0121\?\?/\303\251"
     """
+    if "\0" in text:
+        raise ValueError(
+            f"the text {text!r} has a zero character, at which text in C ends: rename the column, the level or the "
+            "class before the fit"
+        )
     encoded = text.encode("utf-8", "surrogatepass")
     if len(encoded) > _LONGEST:
         raise ValueError(

@@ -45,11 +45,14 @@ def to_c(model: Any, path: str | os.PathLike[str], *, explain: bool = False, nam
     target = Path(path)
     if target.suffix != ".c":
         raise ValueError(f"path must end in .c; got {os.fspath(path)!r}: the header is written beside it")
-    if set(target.name) & set('"\\\n\r'):
-        raise ValueError(f"path must be a name that C can include; got {target.name!r}: omit quotes and backslashes")
+    if set(target.name) & set('"\\?') or not target.name.isprintable():
+        raise ValueError(
+            f"path must be a name that C can include; got {target.name!r}: omit quotes, backslashes, question marks "
+            "and what cannot be printed"
+        )
     own = identifier(target.stem.lower()) if name is None else name
-    if own != identifier(own):
-        raise ValueError(f"name must be a plain C identifier; got {own!r}: try {identifier(own)!r}")
+    if not isinstance(own, str) or own != identifier(own):
+        raise ValueError(f"name must be a plain C identifier; got {own!r}: try {identifier(str(own))!r}")
     file = _File(Formula.of(model), own, target.with_suffix(".h").name, explain)
     for place, text in ((target.with_suffix(".h"), file.header()), (target, file.source())):
         write_text(place, text)

@@ -44,7 +44,8 @@ function readLevel({ name, missing_level: missing, unseen_level: unseen }, { tex
     const wanted = !text.size ? "numbers" : number.size ? "strings or numbers" : "strings";
     throw new TypeError(`column ${shown(name)} must hold ${wanted}, as in training; got ${shown(cell)}${where}: convert it first`);
   }
-  return known.get(typeof cell === "string" ? cell : Number(cell)) ?? unseen;
+  const key = typeof cell === "string" ? cell : Number(cell);
+  return (key == cell ? known.get(key) : undefined) ?? unseen;  // a bigint may equal no double
 }
 
 // The cells of an object, a Map, or an array in the order of the columns.
@@ -83,10 +84,16 @@ function scoresOf(cells, offset) {
   return MODEL.scores(cells).map((score) => score + added);
 }
 
+// Quantiles; neighbours that rounding has put out of order become equal.
+function rising(scores) {
+  let most = -Infinity;
+  return scores.map((score) => (most = Math.max(most, score)));
+}
+
 // The mean, the middle quantile, or the label of a class.
 function answer(scores) {
   if (kind === "classes") return classes[MODEL.decided(scores)];
-  return MODEL.predictions(scores)[scores.length >> 1];
+  return MODEL.predictions(kind === "quantiles" ? rising(scores) : scores)[scores.length >> 1];
 }
 
 export function predict(row, offset) {
@@ -110,5 +117,5 @@ export function proba(row, offset) {
 
 export function quantiles(row) {
   if (kind !== "quantiles") throw new TypeError(`quantiles needs a SpectralQuantileRegressor; the model is a ${estimator}`);
-  return MODEL.scores(readRow(row));
+  return rising(MODEL.scores(readRow(row)));
 }

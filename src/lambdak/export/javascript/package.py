@@ -20,7 +20,8 @@ def package_name(given: str | None, folder: str) -> str:
     """The name of the package: as given, or after the folder."""
     made = re.sub(r"[^a-z0-9._~-]+", "-", folder.lower()).strip("-._~") or "model"
     name = made[:_MOST] if given is None else given
-    if not _VALID.fullmatch(name) or len(name) > _MOST or name in ("node_modules", "favicon.ico"):
+    valid = isinstance(name, str) and _VALID.fullmatch(name) and len(name) <= _MOST
+    if not valid or name in ("node_modules", "favicon.ico"):
         raise ValueError(
             f"name must be one that npm takes, lower case without spaces, such as {made!r} or '@team/{made}'; "
             f"got {given!r}"

@@ -47,6 +47,8 @@ def to_javascript(model: Any, path: str | os.PathLike[str], *, explain: bool = F
     """
     target, formula = Path(path), Formula.of(model)
     single = target.suffix in _TYPES
+    if not os.fspath(path):
+        raise ValueError("path must end in .mjs or .js, or be a folder; got '': '.' is the folder you are in")
     if single and name is not None:
         raise ValueError(f"name needs a folder, which becomes a package; got {os.fspath(path)!r}: omit one of them")
     if not single and target.suffix and not target.is_dir():
@@ -63,9 +65,19 @@ def to_javascript(model: Any, path: str | os.PathLike[str], *, explain: bool = F
             target / "package.json": package_json(formula, own),
             target / "index.js": code,
         }
-        target.mkdir(exist_ok=True)
+        _make_folder(target)
     for place, text in texts.items():
         write_text(place, text)
+
+
+def _make_folder(target: Path) -> None:
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"path must be a folder, or end in .mjs or .js; got the file {os.fspath(target)!r}")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"the folder of {os.fspath(target)!r} does not exist: create {os.fspath(target.parent)!r} first"
+        )
+    target.mkdir(exist_ok=True)
 
 
 def _module(formula: Formula, explain: bool) -> str:

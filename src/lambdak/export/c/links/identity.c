@@ -1,3 +1,4 @@
 static void inverse_link(const double *raw, double *out) {
-  for (int i = 0; i < RESULTS; i++) out[i] = raw[i];
+  out[0] = raw[0];
+  for (int i = 1; i < RESULTS; i++) out[i] = raw[i] > out[i - 1] ? raw[i] : out[i - 1]; /* quantiles may cross by rounding */
 }
