@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from dask_cases import COLUMNS, FAST, bits, cut, local_cluster, table
 from distributed import Client
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import lambdak
 from lambdak import dask as on_dask
+from lambdak.report.dossier import Rows
 
 FRAME = table(900)
 CASES = {
@@ -61,6 +63,20 @@ def test_collections_are_predicted_with_their_offsets_and_exposures(client):
     found = model.predict(parts[COLUMNS], exposure=parts["weight"]).compute()
     assert (found == here.predict(FRAME[COLUMNS], exposure=FRAME["weight"])).all()
     assert (model.predict(parts[COLUMNS], exposure=2.0).compute() == here.predict(FRAME[COLUMNS], exposure=2.0)).all()
+    with pytest.raises(TypeError, match="exposure must be a Dask DataFrame, Series or Array; got Series"):
+        model.predict(parts[COLUMNS], exposure=FRAME["weight"])
+    with pytest.raises(ValueError, match=r"exposure must have the [0-9]+ partitions of X; got 1: take both from one"):
+        model.predict(parts[COLUMNS], exposure=parts["weight"].repartition(npartitions=1))
+    with pytest.raises(TypeError, match="exposure must be a Dask DataFrame, Series or Array; got Series"):
+        clone(model).fit(parts[COLUMNS], parts["level"], exposure=FRAME["weight"])
+
+
+def test_a_dossier_fits_with_other_seeds_in_memory(client):
+    model = fitted("exposure", cut(FRAME))
+    here = lambdak.from_json(model.to_json())
+    offset = np.log(FRAME["weight"].to_numpy())
+    rows = Rows(FRAME[COLUMNS], FRAME["level"].to_numpy(), None, offset)
+    assert (model._refitted(1, rows).coef == here._refitted(1, rows).coef).all()
 
 
 @pytest.mark.slow

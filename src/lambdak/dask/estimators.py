@@ -17,7 +17,9 @@ from lambdak.dask.driver import DaskFit
 from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.own_names import with_own_names
+from lambdak.model import Model
 from lambdak.model.offsets import check_exposure
+from lambdak.report.dossier import Rows
 
 _TIMEOUT = 60.0
 
@@ -43,24 +45,25 @@ class _OnDask(SpectralEstimator):
         beside = {name: value for name, value in beside.items() if value is not None}
         if not is_collection(X):
             return getattr(super(), method)(X, **beside)
-        here = self._fitted  # an error, if there is none
-        model = delayed(getattr(local, here.estimator)._of_saved(self._saved()))
-        call, pieces = delayed(worker.predict), pieces_of(X)
-        own = [
-            dict(zip(beside, each, strict=True))
-            for each in zip(
-                *(
-                    pieces_of(value, name, X) if is_collection(value) else [value] * len(pieces)
-                    for name, value in beside.items()
-                ),
-                strict=True,
-            )
-        ] or [{}] * len(pieces)
+        model, call, pieces = delayed(self._in_memory()), delayed(worker.predict), pieces_of(X)
+        own: list[dict[str, Any]] = [{} for _ in pieces]
+        for name, value in beside.items():
+            parts = pieces_of(value, name, X, len(pieces)) if np.ndim(value) else [value] * len(pieces)
+            for each, part in zip(own, parts, strict=True):
+                each[name] = part
         rows = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(pieces)  # what is known of a frame is less
         return da.concatenate([
             da.from_delayed(call(model, method, piece, **added), (length, *width), dtype=dtype)
             for length, piece, added in zip(rows, pieces, own, strict=True)
         ])  # fmt: skip
+
+    def _in_memory(self) -> SpectralEstimator:
+        """The same model as an estimator of tables in memory."""
+        own: SpectralEstimator = getattr(local, self._fitted.estimator)._of_saved(self._saved())
+        return own
+
+    def _refitted(self, seed: int, rows: Rows) -> Model:
+        return self._in_memory()._refitted(seed, rows)
 
 
 @with_own_names

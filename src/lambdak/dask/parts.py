@@ -37,15 +37,9 @@ def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) ->
     given = dict(zip(names, (X, y, sample_weight, offset), strict=True))
     if y is None:
         raise ValueError("y must be given: a Dask Series or Array with the partitions of X")
-    pieces = {name: pieces_of(value, name, X) for name, value in given.items() if value is not None}
-    counts = {name: len(own) for name, own in pieces.items()}
-    for name, count in counts.items():
-        if count != counts["X"]:
-            raise ValueError(
-                f"{name} must have the {counts['X']} partitions of X; got {count}: take both from one collection, or "
-                f"call repartition or rechunk on {name}"
-            )
-    rows = zip(*(pieces.get(name, [None] * counts["X"]) for name in names), strict=True)
+    count = len(pieces_of(X))
+    pieces = {name: pieces_of(value, name, X, count) for name, value in given.items() if value is not None}
+    rows = zip(*(pieces.get(name, [None] * count) for name in names), strict=True)
     return [Partition(index, *own) for index, own in enumerate(rows)]
 
 
@@ -56,23 +50,32 @@ def is_collection(value: object) -> bool:
 
 def logarithms(exposure: Any) -> Any:
     """The logarithm of a collection of exposures, which are checked when they are computed: an offset."""
-    if not is_collection(exposure):
-        return exposure  # which is refused with the partitions
-    if hasattr(exposure, "chunks"):
-        return exposure.map_blocks(log_exposure, dtype=np.float64)
-    return exposure.to_dask_array().map_blocks(log_exposure, dtype=np.float64)
+    _check_collection(exposure, "exposure")
+    array = exposure if hasattr(exposure, "chunks") else exposure.to_dask_array()
+    return array.map_blocks(log_exposure, dtype=np.float64)
 
 
-def pieces_of(value: Any, name: str = "X", X: Any = None) -> list[Any]:
-    """The partitions of a collection, delayed; those of an array are blocks of whole rows, cut like those of X."""
+def pieces_of(value: Any, name: str = "X", X: Any = None, count: int | None = None) -> list[Any]:
+    """The partitions of a collection, delayed: as many as X has, if their ``count`` is given.
+
+    Those of an array are blocks of whole rows, cut like those of X.
+    """
+    _check_collection(value, name)
+    pieces = _blocks(value, name, X) if hasattr(value, "chunks") else list(value.to_delayed())
+    if count is not None and len(pieces) != count:
+        raise ValueError(
+            f"{name} must have the {count} partitions of X; got {len(pieces)}: take both from one collection, or "
+            f"call repartition or rechunk on {name}"
+        )
+    return pieces
+
+
+def _check_collection(value: object, name: str) -> None:
     if not is_collection(value):
         raise TypeError(
             f"{name} must be a Dask DataFrame, Series or Array; got {type(value).__name__}: for a table in memory use "
             "the estimator of lambdak itself"
         )
-    if hasattr(value, "chunks"):
-        return _blocks(value, name, X)
-    return list(value.to_delayed())
 
 
 def _blocks(array: Any, name: str, X: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from lambdak.estimators.settings import check_unchanged, fit_settings, new_gener
 from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
+from lambdak.model.offsets import row_offset
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.report.dossier import Rows
 from lambdak.store import SavedModel, SavedTraining
@@ -279,11 +280,17 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
         """Raw scores: before the link."""
-        return self._fitted.raw(self._read(X), offset, thread_count(self.n_jobs))
+        table = self._read(X)
+        return self._fitted.raw(table, self._added(table, offset), thread_count(self.n_jobs))
 
-    def _predict(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
+    def _predict(self, X: Any, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
         """Means, quantiles or probabilities."""
-        return self._fitted.predict(self._read(X), offset, thread_count(self.n_jobs))
+        table = self._read(X)
+        return self._fitted.predict(table, self._added(table, offset, exposure), thread_count(self.n_jobs))
+
+    def _added(self, table: Any, offset: ArrayLike | None, exposure: ArrayLike | None = None) -> Any:
+        """What is added to the raw score of each row of a table that was read."""
+        return row_offset(self._fitted.loss, offset, exposure, table.shape[0])
 
     def _read(self, X: Any) -> Any:
         """A table to predict, or to continue with, read once; a warning says if its names are not those of training."""

@@ -243,7 +243,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row; with an ``exposure``, for that many units of it."""
-        return self._predict(X, row_offset(self._fitted.loss, offset, exposure))
+        return self._predict(X, offset, exposure)
 
     def score(
         self,
