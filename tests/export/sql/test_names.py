@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import fitted, rows_of
+from fitted_models import fitted, rows_of, with_columns
 from sql_cases import close
 
 from lambdak.export.sql import to_sql
@@ -42,6 +42,27 @@ def test_hostile_names_and_levels_are_data(database):
     assert list(found.columns[2:]) == [f"influence_{name}" for name in HOSTILE]
 
 
+@pytest.mark.parametrize("names", [("s", "_rowid_", "rowid", "r"), ("k", "oid", "ROWID", "x1")])
+def test_columns_may_have_the_names_of_steps_and_of_rowids(database, names):
+    for kind in ("additive", "free"):
+        columns = [
+            replace(each, name=name) for each, name in zip(fitted(kind).model_.encoder.columns, names, strict=True)
+        ]
+        model = with_columns(fitted(kind), columns).model_
+        cells = rows_of(kind)[:20].set_axis(list(names), axis=1)
+        database.create(cells)
+        found = database.score(to_sql(model, dialect=database.dialect))
+        assert list(found.columns) == [*names, "id", "prediction"]
+        close(found["prediction"], model.predict(cells))
+
+
+def test_a_key_is_needed_where_columns_take_all_names_of_the_rowid():
+    model = renamed(("rowid", "_ROWID_", "oid", "d"))
+    with pytest.raises(ValueError, match="key must name the columns to return, for SQLite finds rows again by _rowid_"):
+        to_sql(model, dialect="sqlite")
+    assert to_sql(model, dialect="sqlite", key="d")
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_columns_that_differ_in_case_only_are_refused(dialect):
     with pytest.raises(ValueError, match=r"columns 'Age' and 'age' are one name for .* upper from lower case: rename"):
@@ -55,10 +76,16 @@ def test_columns_that_postgresql_cuts_to_one_name_are_refused():
         to_sql(renamed((long + "a", long + "b", "c", "d")), dialect="postgresql")
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgresql", "sqlite"])
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", ""])
-def test_names_that_no_database_holds_are_refused(name):
+def test_names_that_no_database_holds_are_refused(name, dialect):
     with pytest.raises(ValueError, match="rename it before the fit"):
-        to_sql(renamed((name, "b", "c", "d")))
+        to_sql(renamed((name, "b", "c", "d")), dialect=dialect)
+
+
+def test_names_of_results_that_postgresql_cuts_to_one_are_refused():
+    with pytest.raises(ValueError, match="rename classes or columns before the fit, or choose a shorter prefix"):
+        to_sql(fitted("additive"), dialect="postgresql", explain=True, prefix="p" * 60)
 
 
 def test_results_do_not_take_the_name_of_a_column():

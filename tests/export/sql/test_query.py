@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import KINDS, fitted, rows_of
+from fitted_models import KINDS, changed, fitted, rows_of, with_columns
 from sql_cases import as_frame, close
 
 from lambdak import SpectralRegressor
@@ -136,6 +138,50 @@ def test_booleans_are_scored_where_training_had_booleans_or_ones_and_zeros(datab
         close(database.score(to_sql(model, dialect=database.dialect, key="id"))["prediction"], model.predict(X))
 
 
+@pytest.mark.parametrize("kind", ["additive", "free", "linear"])
+def test_numbers_near_the_end_of_doubles_are_read_as_they_are(database, kind):
+    first, *rest = fitted(kind).model_.encoder.columns
+    unit = 2.0**1015 / first.high
+    own = ("knots", "median") if first.kind == "curve" else ("center", "scale", "low", "high", "median")
+    large = replace(first, **{name: getattr(first, name) * unit for name in own})
+    model, X = with_columns(fitted(kind), [large, *rest]).model_, rows_of(kind)[:12]
+    X = X.assign(income=X["income"] * unit)
+    X.loc[X.index[:2], "income"] = [-4e307, 4e307]
+    database.create(X)
+    close(database.score(to_sql(model, dialect=database.dialect, key="id"))["prediction"], model.predict(X))
+
+
+def test_infinite_levels_are_levels(database):
+    columns = list(fitted("additive").model_.encoder.columns)
+    columns[3] = replace(columns[3], levels=(-np.inf, np.inf))
+    for kind in ("additive", "free"):
+        model, X = with_columns(fitted(kind), columns).model_, rows_of(kind)[:6].assign(kind=[-np.inf, np.inf, 1.0] * 2)
+        database.create(X)
+        close(database.score(to_sql(model, dialect=database.dialect, key="id"))["prediction"], model.predict(X))
+
+
+def test_probabilities_of_ordered_classes_far_from_all_cut_points(database):
+    own = fitted("ordinal").model_
+    model, X = own.replace(scale=own.scale * 2000, start=own.start * 2000), rows_of("ordinal")[:40]
+    assert np.abs(model.raw(X)).max() > 1500
+    database.create(X)
+    found = database.score(to_sql(model, dialect=database.dialect, key="id"))
+    close(found.filter(like="probability").to_numpy(float), model.predict(X), 1e-9)
+    assert found["label"].tolist() == model.classes[model.loss.classify(model.raw(X))].tolist()
+
+
+def test_labels_are_whole_numbers_of_any_size_or_refused(database):
+    labels = np.array([0, 1, 2**64 - 2, 2**64 - 1], np.uint64)
+    model, X = changed(fitted("multiclass"), classes=labels), rows_of("multiclass")[:40]
+    if database.dialect == "sqlite":
+        with pytest.raises(ValueError, match="the class 18446744073709551614 is larger than a whole number of SQLite"):
+            to_sql(model, dialect="sqlite")
+        return
+    database.create(X)
+    found = database.score(to_sql(model, dialect=database.dialect, key="id"))
+    assert list(map(int, found["label"])) == labels[fitted("multiclass").predict(X)].tolist()
+
+
 def test_the_file_holds_the_query(tmp_path):
     text = to_sql(fitted("additive"), tmp_path / "model.sql")
     assert (tmp_path / "model.sql").read_text(encoding="utf-8") == text
@@ -144,6 +190,7 @@ def test_the_file_holds_the_query(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
+        ({"dialect": ["duckdb"]}, r"dialect must be one of 'duckdb', 'postgresql', 'sqlite'; got \['duckdb'\]"),
         ({"dialect": "oracle"}, "dialect must be one of 'duckdb', 'postgresql', 'sqlite'; got 'oracle'"),
         ({"result": "score"}, "result must be one of 'prediction', 'raw', 'both'; got 'score'"),
         ({"key": []}, "key must be the name of a column, or several"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import final
 
 from lambdak.export.formula import NOTHING, Levels, is_double
-from lambdak.export.sql.dialects import Dialect
+from lambdak.export.sql.dialects import TABLE, Dialect
 from lambdak.export.sql.script import Script
+from lambdak.table.cells import LARGEST
 from lambdak.table.column_types import Category, Column, Curve
 from lambdak.table.linear_column import Linear
 from lambdak.table.numeric_column import Numeric
@@ -41,8 +42,8 @@ class Reading:
     # ---- reading -----------------------------------------------------------------------------------------------
 
     def read(self) -> dict[str, str]:
-        """The cell, read from the row ``s`` of the table."""
-        cell = f"s.{self.dialect.name(self.column.name)}"
+        """The cell, read from a row of the table."""
+        cell = f"{TABLE}.{self.dialect.name(self.column.name)}"
         if isinstance(self.column, Numeric):
             may_be_boolean = {*self.column.nodes().tolist()} <= {0.0, 1.0}
             return {self.x: (self.dialect.boolean_cell if may_be_boolean else self.dialect.number_cell)(cell)}
@@ -62,7 +63,7 @@ class Reading:
             return self.x
         span = _span(column)
         far = 0.0 if column.clamp else _FAR * span
-        low, high = max(column.low - far, -1e300), min(column.high + far, 1e300)
+        low, high = max(column.low - far, -LARGEST), min(column.high + far, LARGEST)
         near = f" WHEN abs({self.x}) < {say(NEAR * span)} THEN {say(0.0)}" if self.dialect.fails_at_ends else ""
         within = f"CASE WHEN {self.x} < {say(low)} THEN {say(low)} WHEN {self.x} > {say(high)} THEN {say(high)}{near}"
         other = self.x if column.has_missing else f"COALESCE({self.x}, {say(column.median)})"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, final
+
+TABLE = "lambdak_table"  # the user's table inside of the query, where a column of the same name would hide it
 
 
 class Dialect(ABC):
@@ -22,6 +25,8 @@ class Dialect(ABC):
         Bytes of a name that count; the rest is cut off.
     most_columns : int or None
         Columns that a step of a query can have.
+    most_whole : int or None
+        The largest whole number; a larger one would become a double.
     most_dim : pair of int, or None
         The largest matrices that it takes, without explanations and with them.
     fails_at_ends : bool
@@ -38,7 +43,9 @@ class Dialect(ABC):
     fails_at_ends: ClassVar[bool] = False
     lists: ClassVar[bool] = False
     most_dim: ClassVar[tuple[int, int] | None] = None
+    most_whole: ClassVar[int | None] = None
     most_dim_reason: ClassVar[str] = ""
+    _infinity: ClassVar[str] = "CAST('Infinity' AS double precision)"
     greatest_name: ClassVar[str] = "GREATEST"
     least_name: ClassVar[str] = "LEAST"
 
@@ -54,6 +61,8 @@ class Dialect(ABC):
 
     def number(self, value: float) -> str:
         """A double, all of its digits; in brackets if it is negative, for two minus signs begin a comment."""
+        if math.isinf(value):  # only levels
+            return self._infinity if value > 0 else f"(-{self._infinity})"
         digits = repr(float(value))
         plain = self._double(digits if "e" in digits else f"{digits}e0")
         return f"({plain})" if digits.startswith("-") else plain
@@ -105,7 +114,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def keep_all(self) -> str | None:
-        """All columns of a row of ``s`` as one value; None where the row is found again by its rowid."""
+        """All columns of a row of :data:`TABLE` as one value; None where the row is found again by its rowid."""
 
     @abstractmethod
     def unfold(self, kept: str) -> str:
@@ -131,7 +140,7 @@ class DuckDB(Dialect):
 
     def keep_all(self) -> str | None:
         """A struct."""
-        return "s"
+        return TABLE
 
     def unfold(self, kept: str) -> str:
         """Its fields."""
@@ -183,7 +192,7 @@ class PostgreSQL(Dialect):
 
     def keep_all(self) -> str | None:
         """The row as a value."""
-        return "s"
+        return TABLE
 
     def unfold(self, kept: str) -> str:
         """Its fields."""
@@ -197,8 +206,10 @@ class SQLite(Dialect):
     title = "SQLite"
     fence = " LIMIT -1 OFFSET 0"
     most_columns = 2000
+    most_whole = 2**63 - 1
     most_dim = (24, 12)
     most_dim_reason = "for the depths of expressions add up to 1,000 at most"
+    _infinity = "9e999"
     greatest_name = "MAX"
     least_name = "MIN"
 
@@ -224,7 +235,7 @@ class SQLite(Dialect):
 
     def unfold(self, kept: str) -> str:
         """All columns of the table itself."""
-        return "s.*"
+        return f"{TABLE}.*"
 
 
 def check_dim(dialect: Dialect, dim: int, explain: bool) -> None:
@@ -243,7 +254,7 @@ DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "postgresql": PostgreSQL(), 
 
 def dialect_of(name: str) -> Dialect:
     """The dialect of this name."""
-    if name not in DIALECTS:
+    if not isinstance(name, str) or name not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; got {name!r}")
     return DIALECTS[name]
 

@@ -50,6 +50,11 @@ def literal(dialect: Dialect, label: Any) -> str:
     if isinstance(label, bool):
         return dialect.boolean(label)
     if isinstance(label, int):
+        if dialect.most_whole is not None and not -dialect.most_whole - 1 <= label <= dialect.most_whole:
+            raise ValueError(
+                f"the class {label} is larger than a whole number of {dialect.title}: convert the classes to strings "
+                "before the fit"
+            )
         return str(label)
     return dialect.number(label) if isinstance(label, float) else dialect.text(str(label))
 
@@ -96,7 +101,7 @@ def _ordered(script: Script, raw: Sequence[str], carried: Sequence[str]) -> dict
     chances = {"p0": _logistic(dialect, "c0")}
     for i in range(1, len(raw)):
         half = dialect.least([f"(c{i} - c{i - 1}) / 2", dialect.number(_FARTHEST_CUT / 2)])
-        inside = f"2 * exp(-({half})) * sinh({half})"
+        inside = f"(2 * exp(-({half})) * sinh({half}))"  # in brackets: the first two may be small together
         ends = [_logistic(dialect, cut, _FARTHEST_CUT) for cut in (f"c{i}", f"-c{i - 1}")]
         chances[f"p{i}"] = f"{ends[0]} * {ends[1]} * {inside}"
     return chances | {f"p{len(raw)}": _logistic(dialect, f"-c{len(raw) - 1}")}

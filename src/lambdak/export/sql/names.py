@@ -35,8 +35,8 @@ def check_results(dialect: Dialect, results: Sequence[str], taken: Iterable[str]
             )
         if same in seen:
             raise ValueError(
-                f"two results would be called {name!r} by {dialect.title}, which {_reason(dialect)}: rename classes "
-                "before the fit"
+                f"two results would be called {name!r} by {dialect.title}, which {_reason(dialect)}: rename classes or "
+                f"columns before the fit{', or choose a shorter prefix' if dialect.most_name_bytes is not None else ''}"
             )
         seen.add(same)
 
@@ -80,7 +80,7 @@ def result_names(formula: Formula) -> dict[str, str]:
 def identity(dialect: Dialect, name: str) -> str:
     """What two names have in common if they are one for the database."""
     if dialect.most_name_bytes is not None:
-        name = name.encode()[: dialect.most_name_bytes].decode(errors="ignore")
+        name = name.encode(errors="surrogatepass")[: dialect.most_name_bytes].decode(errors="ignore")
     return name.lower() if dialect.folds_case else name
 
 

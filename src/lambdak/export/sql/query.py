@@ -11,7 +11,7 @@ from lambdak.atomic import write_text
 from lambdak.export.formula import Formula
 from lambdak.export.sql.additive import add_effects, used_readings
 from lambdak.export.sql.cells import Reading
-from lambdak.export.sql.dialects import Dialect, check_dim, dialect_of
+from lambdak.export.sql.dialects import TABLE, Dialect, check_dim, dialect_of
 from lambdak.export.sql.eigenvalue import add_scores
 from lambdak.export.sql.links import add_predictions
 from lambdak.export.sql.names import check_columns, check_results, column_names, offset_name, result_names, table_name
@@ -105,8 +105,7 @@ class _Query:
     def text(self) -> str:
         names = self._results()
         check_columns(self.dialect, [column.name for column in self.formula.columns])
-        own = [*(column.name for column in self.formula.columns), *([] if self.offset is None else [self.offset])]
-        taken = own if self.key is None else self.key
+        taken = self._columns if self.key is None else self.key
         check_results(self.dialect, list(names.values()), taken)
         check_dim(self.dialect, self.formula.model.dim, self.explain)
         script = Script(self.dialect)
@@ -126,6 +125,11 @@ class _Query:
         if self.result != "raw":
             add_predictions(script, self.formula, carried)
         return self._header() + script.text(self._final(script, names))
+
+    @property
+    def _columns(self) -> list[str]:
+        """Those that the table is known to have."""
+        return [*(column.name for column in self.formula.columns), *([] if self.offset is None else [self.offset])]
 
     @property
     def _streams(self) -> bool:
@@ -150,10 +154,22 @@ class _Query:
         return self.key is None and self.dialect.keep_all() is None
 
     @property
+    def _rowid(self) -> str:
+        """A name of SQLite's rowid that is not that of a column."""
+        taken = {name.lower() for name in self._columns}
+        free = [name for name in ("_rowid_", "rowid", "oid") if name not in taken]
+        if not free:
+            raise ValueError(
+                "key must name the columns to return, for SQLite finds rows again by _rowid_, rowid or oid, and all of "
+                "these are names of columns: pass key, or rename one of them before the fit"
+            )
+        return free[0]
+
+    @property
     def _kept(self) -> dict[str, str]:
         """What the source keeps of the user's columns."""
         if self.key is not None:
-            return {f"lambdak_kept_{i}": f"s.{self.dialect.name(name)}" for i, name in enumerate(self.key)}
+            return {f"lambdak_kept_{i}": f"{TABLE}.{self.dialect.name(name)}" for i, name in enumerate(self.key)}
         whole = self.dialect.keep_all()
         return {} if whole is None else {"lambdak_kept": whole}
 
@@ -163,13 +179,13 @@ class _Query:
 
     def _read(self, script: Script, columns: Sequence[Reading]) -> None:
         """Add the step that reads the table, and the one that brings numbers into their ranges."""
-        number = "s._rowid_" if self._by_rowid else "row_number() OVER ()"
+        number = f"{TABLE}.{self._rowid}" if self._by_rowid else "row_number() OVER ()"
         row = {"lambdak_row": number} if self._by_rowid or not self._streams else {}
         cells = {name: value for reading in columns for name, value in reading.read().items()}
         moved = {} if self.offset is None else {"lambdak_offset": self._offset}
         notes = {reading.x: f"column {visible(repr(reading.column.name))}" for reading in columns}
         script.select(
-            "source", row | self._kept | cells | moved, source=f"{self.table} AS s", stored=not self._streams,
+            "source", row | self._kept | cells | moved, source=f"{self.table} AS {TABLE}", stored=not self._streams,
             notes=notes,
         )  # fmt: skip
         passed = [*(self._carried if self._streams else row), *moved]
@@ -183,7 +199,7 @@ class _Query:
 
     @property
     def _offset(self) -> str:
-        return self.dialect.number_cell(f"s.{self.dialect.name(self.offset or '')}")
+        return self.dialect.number_cell(f"{TABLE}.{self.dialect.name(self.offset or '')}")
 
     # ---- the result --------------------------------------------------------------------------------------------
 
@@ -199,7 +215,7 @@ class _Query:
         without = {f"i{i}" for i in range(1, len(self.formula.columns) + 1)} - self._effective(script)
         results = [f"r.{'i0' if own in without else own} AS {self.dialect.name(name)}" for own, name in names.items()]
         if self._by_rowid:
-            tables = f"{script.last} AS r JOIN {self.table} AS s ON s._rowid_ = r.lambdak_row"
+            tables = f"{script.last} AS r JOIN {self.table} AS {TABLE} ON {TABLE}.{self._rowid} = r.lambdak_row"
             kept = [self.dialect.unfold("")]
         else:
             home = "r" if self._streams else "k"
