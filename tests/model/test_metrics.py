@@ -41,6 +41,13 @@ def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind, t
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
+def test_targets_that_are_all_alike_have_no_variance_to_explain_whatever_rounding_says(weight):
+    y = np.full(len(X), 0.1)
+    found = {own.name: own.value for own in model_metrics(fitted("regressor").model_, X, y, weight)}
+    assert found["R²"] == 0.0  # as scikit-learn says of 0.5, whose mean is exact
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
 def test_measures_of_numbers_are_those_of_scikit_learn(weight):
     model, y = fitted("poisson"), TARGETS["poisson"]
     found = {own.name: own.value for own in model_metrics(model.model_, X, y, weight, offset=0.5)}

@@ -84,8 +84,10 @@ def _explained(y: Floats, squares: float, weight: Floats | None) -> float:
     """R² of a mean squared error; of targets without any variance 1 if there is no error, and 0 otherwise."""
     if len(y) < 2:
         return np.nan
-    variance = float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
-    return 1.0 - squares / variance if variance else float(squares == 0.0)
+    seen = y if weight is None else y[weight > 0]
+    if (seen == seen[0]).all():
+        return float(squares == 0.0)
+    return 1.0 - squares / float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
 
 
 def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: Floats | None) -> list[Metric]:

@@ -60,6 +60,25 @@ def test_regression_metrics_are_those_of_scikit_learn():
         found.lorenz()
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])  # the mean of a hundred times 0.1 is not 0.1
+def test_nothing_is_explained_where_all_rows_are_alike(value):
+    rates = np.full(SOME.sum(), value)
+    found = frequency().performance(POLICIES[SOME], rates * YEARS[SOME], exposure=YEARS[SOME], n_resamples=20)
+    values = {own.name: own.value for own in found.metrics}
+    assert np.isnan(values["deviance explained"])
+    assert values["mean poisson deviance"] > 0
+    if value:
+        assert values["Gini"] == 0.0
+        assert np.isnan(values["normalised Gini"])
+        assert np.isnan(found.lorenz().normalised_gini)
+    numbers = fitted("regressor").performance(X, np.full(len(X), value), n_resamples=20)
+    assert np.isnan(numbers["R²"].value)
+    one_class = fitted("binary").performance(X, np.full(len(X), "no"), n_resamples=0)
+    assert np.isnan(one_class["loss explained"].value)
+    quantile = fitted("quantiles").performance(X, np.full(len(X), value), n_resamples=0)
+    assert np.isnan(quantile["loss explained"].value)
+
+
 def test_classifier_metrics_are_those_of_scikit_learn():
     weight = np.linspace(0.5, 2, len(LATE))
     found = default().performance(POLICIES, LATE, sample_weight=weight, n_resamples=0)

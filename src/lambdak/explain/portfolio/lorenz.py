@@ -18,6 +18,7 @@ from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import make_frame
 
 _MOST_POINTS = 2_001  # of a curve that is drawn or written
+_ROUNDING = 1e-12  # a smaller Gini of a perfect order is none: all rows are alike
 
 
 @final
@@ -119,8 +120,8 @@ class Lorenz:
 
     @property
     def normalised_gini(self) -> float:
-        """Gini over that of a perfect order; 2 AUC − 1 if the target is 0 or 1."""
-        return self.gini / self.perfect_gini if self.perfect_gini else np.nan
+        """Gini over that of a perfect order; 2 AUC − 1 if the target is 0 or 1; NaN if all rows are alike."""
+        return self.gini / self.perfect_gini if self.perfect_gini > _ROUNDING else np.nan
 
     def to_frame(self) -> Any:
         """One line per point, in a frame of the library that X came from."""

@@ -32,6 +32,7 @@ _KS = Measure("KS", "largest difference between shares of the class and of the o
 _BRIER = Measure("Brier score", "mean squared difference between probability and 0 or 1; 0 is perfect", -1)
 _RMSE = Measure("RMSE", "root mean squared error; large errors count more", -1)
 _MAE = Measure("MAE", "mean absolute error", -1)
+_ROUNDING = 1e-12  # of what was observed: a smaller spread is none
 
 
 @final
@@ -56,6 +57,12 @@ class Measures:
         """Whether Lorenz curves are defined."""
         actual = self._scored.actual
         return self._scored.outcome.task != "coverage" and bool((actual >= 0).all() and actual.any())
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether rows differ in what was observed: otherwise there is no order, and nothing to explain."""
+        observed = self._scored.outcome.observed
+        return bool(np.ptp(observed) > _ROUNDING * np.abs(observed).max())
 
     @cached_property
     def known(self) -> tuple[Measure, ...]:
@@ -102,17 +109,22 @@ class Measures:
         actual, expected, loss, null, square, absolute = self._summed(counts)
         order = []
         if self.has_gini:
-            gini = self.ranking.gini(counts)
-            order = [gini, gini / np.float64(self.perfect.gini(counts))]
+            gini = self.ranking.gini(counts) if self.varies else 0.0
+            order = [gini, gini / np.float64(self.perfect.gini(counts)) if self.varies else np.nan]
         mean = [loss] if self._scored.outcome.loss_name else []
         errors = [self._unit * float(np.sqrt(square)), self._unit * absolute]
-        return [*order, actual / expected, *mean, 1 - loss / null, *errors]
+        return [*order, actual / expected, *mean, self._explained(loss, null), *errors]
 
     def _of_class(self, counts: Float64Array | None) -> list[float]:
         actual, expected, loss, null, square, _ = self._summed(counts)
         auc, ks = auc_and_ks(self.ranking, counts)
-        return [auc, 2 * auc - 1, ks, actual / expected, loss, 1 - loss / null, square * self._unit**2]
+        return [auc, 2 * auc - 1, ks, actual / expected, loss, self._explained(loss, null), square * self._unit**2]
 
     def _of_coverage(self, counts: Float64Array | None) -> list[float]:
         actual, expected, loss, null, *_ = self._summed(counts)
-        return [actual / expected * self._scored.outcome.expected[0], loss, 1 - loss / null]
+        share = actual / expected * self._scored.outcome.expected[0]
+        return [share, loss, 1 - loss / null if null > 0 else np.nan]
+
+    def _explained(self, loss: float, null: float) -> float:
+        """The share of the loss of one prediction for all that the model removes; NaN if that one is always right."""
+        return 1 - loss / null if self.varies else np.nan
