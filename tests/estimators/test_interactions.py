@@ -130,6 +130,8 @@ def test_parameters_are_cloned_and_set_as_they_are():
 def test_a_size_that_numbers_cannot_have_is_refused():
     with pytest.raises(ValueError, match="dim must be None or 1 where interaction_cst lets no columns interact; got 3"):
         SpectralRegressor(interaction_cst="no_interactions", dim=3, **FEW).fit(X, Y)
+    with pytest.raises(ValueError, match="eig_idx must be None or 0 where interaction_cst lets no columns interact"):
+        SpectralRegressor(interaction_cst="no_interactions", eig_idx=1, **FEW).fit(X, Y)
 
 
 def test_a_label_that_is_the_position_of_another_column_is_refused():

@@ -88,8 +88,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     tol : float ≥ 0, default 0.0
         Least progress that ``early_stopping`` counts.
     balance : bool, default False
-        Whether predictions add up to the targets of the rows of ``fit``, weighted by ``sample_weight`` and with the
-        offset; the start is moved, and nothing else, so that every promise stays. For losses that predict means.
+        Whether predictions add up to the targets of the rows of ``fit``, with the weights (also of classes) and offsets
+        of training; the start is moved, and nothing else, so that every promise stays. For losses that predict means.
     warm_start : bool, default False
         Whether another ``fit`` continues with the fitted members; knots and levels of the first one stay.
     verbose : int, default 0

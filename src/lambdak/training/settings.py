@@ -63,6 +63,11 @@ class FitSettings:
             raise ValueError(
                 f"dim must be None or 1 where interaction_cst lets no columns interact; got {self.recipe.dim}"
             )
+        if self.eig_idx is not None and self.eig_idx != 0:
+            raise ValueError(
+                f"eig_idx must be None or 0 where interaction_cst lets no columns interact; got {self.eig_idx!r}: "
+                "matrices are then numbers"
+            )
         return replace(self, recipe=self.recipe.additive(), eig_idx=None)
 
     def of_pairs(self) -> FitSettings:

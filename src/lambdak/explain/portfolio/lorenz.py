@@ -71,15 +71,6 @@ class Ranking:
         return exposure, actual, idle
 
 
-def gini_of(x: Float64Array, L: Float64Array) -> float:
-    """1 − 2 ∫ L(x) dx of a curve through these points.
-
-    >>> gini_of(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0]))
-    0.5
-    """
-    return float(1.0 - np.diff(x) @ (L[1:] + L[:-1]))
-
-
 def perfect_ranking(exposure: Float64Array, actual: Float64Array) -> Ranking:
     """Rows in the order of what was observed per unit of exposure; nothing is negative.
 
