@@ -175,12 +175,11 @@ def per_column(requested: Any, places: dict[str, int], what: str, default: Any) 
 
 def read_groups(requested: Any, places: dict[str, int], what: str) -> list[set[int]]:
     """Positions of columns, group by group, and of those in no group."""
-    if isinstance(requested, str):
-        need(requested in ("pairwise", "no_interactions"), f"{what} must be known; got {shown(requested)}")
-        return []
-    named = [per_column(dict.fromkeys(group, True), places, what, False) for group in requested or ()]
+    asked = [] if requested in (None, "pairwise", "no_interactions") else requested
+    need(all(type(own) in (list, tuple) for own in [asked, *asked]) and all(asked), f"{what} must be groups of columns")
+    named = [per_column(dict.fromkeys(group, True), places, what, False) for group in asked]
     groups = [{i for i, own in enumerate(group) if own} for group in named]
-    return [*groups, {*places.values()}.difference(*groups)]
+    return [] if requested and not asked else [*groups, {*places.values()}.difference(*groups)]
 
 
 class Model:
