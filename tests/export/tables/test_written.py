@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from functools import cache
 
 import jsonschema
@@ -19,6 +20,7 @@ from openpyxl import load_workbook
 from lambdak import SpectralRegressor
 from lambdak.export.tables import schema
 from lambdak.export.tables.excel import sheet_names
+from lambdak.table.category_levels import OTHER
 
 DIGITS = 1e-15  # openpyxl writes 16 of them
 FRAMES = [kind for kind in (*ONE_OUTPUT, *UNCLAMPED) if kind not in ("sparse", "wide")]
@@ -110,6 +112,17 @@ def test_a_workbook_has_a_summary_and_a_sheet_for_each_table(tmp_path):
     rows = list(book["income"].iter_rows(min_row=3, values_only=True))
     assert [row[3] for row in rows] == pytest.approx(tables["income"].value.tolist(), rel=DIGITS)
     assert [row[1] for row in rows] == [row.low for row in tables["income"].sides[0]]
+
+
+def test_the_worst_row_names_other_levels_and_missing_cells_in_words(tmp_path):
+    tables = fitted("poisson").relativities(X, time_limit=0.1)
+    names = list(tables.deviation.worst_row)
+    row = dict.fromkeys(names, 1.5) | {names[0]: None, names[-1]: OTHER}
+    tables = replace(tables, deviation=replace(tables.deviation, worst_row=row))
+    assert tables.to_dict()["deviation"]["worst_row"] == row | {names[-1]: "any other level"}
+    tables.to_excel(tmp_path / "tables.xlsx")
+    lines = set(load_workbook(tmp_path / "tables.xlsx")["Summary"].iter_rows(max_col=2, values_only=True))
+    assert {(names[0], "missing"), (names[-1], "any other level")} <= lines
 
 
 def test_no_cell_of_a_workbook_is_a_formula(tmp_path):

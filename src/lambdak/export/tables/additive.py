@@ -1,7 +1,7 @@
 r"""The best tables: parameters θ of g = Z θ whose predictions come closest to the model's over some rows.
 
 Closest in the deviance that belongs to the link (squares, Poisson's, logistic), whose minimum has a meaning of its own:
-in every row of every table the tables predict the same total as the model, Σ w μ(g) = Σ w μ(f). Newton's method, each
+in every row of the table of a column they predict the total of the model, Σ w μ(g) = Σ w μ(f). Newton's method, each
 step by conjugate gradients on Zᵀ W Z, with W the slopes of μ, or their means between g and f where these are larger: a
 row where the tables say 0 or 1 and the model does not would have no weight, and a step no end. What no row of the
 user's table belongs to stays where it starts. Parameters of pairs are drawn to where they start as if some rows had

@@ -13,6 +13,7 @@ import numpy as np
 
 from lambdak.atomic import write_bytes
 from lambdak.export.tables.factor_table import SEEN, FactorTable
+from lambdak.export.tables.written import plain_cell
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _summary(sheet: Any, tables: TableSet, names: Sequence[str]) -> None:
     lines: list[list[Any]] = [[line.strip()] for line in tables.heading()]
     lines += [[], ["name", "value"], *([name, value] for name, value in tables.summary().items())]
     lines += [[], ["a row with the largest deviation found", ""]]
-    lines += [[name, cell] for name, cell in tables.deviation.worst_row.items()]
+    worst = tables.deviation.worst_row.items()
+    lines += [[name, "missing" if cell is None else plain_cell(cell)] for name, cell in worst]
     lines += [[], ["table", "sheet"], *([own.name, name] for own, name in zip(tables, names, strict=True))]
     heads = {i for i, line in enumerate(lines, 1) if i > 1 and not lines[i - 2]}
     _write(sheet, lines, {}, heads)

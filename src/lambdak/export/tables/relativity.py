@@ -156,7 +156,8 @@ def relativities(
         The ``model_`` of a fitted estimator.
     X : table, optional
         Rows that say which combinations of cells matter: the tables predict the same total as the model in every row
-        of every table. Without it, cells are drawn independently from the knots and levels of training.
+        of the table of a column, unless it must rise. Without it, cells are drawn independently from the knots and
+        levels of training.
     y : array, optional
         What was observed there, to be shown beside: totals of each row if there is an ``exposure``.
     exposure : array, optional

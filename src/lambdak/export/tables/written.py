@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lambdak.atomic import building, write_text
 from lambdak.export.tables.factor_table import SEEN, FactorTable
 from lambdak.export.tables.factors import Row
+from lambdak.table.category_levels import OTHER
 from lambdak.table.formula_text import inert
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def as_document(tables: TableSet) -> dict[str, Any]:
     proof = {"proven": own.proven, "above": own.above, "below": own.below, "attained": own.attained,
              "observed": own.observed, "mean": own.mean, "how": own.how, "within_range": list(own.within_range),
              "whole": list(own.whole),
-             "worst_row": {name: _plain(cell) for name, cell in own.worst_row.items()}}  # fmt: skip
+             "worst_row": {name: plain_cell(cell) for name, cell in own.worst_row.items()}}  # fmt: skip
     head = {"format": FORMAT, "version": VERSION, "value": tables.value_name}
     found: dict[str, Any] = _finite({**head, **tables.head(), "tables": single, "two_way": double, "deviation": proof})
     return found
@@ -69,8 +70,9 @@ def _row(row: Row) -> dict[str, Any]:
     return {"kind": row.kind, "label": row.label, **ends, **level}
 
 
-def _plain(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, str | bool | int | float) else str(cell)
+def plain_cell(cell: Any) -> Any:
+    """A cell of a row as a file holds it: a number, text, None if it is missing."""
+    return "any other level" if cell is OTHER else cell
 
 
 def _finite(value: Any) -> Any:
