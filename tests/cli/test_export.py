@@ -6,7 +6,10 @@ import json
 
 import pytest
 from cli_cases import done, refused
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from lambdak import SpectralRegressor, save
 from lambdak.cli import export
 from lambdak.export.sql.dialects import DIALECTS
 
@@ -44,11 +47,26 @@ def test_a_model_in_place_of_a_table_is_refused_with_the_way_out(shelf):
         assert "a model is named with --model" in refused([*command, shelf / "y.safetensors"], code=2)
 
 
+def test_the_model_is_not_replaced_by_its_export(shelf, tmp_path):
+    copy = tmp_path / "own.safetensors"
+    copy.write_bytes((shelf / "y.safetensors").read_bytes())
+    assert "must not be the model itself" in refused(["export", "--model", copy, "--to", "sql", "--out", copy], 2)
+    assert copy.read_bytes() == (shelf / "y.safetensors").read_bytes()
+
+
+def test_a_pipeline_is_refused_with_the_way_out(tmp_path):
+    rows = [[float(i), float(i % 3)] for i in range(60)]
+    model = SpectralRegressor(effort="fast", max_iter=1, dim=1, random_state=0)
+    save(make_pipeline(StandardScaler(), model).fit(rows, range(60)), tmp_path / "pipeline.skops")
+    said = refused(["export", "--model", tmp_path / "pipeline.skops", "--to", "c"], 1)
+    assert "holds a Pipeline, and commands take a model alone" in said
+
+
 def test_a_query_returns_the_key_and_adds_the_offset(shelf, tmp_path):
     args = ["--to", "sql", "--key", "policy", "--key", "a,b", "--offset", "log years", "--out", tmp_path / "score.sql"]
     done(["export", "--model", shelf / "y.safetensors", *args])
     text = (tmp_path / "score.sql").read_text()
-    assert all(f's."{name}"' in text for name in ("policy", "a,b", "log years"))
+    assert all(f'lambdak_table."{name}"' in text for name in ("policy", "a,b", "log years"))
     assert 'AS "policy"' in text
 
 

@@ -88,6 +88,22 @@ def test_a_type_that_is_not_trusted_is_refused_until_it_is_named(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), pipeline.predict(X))
 
 
+def test_steps_that_cannot_be_loaded_again_are_refused_and_nothing_is_written(tmp_path):
+    pipeline = make_pipeline(FunctionTransformer(lambda table: table), SpectralRegressor(**SMALL)).fit(X, Y)
+    with pytest.raises(
+        TypeError, match=r"cannot be read again without pickle: .*: give functions that have"
+    ):
+        lambdak.save(pipeline, tmp_path / "pipeline.skops")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("trusted", ["numpy.dtype", True])
+def test_trusted_is_a_list_of_names(pipeline, tmp_path, trusted):
+    lambdak.save(pipeline, tmp_path / "pipeline.skops")
+    with pytest.raises(TypeError, match=f"trusted must be a list of names of types, .*; got {trusted!r}"):
+        lambdak.load(tmp_path / "pipeline.skops", trusted=trusted)
+
+
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [

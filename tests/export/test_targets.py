@@ -6,8 +6,11 @@ import json
 import re
 
 import pytest
-from fitted_models import fitted, rows_of
+from fitted_models import SMALL, fitted, rows_of
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from lambdak import SpectralRegressor, save
 from lambdak.export import export_model
 from lambdak.export.targets import TARGETS
 
@@ -36,6 +39,25 @@ def test_a_saved_model_is_exported_without_loading_it_first(tmp_path):
     export_model(tmp_path / "model.safetensors", tmp_path / "saved.sql")
     fitted("additive").export(tmp_path / "fitted.sql")
     assert (tmp_path / "saved.sql").read_text() == (tmp_path / "fitted.sql").read_text()
+
+
+def test_a_saved_model_is_not_replaced_by_its_export(tmp_path):
+    model = tmp_path / "model.safetensors"
+    fitted("additive").save(model)
+    before = model.read_bytes()
+    (tmp_path / "link").symlink_to(model)
+    for path in (model, tmp_path / "." / "model.safetensors", tmp_path / "link"):
+        with pytest.raises(ValueError, match="path must not be the model itself, which would be lost; got '"):
+            export_model(model, path, to="sql")
+    assert model.read_bytes() == before
+
+
+def test_a_saved_pipeline_is_refused_with_the_way_out(tmp_path):
+    numbers = rows_of("straight")
+    pipeline = make_pipeline(StandardScaler(), SpectralRegressor(**SMALL)).fit(numbers, numbers["income"])
+    save(pipeline, tmp_path / "pipeline.skops")
+    with pytest.raises(TypeError, match=r"got that of a Pipeline, '.*': load it .* and export its last step"):
+        export_model(tmp_path / "pipeline.skops", tmp_path / "model.c")
 
 
 def test_tables_are_fitted_to_rows(tmp_path):

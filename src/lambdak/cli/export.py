@@ -112,6 +112,8 @@ def export(
     }  # fmt: skip
     _check_taken(kind, given)
     path = out or model.with_suffix(TARGETS[kind.value].endings[0])
+    if path.resolve() == model.resolve():
+        raise typer.BadParameter(f"must not be the model itself; got {str(path)!r}", param_hint="--out")
     if not (kind is To.JS and path.suffix == ""):
         _check_ending(kind, path)
         check_output(path, "--out")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from lambdak.cli import tables
 from lambdak.cli.errors import InputError, listed
 from lambdak.estimators import load
@@ -19,7 +21,13 @@ def read_model(path: Path, public_key: Path | None = None) -> Any:
         raise InputError(
             f"there is no model file {path}: make one with lambdak fit TABLE --target COLUMN --model {path}"
         )
-    return load(path, public_key=public_key)
+    found = load(path, public_key=public_key)
+    if isinstance(found, Pipeline):
+        raise InputError(
+            f"{path} holds a Pipeline, and commands take a model alone: use it in Python with lambdak.load, or save "
+            "its last step by itself, pipeline[-1].save"
+        )
+    return found
 
 
 def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:

@@ -65,6 +65,8 @@ def load(path: str | os.PathLike[str], *, public_key: PublicKey | None = None, t
     In the file of a Pipeline, types that skops does not know to be safe are refused, unless ``trusted`` names them.
     """
     what = f"cannot load {os.fspath(path)!r}"
+    if isinstance(trusted, str) or not isinstance(trusted, Sequence):
+        raise TypeError(f"trusted must be a list of names of types, such as ['numpy.dtype']; got {trusted!r}")
     if not is_pipeline_file(path):
         return _estimator(load_model(path, _KNOWN, public_key), what)
     if public_key is not None:

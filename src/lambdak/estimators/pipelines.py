@@ -22,7 +22,7 @@ from lambdak.store import ModelFileError
 
 _STEPS, _MODEL = "steps.skops", "model.safetensors"
 _MAGIC = b"PK\x03\x04"
-_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that an archive knows: the same pipeline always gives the same bytes
+_DATE = (1980, 1, 1, 0, 0, 0)  # of both files: the earliest that an archive knows
 _OWN = ("lambdak.estimators.dates.DateExpander",)  # of this library: it only reads columns
 _INSTEAD = "passthrough"  # of the last step, which has its own file
 
@@ -41,7 +41,9 @@ class PipelineFile:
         without = copy.copy(pipeline)
         without.steps = [*pipeline.steps[:-1], (pipeline.steps[-1][0], _INSTEAD)]
         file = cls(_skops().dumps(without), model)
-        if unknown := file.untrusted():
+        unknown = file.untrusted()
+        file._check_readable(unknown)
+        if unknown:
             warnings.warn(
                 f"load will refuse the steps {unknown}, which are not known to be safe, unless it is called with "
                 f"trusted={unknown}",
@@ -68,6 +70,16 @@ class PipelineFile:
     def untrusted(self, trusted: Sequence[str] = ()) -> list[str]:
         """Types in the steps that neither skops nor the caller trusts."""
         return sorted(set(_skops().get_untrusted_types(data=self.steps)) - {*trusted, *_OWN})
+
+    def _check_readable(self, trusted: Sequence[str]) -> None:
+        """Refuse steps that nobody could load again, such as a lambda, which has no name to find it by."""
+        try:
+            _skops().loads(self.steps, trusted=[*trusted, *_OWN])
+        except Exception as error:  # whatever skops, or a step, makes of it
+            raise TypeError(
+                f"the steps of the pipeline cannot be read again without pickle: {type(error).__name__}: {error}: give "
+                "functions that have a name in a module, no lambda, and types that skops can write"
+            ) from error
 
     def to_bytes(self) -> bytes:
         """The archive."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import zipfile
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -134,6 +135,11 @@ def frozen(source: Any) -> Model:
     if isinstance(source, Model):
         return source
     if isinstance(source, str | os.PathLike):
+        if zipfile.is_zipfile(source):
+            raise TypeError(
+                f"model must be the path of a saved model; got that of a Pipeline, {os.fspath(source)!r}: load it with "
+                "lambdak.load, and export its last step, pipeline[-1]"
+            )
         return load_model(source, None).model
     model = getattr(source, "model_", None)
     if not isinstance(model, Model):

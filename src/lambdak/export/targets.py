@@ -65,6 +65,8 @@ def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None
         Of :func:`~lambdak.export.to_c`, :func:`~lambdak.export.to_javascript`, :func:`~lambdak.export.to_onnx`,
         :func:`~lambdak.export.to_sql` or :func:`~lambdak.export.to_table`, such as ``explain=True``.
     """
+    if isinstance(model, str | os.PathLike) and os.path.realpath(model) == os.path.realpath(path):
+        raise ValueError(f"path must not be the model itself, which would be lost; got {os.fspath(path)!r}")
     name = _named(to) if to is not None else _by_ending(path)
     target = TARGETS[name]
     target.check_options(name, options)

@@ -42,6 +42,15 @@ def test_hostile_names_and_levels_are_data(database):
     assert list(found.columns[2:]) == [f"influence_{name}" for name in HOSTILE]
 
 
+def test_a_query_that_was_read_from_its_file_as_text_knows_carriage_returns(database, tmp_path):
+    model = renamed(("a", "b", "c", "d"), ("x\ry\\'", "\r\n"))
+    cells = rows_of("additive")[:4].set_axis(["a", "b", "c", "d"], axis=1)
+    cells["c"] = ["x\ry\\'", "\r\n", "\n", "x\ny\\'"]
+    database.create(cells)
+    to_sql(model, tmp_path / "model.sql", dialect=database.dialect, key="id")
+    close(database.score((tmp_path / "model.sql").read_text(encoding="utf-8"))["prediction"], model.predict(cells))
+
+
 @pytest.mark.parametrize("names", [("s", "_rowid_", "rowid", "r"), ("k", "oid", "ROWID", "x1")])
 def test_columns_may_have_the_names_of_steps_and_of_rowids(database, names):
     for kind in ("additive", "free"):

@@ -46,6 +46,7 @@ class Dialect(ABC):
     most_whole: ClassVar[int | None] = None
     most_dim_reason: ClassVar[str] = ""
     _infinity: ClassVar[str] = "CAST('Infinity' AS double precision)"
+    _character: ClassVar[str] = "chr"
     greatest_name: ClassVar[str] = "GREATEST"
     least_name: ClassVar[str] = "LEAST"
 
@@ -56,8 +57,12 @@ class Dialect(ABC):
         return '"' + _sayable(text, "the name").replace('"', '""') + '"'
 
     def text(self, value: str) -> str:
-        """A string."""
-        return "'" + _sayable(value, "the text").replace("'", "''") + "'"
+        """A string; carriage returns are spelled out, for programs that read a file as text change them."""
+        pieces = [self._quoted(piece) for piece in _sayable(value, "the text").split("\r")]
+        return pieces[0] if len(pieces) == 1 else f"({f' || {self._character}(13) || '.join(pieces)})"
+
+    def _quoted(self, value: str) -> str:
+        return "'" + value.replace("'", "''") + "'"
 
     def number(self, value: float) -> str:
         """A double, all of its digits; in brackets if it is negative, for two minus signs begin a comment."""
@@ -158,9 +163,9 @@ class PostgreSQL(Dialect):
     most_columns = 1600
     fails_at_ends = True
 
-    def text(self, value: str) -> str:
-        """A string, whatever standard_conforming_strings says."""
-        plain = super().text(value)
+    def _quoted(self, value: str) -> str:
+        """The same, whatever standard_conforming_strings says."""
+        plain = super()._quoted(value)
         return "E" + plain.replace("\\", "\\\\") if "\\" in plain else plain
 
     def _double(self, digits: str) -> str:
@@ -210,6 +215,7 @@ class SQLite(Dialect):
     most_dim = (24, 12)
     most_dim_reason = "for the depths of expressions add up to 1,000 at most"
     _infinity = "9e999"
+    _character = "char"
     greatest_name = "MAX"
     least_name = "MIN"
 
