@@ -90,9 +90,7 @@ def test_a_type_that_is_not_trusted_is_refused_until_it_is_named(tmp_path):
 
 def test_steps_that_cannot_be_loaded_again_are_refused_and_nothing_is_written(tmp_path):
     pipeline = make_pipeline(FunctionTransformer(lambda table: table), SpectralRegressor(**SMALL)).fit(X, Y)
-    with pytest.raises(
-        TypeError, match=r"cannot be read again without pickle: .*: give functions that have"
-    ):
+    with pytest.raises(TypeError, match=r"cannot be read again without pickle: .*: give functions that have"):
         lambdak.save(pipeline, tmp_path / "pipeline.skops")
     assert not list(tmp_path.iterdir())
 
