@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import cohen_kappa_score
@@ -77,3 +78,16 @@ def test_the_median_class_of_balanced_is_as_good_as_its_rounded_regression_and_a
     balanced = agreement(SpectralOrdinalClassifier(random_state=0))
     assert balanced > agreement(SpectralRegressor(random_state=0)) - 0.005
     assert balanced > agreement(SpectralOrdinalClassifier(effort="fast", random_state=0))
+
+
+def test_words_are_no_order_and_a_categorical_in_another_order_is_refused():
+    X, labels = np.arange(60.0)[:, None], np.repeat(["good", "watch", "bad"], 20)
+    model = SpectralOrdinalClassifier(effort="fast", max_iter=2, random_state=0)
+    with pytest.warns(UserWarning, match="'bad' < 'good' < 'watch': if that is not their order"):
+        model.fit(X, labels)
+    meant = pd.Series(pd.Categorical(labels, ["good", "watch", "bad"], ordered=True))
+    with pytest.raises(ValueError, match=r"y is ordered 'good' < 'watch' < 'bad', but .*: give numbers, such as y.cat"):
+        model.fit(X, meant)
+    assert model.fit(X, meant.cat.codes).classes_.tolist() == [0, 1, 2]
+    for sorted_labels in (["A", "B", "C"], ["1 low", "2 middle", "3 high"], ["grade 1", "grade 2", "grade 3"]):
+        model.fit(X, np.repeat(sorted_labels, 20))  # a warning would be an error

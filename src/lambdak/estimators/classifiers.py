@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import FloatArray, check_weight
 from lambdak.estimators.base import SpectralEstimator, given_rows
+from lambdak.estimators.class_order import check_order
 from lambdak.estimators.docstrings import with_parameters_of
 from lambdak.estimators.large import is_elsewhere, opened
 from lambdak.estimators.own_names import with_own_names
@@ -100,6 +101,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         check_classification_targets(target)
         weight = self._weighted(target, sample_weight)
         known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
+        self._check_order(y, known)
         loss = self._class_loss(len(known))
         unseen = None if given is None else given.rows(loss, _codes(known, given.y, "y_val"))
         codes = _codes(known, target, "y", weight)
@@ -149,6 +151,9 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
             return own
         of_class = weights_in_units(check_weight(compute_sample_weight(self.class_weight, target), len(target)))
         return own if of_class is None else of_class if own is None else own * of_class
+
+    def _check_order(self, y: Any, known: NDArray[Any]) -> None:
+        """Say so if the sorted labels are not in the order that is meant; without an order there is nothing to say."""
 
     def _class_loss(self, classes: int) -> Loss:
         """The loss for this number of classes."""
@@ -214,9 +219,10 @@ class SpectralClassifier(_Classifier):
 class SpectralOrdinalClassifier(_Classifier):
     """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
-    So P(y ≤ j) never falls with j. The order is that of the sorted labels. As a column with a monotone constraint +1
-    rises, P(y > j) never falls for any class j, nor does the predicted class, the median. ``shape`` is that of the
-    log-odds of P(y ≤ j), for every j.
+    So P(y ≤ j) never falls with j. The order is that of the sorted labels: give words as numbers, or as "1 bad",
+    "2 ok", "3 good"; a pandas categorical in another order is refused. As a column with a monotone constraint +1 rises,
+    P(y > j) never falls for any class j, nor does the predicted class, the median. ``shape`` is that of the log-odds of
+    P(y ≤ j), for every j.
 
     Examples
     --------
@@ -236,6 +242,9 @@ class SpectralOrdinalClassifier(_Classifier):
         It is as monotone as the probabilities P(y ≤ j) are, which the most probable class is not.
         """
         return super().predict(X, offset=offset)
+
+    def _check_order(self, y: Any, known: NDArray[Any]) -> None:
+        check_order(y, known)
 
     def _class_loss(self, classes: int) -> Loss:
         return Ordinal(classes)
