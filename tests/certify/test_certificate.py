@@ -165,3 +165,17 @@ def test_a_cap_of_zero_reads_as_a_sentence():
     assert "proven      no change of a moves the prediction at all\n" in text
     assert "proven      no change of b, c together moves the prediction at all\n" in text
     assert "how far" not in text
+
+
+def test_columns_without_effect_are_named_as_such_and_large_bounds_have_separators():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(200, 2)), columns=["a", "b"]).assign(same=1.0)
+    model = SpectralRegressor(max_influence={"b": 25_000}, **SMALL).fit(table, 1e5 * (table["a"] + table["b"]))
+    certificate = model.certify()
+    text = str(certificate)
+    assert "Also proven: 1 column has no effect at all: same." in text
+    assert "as same rises" not in text
+    bound = float(upwards(claim(certificate, "influence", "a").value))
+    assert f"  a: {bound:,.0f}" in text
+    assert "(limit: 25,000)" in text
+    assert "e+" not in text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lambdak.certify.claim import IN_RANGE, TOO_ROUGH, Claim
-from lambdak.model.outward import upwards
+from lambdak.model.outward import separated, upwards
 
 if TYPE_CHECKING:
     from lambdak.certify.certificate import Certificate
@@ -39,7 +39,11 @@ def summary(certificate: Certificate) -> Iterator[str]:
         yield f"Nothing is proven: computing a raw score can err by{rough.split(TOO_ROUGH)[1]}."
     elif proven < len(requested):
         yield "Not proven means that there is no proof, not that a counterexample exists: verify(X) searches for one."
-    yield from _others([claim for claim in others if claim.proven and claim.kind != "response"], certificate.score)
+    idle = [own for own in certificate.claims if own.kind == "influence" and own.proven and own.value == 0]
+    names = {own.subject for own in idle}  # that a prediction never falls as one of them rises is no news
+    known = [own for own in others if own.proven and own.kind != "response" and own.subject not in names]
+    yield from _others(known, certificate.score)
+    yield from _without_effect([own.subject for own in idle if not own.requested])
     rest = "to_text(details=True) or certify --details"
     yield f"All {len(certificate.claims)} statements, with the numbers that prove them: {rest}."
 
@@ -53,10 +57,17 @@ def _others(claims: list[Claim], score: str) -> Iterator[str]:
     if limits:
         count = f"{len(limits):,} columns" if len(limits) > 1 else "1 column"
         yield f"Also proven: how far {count} can move the {_noun(score)} at most. The strongest:"
-        yield from (f"  {own.subject}: {upwards(own.value or 0.0)}" for own in limits[:_LISTED])
+        yield from (f"  {own.subject}: {_at_most(own.value or 0.0)}" for own in limits[:_LISTED])
     if rest:
         yield "Also proven, though not requested:"
         yield from (f"  {plain_statement(own, score)}" for own in rest[:_LISTED])
+
+
+def _without_effect(names: list[str]) -> Iterator[str]:
+    if names:
+        count = f"{len(names):,} columns have" if len(names) > 1 else "1 column has"
+        more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+        yield f"Also proven: {count} no effect at all: {', '.join(names[:_LISTED])}{more}."
 
 
 def plain_statement(claim: Claim, score: str) -> str:
@@ -64,12 +75,18 @@ def plain_statement(claim: Claim, score: str) -> str:
     noun, words = _noun(score), claim.statement
     if claim.kind in ("influence", "joint influence"):
         body, _, cap = words.rpartition("; cap ") if claim.requested else (words, "", "")
-        limit = f" (limit: {cap})" if cap else ""
+        limit = f" (limit: {separated(cap)})" if cap else ""
         within = f", {IN_RANGE}" if IN_RANGE in body else ""
         head = body.partition(" moves a raw score ")[0]
-        size = f"by more than {upwards(claim.value)}{limit}" if claim.value else "at all"
+        size = f"by more than {_at_most(claim.value)}{limit}" if claim.value else "at all"
         return f"{head} moves the {noun} {size}{within}"
+    if claim.value:
+        words = words.replace(f"by more than {upwards(claim.value)}", f"by more than {_at_most(claim.value)}")
     return words.replace("no raw score moves", f"the {noun} never moves").replace("the raw score is", f"the {noun} is")
+
+
+def _at_most(value: float) -> str:
+    return separated(upwards(value))
 
 
 def _noun(score: str) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lambdak.certify.summary import plain_statement
 from lambdak.cli.outputs import say
 from lambdak.cli.task import REQUESTED
+from lambdak.model.outward import separated
 from lambdak.table.visible import visible
 
 
 def described(model: Any, path: Path) -> dict[str, Any]:
     """A fitted model and its file as plain data."""
-    columns = model.model_.encoder.columns
+    columns, certificate = model.model_.encoder.columns, model.certify()
     answer: dict[str, Any] = {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -20,8 +22,8 @@ def described(model: Any, path: Path) -> dict[str, Any]:
         "categories": {column.name: column.width for column in columns if not column.is_number},
         "epochs": model.n_iter_,
         "guarantees": [
-            {"column": claim.subject, "statement": claim.statement, "proven": claim.proven}
-            for claim in model.certify().claims
+            {"column": claim.subject, "statement": plain_statement(claim, certificate.score), "proven": claim.proven}
+            for claim in certificate.claims
             if claim.requested
         ],
     }
@@ -36,7 +38,9 @@ def print_summary(answer: dict[str, Any]) -> None:
     for each in answer["guarantees"]:
         lines.append(("proven" if each["proven"] else "not proven", each["statement"]))
     if "metrics" in answer:
-        lines.append(("test", ", ".join(f"{name} {value:.4g}" for name, value in answer["metrics"].items())))
+        lines.append(
+            ("test", ", ".join(f"{name} {separated(f'{value:.4g}')}" for name, value in answer["metrics"].items()))
+        )
     lines.append(("model", f"{answer['model']} ({answer['bytes'] / 1000:.0f} kB, fitted in {answer['seconds']:.1f} s)"))
     for label, words in lines:
         say(f"{label:<12}{visible(words)}")

@@ -42,7 +42,7 @@ RawText = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else.")]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_SIGNS = {"+": 1, "-": -1}
+_SIGNS = {"+": 1, "-": -1, "1": 1, "+1": 1, "-1": -1}
 
 
 def names(values: Iterable[str]) -> list[str]:
@@ -57,10 +57,12 @@ def names(values: Iterable[str]) -> list[str]:
 def signs(values: Iterable[str], option: str = "--monotone") -> dict[str, int]:
     """Column → 1 or -1.
 
-    >>> signs(["income=+,age=-", "a=b=+"])
-    {'income': 1, 'age': -1, 'a=b': 1}
+    >>> signs(["income=+,age=-", "a=b=+", "rate=1,debt=-1"])
+    {'income': 1, 'age': -1, 'a=b': 1, 'rate': 1, 'debt': -1}
     """
-    found = _assignments(values, r"[+-]", option, "COLUMN=+ (never falls) or COLUMN=- (never rises), such as income=+")
+    found = _assignments(
+        values, r"[+-]|[+-]?1", option, "COLUMN=+ (never falls) or COLUMN=- (never rises), such as income=+"
+    )
     return {name: _SIGNS[sign] for name, sign in found.items()}
 
 

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError
-from lambdak.model.outward import upwards
+from lambdak.model.outward import separated, upwards
 from lambdak.table.visible import visible, visible_lines
 
 _BOUNDS = ("proven", "per_unit")  # columns that are rounded upwards
@@ -110,4 +110,4 @@ def _shown(cell: object, bound: bool) -> str:
         return ""
     if not isinstance(cell, float):
         return str(cell)
-    return upwards(cell, 3) if bound else f"{cell:.3g}"
+    return separated(upwards(cell, 3) if bound else f"{cell:.3g}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+_WRITTEN_OUT = 1e15  # from here on an exponent says more than digits
+
 
 def upwards(number: float, digits: int = 4) -> str:
     """A number with this many digits, never smaller than it is.
@@ -22,6 +24,17 @@ def downwards(number: float, digits: int = 4) -> str:
     ('275.4', '0.1')
     """
     return _shown(number, digits, ROUND_FLOOR)
+
+
+def separated(text: str) -> str:
+    """The text of a number, with separators of thousands in place of an exponent where it is large.
+
+    >>> separated("5.71e+05"), separated("4980"), separated("1234.5"), separated("40.0"), separated("1e+20")
+    ('571,000', '4,980', '1,234.5', '40.0', '1e+20')
+    """
+    if not 1e3 <= abs(float(text)) < _WRITTEN_OUT:
+        return text
+    return f"{Decimal(text).normalize():,f}"
 
 
 def _shown(number: float, digits: int, rounding: str) -> str:
