@@ -167,3 +167,16 @@ def test_the_words_of_a_proven_bound_say_how_far_it_goes(whole):
 
     assert "proven: no change does more" in words(whole)
     assert "proven: no change does more within the training range" in words(fitted("convex").explain_global())
+
+
+def test_a_waterfall_has_one_line_for_all_columns_that_do_nothing():
+    table = X[["income", "age"]].assign(one=1.0, two=2.0, built=1950 + np.arange(len(X)) % 70)
+    model = SpectralRegressor(max_influence={"built": 0}, **SMALL).fit(table, table["income"].fillna(0.0))
+    labels = names(plots.draw_waterfall(model.explain_local(table[:1])))
+    assert "3 other columns" in labels
+    assert not any(label.startswith(("one", "two", "built")) for label in labels)
+
+
+def test_ticks_of_years_have_no_separators_and_those_of_large_cells_do():
+    assert plots.canvas.Separated(1e4).format_ticks([1950.0, 2000.0]) == ["1950", "2000"]
+    assert plots.canvas.Separated(1e4).format_ticks([0.0, 5000.0, 10000.0]) == ["0", "5,000", "10,000"]

@@ -14,9 +14,9 @@ from lambdak.explain.rows import baseline_row, local_slopes, observed_table
 from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
 from lambdak.model.importance import column_effects
-from lambdak.model.output_choice import chosen_output
+from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.table.cells import Cells
-from lambdak.table.close_names import asked
+from lambdak.table.close_names import asked, shown_names
 from lambdak.table.frames import make_frame
 from lambdak.table.printed_columns import aligned
 from lambdak.table.rows import spread_rows
@@ -111,6 +111,10 @@ class GlobalExplanation:
         lines.append(f"proven limit: no change of the column moves it by more, in any row{within}")
         if any(each.sign for each in self.effects):
             lines.append("↑ ↓: proven never to fall, or never to rise, as the column rises")
+        labels = output_labels(self._model)
+        if len(labels) > 2:
+            named = shown_names(map(str, labels))
+            lines.append(f"This is one of several: explain_global(X, output=…) explains another of {named}")
         return "\n".join(map(visible, lines))
 
     __repr__ = __str__

@@ -21,6 +21,7 @@ from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, slots_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cells import Cells
+from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
@@ -125,7 +126,7 @@ def pair_surface(model: Model, X: Any, first: str, second: str, output: Any = No
     names = [column.name for column in readout.columns]
     for name in (first, second):
         if name not in names:
-            raise ValueError(f"column must be one of {names}; got {name!r}")
+            raise ValueError(f"column must be one of {names}; got {name!r}{asked(name, names)}")
     if first == second:
         raise ValueError(f"a pair must be two columns; got {first!r} twice")
     i, j = names.index(first), names.index(second)

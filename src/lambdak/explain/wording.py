@@ -15,6 +15,7 @@ from lambdak.table.printed_columns import number
 PREDICTION = "prediction"  # the name of an output that is a number
 _DIGITS = 3  # that are significant, if the target is not written with more
 _RATIO_DIGITS = 3
+_GROUPED = 1e4  # from here on cells have separators of thousands: 1962 may be a year
 _WHOLE = 1e6  # from here on numbers are written without decimals
 
 
@@ -45,10 +46,15 @@ def effect_words(link: str, output: str) -> str:
 def reference_words(column: str, reference: float | str) -> str:
     """What changes of a column are counted from.
 
-    >>> reference_words("LIMIT_BAL", 140000.0), reference_words("town", "average level")
-    ('LIMIT_BAL = 140,000', 'the average level of town')
+    >>> reference_words("LIMIT_BAL", 140000.0), reference_words("built", 1962.0)
+    ('LIMIT_BAL = 140,000', 'built = 1962')
+    >>> reference_words("town", "average level")
+    'the average level of town'
     """
-    return f"the {reference} of {column}" if isinstance(reference, str) else f"{column} = {number(reference)}"
+    if isinstance(reference, str):
+        return f"the {reference} of {column}"
+    text = number(reference)
+    return f"{column} = {text if abs(reference) >= _GROUPED else text.replace(',', '')}"
 
 
 def cell_text(cell: object) -> str:

@@ -118,7 +118,13 @@ def not_shown(hidden: int, noun: str) -> str:
 
 
 class Separated(Formatter):
-    """Numbers of an axis, with separators of thousands and the same digits for all."""
+    """Numbers of an axis, with separators of thousands and the same digits for all.
+
+    Below ``least`` there are none: 1962 may be a year.
+    """
+
+    def __init__(self, least: float = 0.0) -> None:
+        self._least = least
 
     def __call__(self, value: float, pos: object = None) -> str:
         """One of them, where no others are known."""
@@ -131,7 +137,8 @@ class Separated(Formatter):
             return [self(value) for value in values]
         step = float(np.diff(np.sort(values)).min())
         digits = next((n for n in range(12) if abs(round(step, n) - step) < 1e-6 * step), 12)
-        return [f"{value + 0.0:,.{digits}f}" for value in values]
+        comma = "," if sizes.max() >= self._least else ""
+        return [f"{value + 0.0:{comma}.{digits}f}" for value in values]
 
 
 class Spaced(MaxNLocator):
@@ -160,12 +167,15 @@ class Spaced(MaxNLocator):
         return bool(letters * len(labels) * _LETTER * plt.rcParams["font.size"] <= points)
 
 
-def separated(axis: Axis, most: int = 6, *, whole: bool = False) -> None:
-    """Not too many ticks on an axis, in the reader's notation; ``whole`` numbers only where it counts something."""
+def separated(axis: Axis, most: int = 6, *, whole: bool = False, cells: bool = False) -> None:
+    """Not too many ticks on an axis, in the reader's notation; ``whole`` numbers only where it counts something.
+
+    ``cells`` of a column have separators of thousands from five digits on, as those of an explanation in words.
+    """
     located = Spaced(most) if isinstance(axis, XAxis) else MaxNLocator(most)
     located.set_params(integer=whole)
     axis.set_major_locator(located)
-    axis.set_major_formatter(Separated())
+    axis.set_major_formatter(Separated(1e4 if cells else 0.0))
 
 
 def factors(axis: Axis) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 _PROMISES = {1: ": never falls", -1: ": never rises", 0: ""}
 _DENSITY = 0.13  # of the picture, kept free for the rows
+_ROUNDING = 1e-9  # of the largest joint effect: what is smaller is none
 _PROVEN, _MOST, _MEAN, _ROWS = "proven: no row can leave", "90 % of the rows", "mean of the rows", "where the rows are"
 
 
@@ -68,7 +69,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
         ax.bar(effect.edges[:-1], height, np.diff(effect.edges), align="edge", label=_ROWS, **place)
     name = short_name(effect.column)
     ax.set(xlabel=name, ylabel=change_label(effect, name))
-    separated(ax.xaxis)
+    separated(ax.xaxis, cells=True)
     (factors if effect.link == "log" else separated)(ax.yaxis)
 
 
@@ -131,7 +132,8 @@ def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) ->
     """Pairs of columns: the joint effect that was observed, and how strongly their matrices couple."""
     known = bool(explanation.rows)
     sized = [(each, each.joint if known else each.commutator) for each in explanation.interactions]
-    acting = [each for each, size in sized if size > 0]  # NaN is not known to act, nor to be silent
+    least = _ROUNDING * max((size for _, size in sized if np.isfinite(size)), default=0.0)
+    acting = [each for each, size in sized if size > least]  # NaN is not known to act, nor to be silent
     shown = (acting or list(explanation.interactions))[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))
     positions = np.arange(len(shown))
@@ -143,7 +145,7 @@ def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) ->
         ax.plot(coupled, positions, "o", color=RED, label="how strongly they are coupled, from the model")
     parts = [(short_name(each.first, 16), short_name(each.second, 16)) for each in shown]
     ax.set_yticks(positions, distinct_names([f"{first} × {second}" for first, second in parts], 40))
-    silent = sum(size == 0 for _, size in sized) if acting else 0
+    silent = sum(size <= least for _, size in sized) if acting else 0
     left = not_shown(len(sized) - len(shown) - silent, "pairs")
     left += f"\n({silent:,} pairs without any joint effect are not shown)" if silent else ""
     what = short_name(explanation.words, 60)

@@ -65,7 +65,7 @@ def _dots(surface: PairSurface, ax: Axes) -> None:
 
 def _label(axis: Any, points: tuple[Any, ...], kind: str, name: str, hidden: int) -> None:
     if kind == "number":
-        separated(axis)
+        separated(axis, cells=True)
     else:
         turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if axis.axis_name == "x" else {}
         axis.set_ticks(np.arange(len(points)), distinct_names(points, _LONGEST), **turned)

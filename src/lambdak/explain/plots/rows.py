@@ -64,13 +64,14 @@ def _steps(explanation: LocalExplanation, row: int) -> tuple[list[str], list[flo
     shares, cells = explanation.attribution[row], explanation.cells[row]
     order = np.argsort(-np.abs(shares), kind="stable")
     acting = max(1, int((shares != 0).sum()))
-    most = len(order) if len(order) <= MOST_BARS else min(acting, MOST_BARS - 1)
+    most = len(order) if acting == len(order) <= MOST_BARS else min(acting, MOST_BARS - 1)
     columns = distinct_names([explanation.columns[i] for i in order[:most]], 22)
     texts = (short_name(separated_cell(cells[i], explanation.kinds[i]), 14) for i in order[:most])
     names = [f"{column} = {text}" for column, text in zip(columns, texts, strict=True)]
     steps = shares[order[:most]].tolist()
-    if most < len(order):
-        return [*names, f"{len(order) - most:,} other columns"], [*steps, float(shares[order[most:]].sum())]
+    left = len(order) - most
+    if left:
+        return [*names, f"{left:,} other column{'s' if left > 1 else ''}"], [*steps, float(shares[order[most:]].sum())]
     return names, steps
 
 
@@ -86,7 +87,7 @@ def draw_what_if(what_if: WhatIf, row: int = 0, ax: Axes | None = None) -> Axes:
         ax.axhspan(low, high, color=SKY, alpha=0.25, lw=0, label=words)
         ax.plot(x, predictions, color=BLUE, linewidth=2.5, label="prediction of this row")
         ax.set_xlabel(name)
-        separated(ax.xaxis)
+        separated(ax.xaxis, cells=True)
     else:
         kept = np.argsort(predictions, kind="stable")
         kept = kept if len(kept) <= MOST_BARS else kept[_ends(len(kept))]
