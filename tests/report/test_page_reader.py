@@ -102,7 +102,7 @@ def test_a_value_outside_of_the_training_range_is_noted(wide):
     note = wide.control(5, ".range-note")
     assert note.is_hidden()
     wide.control(5, "input[type=number]").fill("9999")
-    assert f"Outside of the training range ({column.low:,.1f} to {column.high:,.1f})" in note.inner_text()
+    assert f"Outside of the training range ({column.low:.1f} to {column.high:.1f})" in note.inner_text()
     assert "amount_3" in wide.page.inner_text("#outside")
     wide.page.locator("#reset").click()
     assert note.is_hidden()

@@ -239,3 +239,23 @@ def test_a_model_that_explains_nothing_is_said_to_be_no_better_than_a_constant(t
     for kind, target in (("regressor", wrong), ("poisson", np.maximum(wrong, 0))):
         path = fitted(kind).report(tmp_path / "r.html", X_test=X, y_test=target, n_resamples=0)
         assert "No better than a constant" in text_of(path)
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report"])
+def test_a_name_that_is_not_of_a_page_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"must end with .html"):
+        write_report(fitted("regressor").model_, tmp_path / name)
+    assert not any(tmp_path.iterdir())
+
+
+def test_classes_name_what_is_predicted_where_the_target_has_no_name(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"built": rng.integers(1900, 2020, 300), "size": rng.uniform(size=300)})
+    labels = np.array(["bad", "good", "watch"])[np.digitize(table["built"], [1940, 1980])]
+    settings = {"effort": "fast", "max_iter": 3, "random_state": 0}
+    model = lambdak.SpectralClassifier(max_influence={"size": 0.5}, **settings).fit(table, labels)
+    text = re.sub(r"\s+", " ", text_of(model.report(tmp_path / "report.html", table, labels, n_resamples=0)))
+    assert "Prediction of bad, good or watch" in text
+    assert re.search(r"\(limit: 0\.5\), so the odds between two classes change by a factor of [12]\.\d+ at most", text)
+    assert "1900 to 2019" in text
+    assert "1,9" not in text

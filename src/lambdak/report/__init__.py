@@ -15,7 +15,7 @@ from lambdak.explain.portfolio.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.contents import gather
 from lambdak.report.dossier.subject import given_rows
-from lambdak.report.html import page
+from lambdak.report.html import check_html, page
 
 __all__ = ["write_report"]
 
@@ -65,6 +65,7 @@ def write_report(
     effects : array of shape (columns,), optional
         Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
+    check_html(path)
     rows = given_rows(X, y, sample_weight, offset, exposure)
     test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)

@@ -23,7 +23,7 @@ from lambdak.report.dossier.document import Block, Note, Paragraph, Table
 from lambdak.report.dossier.html import blocks_html
 from lambdak.report.dossier.subject import Rows, given_rows
 from lambdak.report.engine import ENGINE
-from lambdak.report.html import document, script
+from lambdak.report.html import check_html, document, script
 from lambdak.report.payload import payload, to_json
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title
@@ -75,6 +75,7 @@ def write_comparison(
     """Write one report of two models, and return it; arguments are those of :func:`lambdak.report.write_report`."""
     if len(rivals) != 2:
         raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
+    check_html(path)
     _check_alike(rivals)
     rows = given_rows(X, y, sample_weight, offset, exposure)
     test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")

@@ -11,8 +11,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import os
 import re
 from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 
 from lambdak.report.contents import Contents
 from lambdak.report.engine import ENGINE, page_file
@@ -28,6 +31,8 @@ _PARTS = (
 )  # fmt: skip
 _SECTIONS = ("try", "decision", "performance", "importance", "effects", "interactions", "matrices")
 
+_ENDINGS = (".html", ".htm")
+
 # All sections in the order of the page; those with the text of a link and a function are there without JavaScript.
 _WRITTEN: dict[str, tuple[str, Callable[[Contents], str]] | None] = {
     "try": None,
@@ -41,6 +46,15 @@ _WRITTEN: dict[str, tuple[str, Callable[[Contents], str]] | None] = {
     "matrices": None,
     "reading": ("How to read this page", lambda contents: reading()),
 }
+
+
+def check_html(path: str | PathLike[str]) -> None:
+    """Refuse a name that promises another format: a browser would not open the file."""
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise ValueError(
+            f"path must end with .html or .htm, because a report is a page; got {os.fspath(path)!r}. "
+            "A browser prints it to PDF"
+        )
 
 
 def page(contents: Contents) -> str:

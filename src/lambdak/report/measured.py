@@ -134,7 +134,7 @@ def _usual(model: Model, found: Measured) -> dict[str, Any] | None:
     known = {own.name: own.value for own in found.assessment.metrics}
     name = "accuracy" if model.classes is not None else "share between the outer quantiles"
     error = found.usual_error if model.loss.link.name == "identity" else None  # others grow with the prediction
-    return {"within": None if error is None else _short(np.array([error]))[0], "share": known.get(name)}
+    return {"within": error, "share": known.get(name)}
 
 
 def _medians(model: Model, found: Measured) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import re
 from lambdak.model.outward import upwards
 
 _DIGITS = 4
+_GROUPED = 1e4
 _PLAIN = 1e15  # beyond this, digits say less than an exponent
 _EXPONENT = re.compile(r"\d(?:\.\d+)?e\+\d+")
 _POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
@@ -27,6 +28,15 @@ def number(value: float, digits: int = _DIGITS) -> str:
     if 10**digits <= abs(value) < _PLAIN:
         return f"{value:,.0f}"
     return powers(f"{value:,.{digits}g}")
+
+
+def cell(value: float) -> str:
+    """A number in a column, with separators of thousands from five digits on: 1962 may be a year.
+
+    >>> cell(1962.0), cell(19607.0), cell(0.5)
+    ('1962', '19,607', '0.5')
+    """
+    return number(value) if abs(value) >= _GROUPED else number(value).replace(",", "")
 
 
 def count(value: float) -> str:

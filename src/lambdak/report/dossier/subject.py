@@ -164,6 +164,9 @@ def owner_words(given: Mapping[str, Any]) -> OwnerWords:
     known = [own.name for own in fields(OwnerWords)]
     for name, value in given.items():
         if name not in known:
+            if name in ("X_test", "y_test"):
+                call = "dossier(path, X_test, y_test, X_train=X_train, y_train=y_train)"
+                raise TypeError(f"{name} has no name in a dossier, training rows have: {call}")
             raise TypeError(f"{name!r} is no part of a dossier: the owner's words are {', '.join(known)}")
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} must be text; got {value!r}")

@@ -37,7 +37,7 @@ class Field {
       last = place + half;
       const turned = x.tilted ? { "text-anchor": "end", transform: `rotate(-30 ${place} ${bottom + 14})` } : { "text-anchor": "middle" };
       this.svg.append(Svg.make("line", { class: "tick", x1: place, x2: place, y1: bottom, y2: bottom + 4 }));
-      this.svg.append(Svg.text(words, x.tilted ? place : Math.min(place, this.width - half), bottom + 16, { class: "axis", ...turned }));
+      this.svg.append(Svg.text(words, x.tilted ? place : Math.min(place, this.width - half - 4), bottom + 16, { class: "axis", ...turned }));
     }
     if (x.title) this.svg.append(Svg.text(x.title, (left + right) / 2, this.height - 4, { class: "axis", "text-anchor": "middle" }));
   }

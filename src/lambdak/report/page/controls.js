@@ -52,7 +52,7 @@ class Controls {
   // Two numbers, and that the cell is missing if training has seen that.
   twoNumbers(i) {
     const { choices, missing } = this.model.columns[i];
-    return this.choice(i, [...choices.map((x) => [x, Dom.number(x, 12)]), ...(missing >= 0 ? [[null, "missing"]] : [])]);
+    return this.choice(i, [...choices.map((x) => [x, Dom.cell(x, 12)]), ...(missing >= 0 ? [[null, "missing"]] : [])]);
   }
 
   twoLevels(i) {
@@ -69,7 +69,7 @@ class Controls {
     const show = (cell) => {
       inputs.forEach((input, n) => { input.checked = options[n][0] === cell; });
       note.hidden = options.some(([own]) => own === cell);
-      note.textContent = `now ${cell === null ? "missing" : cell < 0 && this.model.columns[i].kind === "category" ? "average" : Dom.number(cell)}`;
+      note.textContent = `now ${cell === null ? "missing" : cell < 0 && this.model.columns[i].kind === "category" ? "average" : Dom.cell(cell)}`;
     };
     return { element: this.frame(i, Dom.make("div", { class: "choices", role: "radiogroup", "aria-labelledby": `name-${i}` }, ...labels), note), show };
   }
@@ -98,7 +98,7 @@ class Controls {
       box.value = cell === null ? "" : String(Controls.rounded(column, cell, 5)); // the row keeps all digits
       box.title = cell === null ? "" : String(cell);
       slider.value = cell === null ? column.median : cell;
-      slider.setAttribute("aria-valuetext", cell === null ? "missing" : Dom.number(cell));
+      slider.setAttribute("aria-valuetext", cell === null ? "missing" : Dom.cell(cell));
     };
     const set = (cell) => { show(cell); this.set(i, cell); };
     slider.addEventListener("input", () => set(this.tidy(column, Number(slider.value))));
@@ -119,8 +119,8 @@ class Controls {
   }
 
   static outsideText({ low, high, clamp }, cell) {
-    const range = `${Dom.number(low)} to ${Dom.number(high)}`;
-    const then = clamp ? `the model treats it as ${Dom.number(cell < low ? low : high)}` : "the model continues straight, unproven by data";
+    const range = `${Dom.cell(low)} to ${Dom.cell(high)}`;
+    const then = clamp ? `the model treats it as ${Dom.cell(cell < low ? low : high)}` : "the model continues straight, unproven by data";
     return `Outside of the training range (${range}): ${then}.`;
   }
 

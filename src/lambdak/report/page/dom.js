@@ -53,6 +53,10 @@ const Dom = (() => {
     return grouped(x, x === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
   }
 
+  // A cell of a column, or a tick of its axis: with separators from five digits on, because 1962 may be a year.
+  const cell = (x, digits = 5) => (Math.abs(x) < 1e4 ? number(x, digits).replace(",", "") : number(x, digits));
+  const cells = (low, high) => (x) => (Math.max(Math.abs(low), Math.abs(high)) < 1e4 ? cell(x, 6) : number(x, 6));
+
   // A number with this many digits that is not below (side 1) or not above (−1) another.
   function outward(x, side, digits) {
     if (!Number.isFinite(x) || x === 0) return x;
@@ -78,5 +82,5 @@ const Dom = (() => {
   const percents = ([low, high]) => `${number(outward(100 * low, -1, 3), 3)} % and ${number(outward(100 * high, 1, 3), 3)} %`;
   const narrow = () => matchMedia("screen and (max-width: 700px)").matches; // as in the style sheet
 
-  return { byId, make, fill, options, short, number, atMost, ends, signed, range, percent, percents, narrow };
+  return { byId, make, fill, options, short, number, cell, cells, atMost, ends, signed, range, percent, percents, narrow };
 })();

@@ -18,11 +18,11 @@ const Plots = (() => {
     const { x, seen, low, high, here, name, range, bins, edges, format } = drawn;
     const label = `Effect of ${name}: from ${format(Math.min(...seen))} to ${format(Math.max(...seen))}`;
     const y = { range: range ?? heights(seen, low, high), count: 4, format };
-    const field = new Field(element, { label, drawn, x: { range: [x[0], x.at(-1)] }, y, bottom: bins ? 28 : 0 });
+    const field = new Field(element, { label, drawn, x: { range: [x[0], x.at(-1)], format: Dom.cells(x[0], x.at(-1)) }, y, bottom: bins ? 28 : 0 });
     if (bins) field.rug(bins, edges);
     field.area(x, low, high);
     field.line(x, seen);
-    field.strips(x, (i) => `${name} ${Dom.number(x[i], 4)}: ${format(seen[i])}, proven between ${format(low[i])} and ${format(high[i])}`);
+    field.strips(x, (i) => `${name} ${Dom.cell(x[i], 4)}: ${format(seen[i])}, proven between ${format(low[i])} and ${format(high[i])}`);
     if (here) field.dot(...here, { class: "point here", r: 5 });
   }
 
@@ -83,13 +83,13 @@ const Plots = (() => {
   // The curves of several models along one column, or their points at its levels.
   function both(element, { name, values, texts, lines, format }) {
     const label = `Effect of ${name}: ${lines.map((own) => `${own.name} from ${format(own.y[0])} to ${format(own.y.at(-1))}`).join("; ")}`;
-    const x = texts ? { range: [-0.5, texts.length - 0.5], texts: texts.slice(0, 14).map((words, i) => [i, Dom.short(words, 10)]), tilted: texts.length > 3 } : { range: [values[0], values.at(-1)] };
+    const x = texts ? { range: [-0.5, texts.length - 0.5], texts: texts.slice(0, 14).map((words, i) => [i, Dom.short(words, 10)]), tilted: texts.length > 3 } : { range: [values[0], values.at(-1)], format: Dom.cells(values[0], values.at(-1)) };
     const field = new Field(element, { label, drawn: { values, lines }, x, y: { range: Svg.span(lines.flatMap(({ y }) => y), 0.08), count: 4, format } });
     lines.forEach(({ y }, s) => {
       if (!texts) field.line(values, y, { class: `line c${s}` });
       else y.forEach((value, i) => field.dot(i + (s - 0.5) / 5, value, { class: `point k${s}` }));
     });
-    field.strips(values, (i) => `${texts ? texts[i] : `${name} ${Dom.number(values[i], 4)}`}: ${lines.map((own) => `${own.name} ${format(own.y[i])}`).join(", ")}`);
+    field.strips(values, (i) => `${texts ? texts[i] : `${name} ${Dom.cell(values[i], 4)}`}: ${lines.map((own) => `${own.name} ${format(own.y[i])}`).join(", ")}`);
   }
 
   // Cells whose colour says how large they are: blue is positive, orange negative; `pick` is called with a cell.

@@ -106,7 +106,7 @@ class Words {
   }
 
   whatIf(column, { from, to, output }, range) {
-    const where = column.kind === "category" ? "at any of its levels" : column.choices ? `at ${column.choices.map((x) => Dom.number(x, 12)).join(" or ")}` : `anywhere between ${Dom.number(from, 12)} and ${Dom.number(to, 12)}`;
+    const where = column.kind === "category" ? "at any of its levels" : column.choices ? `at ${column.choices.map((x) => Dom.cell(x, 12)).join(" or ")}` : `anywhere between ${Dom.cell(from, 12)} and ${Dom.cell(to, 12)}`;
     return `With ${Dom.short(column.name, 60)} ${where}, and everything else unchanged, ${this.seen(output)} stays between ${this.about.classes.length ? Dom.percents(range) : Dom.ends(range)}. This is proven, not sampled.`;
   }
 
@@ -148,7 +148,7 @@ class Words {
 
   cell(column, cell) {
     if (column.kind === "category") return cell < 0 ? "average" : column.levels[cell];
-    return cell === null ? "missing" : Dom.number(cell, 4);
+    return cell === null ? "missing" : Dom.cell(cell, 4);
   }
 
   effects(output) {

@@ -7,7 +7,7 @@ from typing import Any
 
 from lambdak.explain.column_effect import ColumnEffect
 from lambdak.report.contents import Contents
-from lambdak.report.dossier.amounts import at_most, number, plural, share
+from lambdak.report.dossier.amounts import at_most, cell, number, plural, share
 from lambdak.report.dossier.document import Paragraph, Table
 from lambdak.report.dossier.html import blocks_html
 from lambdak.report.static.markup import fold, section
@@ -36,7 +36,10 @@ def importance(contents: Contents) -> str:
     tables = [fold("Importance as numbers", _units(contents), _importance(contents, found.first, "Importance"))]
     if rest:
         tables.append(
-            fold(f"The other {plural(len(rest), 'column')}", _importance(contents, rest, "Importance, the rest"))
+            fold(
+                f"The other {plural(len(rest), 'column').removeprefix('1 ')}",
+                _importance(contents, rest, "Importance, the rest"),
+            )
         )
     if found.idle:
         words = ", ".join(contents.names[i] for i in found.idle)
@@ -83,8 +86,8 @@ def _effect(contents: Contents, i: int, own: ColumnEffect) -> tuple[str, ...]:
     return (contents.names[i], direction, *ends)
 
 
-def _cell(cell: Any) -> str:
-    return number(cell) if isinstance(cell, int | float) else str(cell)
+def _cell(own: Any) -> str:
+    return cell(own) if isinstance(own, int | float) else str(own)
 
 
 def interactions(contents: Contents) -> str:
@@ -131,4 +134,5 @@ def _content(own: dict[str, Any]) -> str:
         return ", ".join(f"{each['level']} {share(each['share'])}" for each in own["top"]) + rest
     if "low" not in own:
         return "nothing"
-    return f"{number(float(own['low']))} to {number(float(own['high']))}, median {number(float(own['median']))}"
+    low, high, median = (cell(float(own[name])) for name in ("low", "high", "median"))
+    return f"{low} to {high}, median {median}"

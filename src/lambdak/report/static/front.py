@@ -17,7 +17,10 @@ _MOST_CLASSES = 4  # that are named
 
 def title(contents: Contents) -> str:
     """The heading of the page."""
-    return f"Prediction of {contents.target}{contents.per}" if contents.named else "Prediction of the target"
+    if contents.named:
+        return f"Prediction of {contents.target}{contents.per}"
+    names = _class_names(contents)
+    return f"Prediction of {names or 'the target'}"
 
 
 def front(contents: Contents) -> str:
@@ -32,9 +35,16 @@ def front(contents: Contents) -> str:
 
 def _subject(contents: Contents) -> str:
     columns = plural(len(contents.names), "column")
-    return card("What it predicts", contents.target + contents.per if contents.named else "the target", [
+    what = contents.target + contents.per if contents.named else _class_names(contents) or "the target"
+    return card("What it predicts", what, [
         f"{_kind(contents)}, from {columns} of a table.", _observed(contents),
     ])  # fmt: skip
+
+
+def _class_names(contents: Contents) -> str:
+    """The classes by their names, if they are few: what is predicted where the target has no name."""
+    names = contents.classes
+    return f"{', '.join(names[:-1])} or {names[-1]}" if 2 <= len(names) <= _MOST_CLASSES else ""
 
 
 def _kind(contents: Contents) -> str:

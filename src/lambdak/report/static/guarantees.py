@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from lambdak.certify.certificate import BOUNDS, METHODS, Claim
 from lambdak.certify.summary import plain_statement
 from lambdak.report.contents import Contents
@@ -16,6 +18,12 @@ _OPEN = (
     "It was requested, but the numbers of the model do not prove it. That does not mean that some row contradicts it: "
     "model.verify(X) searches for one."
 )
+_CHANGED = {
+    "log": "the prediction changes",
+    "logit": "the odds change",
+    "softmax": "the odds between two classes change",
+}
+_MOST_EXPONENT = 300
 _MOST_SENTENCES = 2  # at the top of the page
 
 
@@ -52,7 +60,19 @@ def answer(contents: Contents) -> str:
 
 
 def _sentence(claim: Claim, contents: Contents) -> str:
-    return sentence(without_exponents(plain_statement(claim, contents.model.loss.link.units)))
+    link = contents.model.loss.link
+    return sentence(without_exponents(plain_statement(claim, link.units)) + _factor(claim, link.name))
+
+
+def _factor(claim: Claim, link: str) -> str:
+    """A bound on a logarithm, as the factor that people know it by.
+
+    Two classes of several may move against each other, each by as much as the bound.
+    """
+    if claim.kind not in ("influence", "joint influence") or not claim.value or link not in _CHANGED:
+        return ""
+    size = claim.value * (2 if link == "softmax" else 1)
+    return f", so {_CHANGED[link]} by a factor of {at_most(math.exp(size))} at most" if size < _MOST_EXPONENT else ""
 
 
 def requested(claim: Claim, contents: Contents) -> str:

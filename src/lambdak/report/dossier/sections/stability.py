@@ -20,7 +20,7 @@ def stability(found: Findings) -> Section:
     own = found.stability
     if own is None:
         note = "Not run: it fits the model again with other seeds, and needs the training rows. This call runs it:"
-        points = ("Stability over seeds was not run: give X_train and y_train.",)
+        points = ("Stability over seeds was not run: it needs X_train, y_train and seeds.",)
         return Section("stability", "Stability over seeds", (Note(note, "open"), Code(_CALL, "python")), (), points)
     names = [metric.name for metric in own.metrics[0]]
     rows = []

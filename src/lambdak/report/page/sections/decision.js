@@ -147,7 +147,7 @@ class DecisionSection extends Section {
   cell(i, cell) {
     const column = this.app.model.columns[i];
     if (column.kind === "category") return cell < 0 ? "(average)" : Dom.short(column.levels[cell], 40);
-    return cell === null ? "(missing)" : Dom.number(Controls.rounded(column, cell, 5), 12);
+    return cell === null ? "(missing)" : Dom.cell(Controls.rounded(column, cell, 5), 12);
   }
 
   then(moves) {

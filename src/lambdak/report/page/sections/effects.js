@@ -92,7 +92,7 @@ class EffectsSection extends Section {
     if (!cells.length) return;
     const found = this.seenAlong(i, cells), known = payload.data?.summary[i] ?? {};
     const drawn = { ...found, name: column.name, here: this.position(column, row[i], found.now), format: (x) => words.shown(x) };
-    if (listed) Plots.levels(this.cards.get(i), { ...drawn, texts: choices ? choices.map((x) => Dom.number(x, 12)) : column.levels, counts: known.counts });
+    if (listed) Plots.levels(this.cards.get(i), { ...drawn, texts: choices ? choices.map((x) => Dom.cell(x, 12)) : column.levels, counts: known.counts });
     else Plots.curve(this.cards.get(i), { ...drawn, x: cells, bins: known.bins, edges: this.edges(known) });
   }
 

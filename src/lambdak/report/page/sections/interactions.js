@@ -61,13 +61,13 @@ class InteractionsSection extends Section {
 
   axis(i) {
     const column = this.app.model.columns[i], { kind, low, high, name, levels, choices } = column, n = CONSTANTS.surface_nodes;
-    if (choices) return { title: name, cells: choices, texts: choices.map((x, c) => [c, Dom.number(x, 6)]), cell: (c) => Dom.number(choices[c], 6), place: (x) => choices.indexOf(x) };
+    if (choices) return { title: name, cells: choices, texts: choices.map((x, c) => [c, Dom.cell(x, 6)]), cell: (c) => Dom.cell(choices[c], 6), place: (x) => choices.indexOf(x) };
     if (kind === "category") {
       const cells = [...levels.keys()].slice(0, n);
       return { title: name, cells, texts: cells.map((c) => [c, Dom.short(levels[c], 10)]), cell: (c) => levels[cells[c]], place: (cell) => cell };
     }
     const cells = Array.from({ length: n }, (_, k) => low + ((high - low) * k) / (n - 1)), place = Svg.scale([low, high], [0, n - 1]);
-    return { title: name, cells, texts: Svg.ticks(low, high, 5).map((t) => [place(t), Dom.number(t)]), cell: (c) => Dom.number(cells[c], 4), place };
+    return { title: name, cells, texts: Svg.ticks(low, high, 5).map((t) => [place(t), Dom.cells(low, high)(t)]), cell: (c) => Dom.cell(cells[c], 4), place };
   }
 
   here(across, x, up, y) {
