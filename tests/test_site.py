@@ -226,3 +226,10 @@ def test_front_page_has_three_doors():
     assert re.findall(r"\{grid-item-card\} (.*)", (ROOT / "docs" / "index.md").read_text()) == [
         "Tables", "PyTorch", "Under the hood",
     ]  # fmt: skip
+
+
+def test_the_page_of_parameters_has_all_of_them():
+    page = (ROOT / "docs" / "guide" / "parameters.md").read_text()
+    shown = set(" ".join(re.findall(r"^:only: (.*)$", page, re.MULTILINE)).split())
+    estimators = (SpectralRegressor, SpectralClassifier, SpectralQuantileRegressor, SpectralOrdinalClassifier)
+    assert shown == {name for estimator in estimators for name in estimator().get_params()}
