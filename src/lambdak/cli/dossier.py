@@ -15,6 +15,7 @@ from lambdak.cli.errors import naming, note
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
 from lambdak.cli.outputs import check_output, plotting, print_json, say
+from lambdak.losses import LOG
 from lambdak.report.dossier.subject import OwnerWords
 
 EXAMPLES = (
@@ -34,14 +35,14 @@ def dossier(
     ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of weights.", show_default=False)] = None,
     exposure: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of exposures: the target has totals.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of exposures, in both tables: the target has totals.")
     ] = None,
     train: Annotated[
         str | None,
         typer.Option(metavar="TABLE", help="The training rows: the model is fitted again with other seeds."),
     ] = None,
     train_offset: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of offsets in the training rows.")
+        str | None, typer.Option(metavar="COLUMN", help="Column of offsets in the training rows, instead.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=0, help="How many of them; 5 with --train.")] = None,
     said: Annotated[
@@ -64,7 +65,7 @@ def dossier(
     options: dict[str, Any] = {"model_file": model, "public_key": public_key, **words}
     with naming(table or ""):
         X, beside = (None, {}) if table is None else _rows(fitted, table, target, weight, exposure, form)
-        trained = {} if train is None else _training(fitted, train, str(target), weight, train_offset, form)
+        trained = {} if train is None else _training(fitted, train, str(target), weight, (train_offset, exposure), form)
         fitted.dossier(out, X, **beside, **trained, **options, seeds=seeds, progress=note)
         if card is not None:
             with warnings.catch_warnings():
@@ -105,11 +106,19 @@ def _rows(
 
 
 def _training(
-    fitted: Any, path: str, target: str, weight: str | None, offset: str | None, form: tables.Format | None
+    fitted: Any,
+    path: str,
+    target: str,
+    weight: str | None,
+    offsets: tuple[str | None, str | None],
+    form: tables.Format | None,
 ) -> dict[str, Any]:
+    """The same of the training rows; ``offsets`` are columns of offsets, and of exposures, which need a log link."""
     data = read_columns(fitted, path, form)
-    own = _dataset(fitted, data, path, target, weight, offset)
-    beside = {"sample_weight_train": own.weight, "offset_train": own.offset}
+    offset, exposure = offsets
+    counted = offset is None and fitted.model_.loss.link is LOG
+    own = _dataset(fitted, data, path, target, weight, exposure if counted else offset)
+    beside = {"sample_weight_train": own.weight, "exposure_train" if counted else "offset_train": own.offset}
     return {"X_train": columns_of(fitted, data), "y_train": own.y, **beside}
 
 

@@ -275,7 +275,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     def _refitted(self, seed: int, rows: Rows) -> Model:
         other: Any = type(self)(**deepcopy(self._parameters) | {"random_state": seed, "warm_start": False})
-        beside = {} if rows.offset is None else {"offset": rows.offset}
+        given = {"offset": rows.offset, "exposure": rows.exposure}
+        beside = {name: value for name, value in given.items() if value is not None}
         return cast(Model, other.fit(rows.X, rows.y, rows.weight, **beside).model_)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:

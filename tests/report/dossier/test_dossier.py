@@ -207,6 +207,25 @@ def test_stability_is_the_spread_of_fits_with_other_seeds():
     assert "stability: fit 2 of 2" in steps
 
 
+@pytest.mark.slow
+def test_a_model_of_rates_is_fitted_again_with_its_exposures():
+    rng = np.random.default_rng(0)
+    years, seen = rng.uniform(0.2, 1, len(X)), rng.uniform(0.2, 1, len(X_TEST))
+    model = SpectralRegressor("poisson", **SMALL).fit(X, Y.abs() * years, exposure=years)
+    rows = {"exposure": seen, "X_train": X, "y_train": Y.abs() * years, "seeds": 2}
+    found = findings(model, X_TEST, Y_TEST.abs() * seen, exposure_train=years, **rows)
+    fits = [
+        SpectralRegressor("poisson", **SMALL | {"random_state": seed}).fit(X, Y.abs() * years, exposure=years)
+        for seed in (1, 2)
+    ]
+    scores = [np.log(fit.predict(X_TEST)) for fit in fits]
+    assert found.stability.spread == pytest.approx(np.std(scores, axis=0, ddof=1), abs=1e-12)
+    with pytest.raises(ValueError, match="exposure_train must be given where exposure is"):
+        findings(model, X_TEST, Y_TEST.abs() * seen, **rows)
+    with pytest.raises(ValueError, match="exposure_train and offset_train must not both be given"):
+        findings(model, X_TEST, Y_TEST.abs(), exposure_train=years, offset_train=years, **rows)
+
+
 def test_exposure_makes_rates_of_totals():
     rng = np.random.default_rng(0)
     exposure = rng.uniform(0.2, 1, len(X_TEST))
@@ -329,6 +348,7 @@ def test_only_known_formats_are_written_and_nothing_else_is_left(tmp_path):
         ({"purpos": "x"}, "'purpos' is no part of a dossier: the owner's words are name, version, purpose"),
         ({"purpose": 3}, "purpose must be text; got 3"),
         ({"seeds": 3}, "seeds needs rows to fit and to compare"),
+        ({"X_train": X, "exposure_train": Y}, "exposure_train needs a loss with a log link"),
         ({"y_train": [1]}, "X_train must be given with y_train; got y_train alone"),
         ({"public_key": "k"}, "model_file must be given with public_key"),
     ],

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from lambdak import atomic
 from lambdak._checks import check_int
 from lambdak.explain.portfolio.bootstrap import RESAMPLES
+from lambdak.losses import LOG, Loss
+from lambdak.model.offsets import check_exposure
 from lambdak.report.dossier.card import card_text
 from lambdak.report.dossier.document import Document
 from lambdak.report.dossier.findings import Findings, Options, find
@@ -79,6 +81,7 @@ def dossier_findings(
     y_train: ArrayLike | None = None,
     sample_weight_train: ArrayLike | None = None,
     offset_train: ArrayLike | None = None,
+    exposure_train: ArrayLike | None = None,
     seeds: int | None = None,
     n_resamples: int = RESAMPLES,
     random_state: int = 0,
@@ -97,7 +100,7 @@ def dossier_findings(
         As in :func:`write_dossier`.
     sample_weight, offset, exposure
         Of these rows, as in :func:`lambdak.explain.portfolio.performance`.
-    X_train, y_train, sample_weight_train, offset_train
+    X_train, y_train, sample_weight_train, offset_train, exposure_train
         What the model was fitted to. Rows are then compared with these, and the model is fitted again with other seeds.
     seeds : int, optional
         How many; None is 5 if training rows are given with their targets, and 0 leaves it out.
@@ -118,8 +121,10 @@ def dossier_findings(
     """
     owner = owner_words(words)
     rows = given_rows(X, y, sample_weight, offset, exposure)
-    training = given_rows(X_train, y_train, sample_weight_train, offset_train, suffix="_train")
+    training = given_rows(X_train, y_train, sample_weight_train, offset_train, exposure_train, suffix="_train")
     many = _seed_count(seeds, rows, training)
+    if training is not None:
+        _check_exposures(subject.model.loss, rows, training, many)
     chosen = Options(many, n_resamples, random_state, exact, _search_size(search, subject))
     file = file_of(subject.saved, model_file, public_key)
     found = find(subject, owner, chosen, file, rows, training, progress or (lambda words: None))
@@ -163,6 +168,18 @@ def write_card(
     found = dossier_findings(subject, X, y, **{"seeds": 0} | options)
     atomic.write_text(path, card_text(found, license, tags, dataset))
     return Path(path)
+
+
+def _check_exposures(loss: Loss, rows: Rows | None, training: Rows, seeds: int) -> None:
+    """Refuse exposures that a fit would refuse, and to fit totals as if they were rates."""
+    if training.exposure is not None:
+        check_exposure(loss, training.offset, "exposure_train")
+    counted = any(own is not None for own in (training.exposure, training.offset, training.weight))
+    if seeds and loss.link is LOG and rows is not None and rows.exposure is not None and not counted:
+        raise ValueError(
+            "exposure_train must be given where exposure is, so that the model is fitted again as it was; if it was "
+            "fitted otherwise, give offset_train or sample_weight_train, or seeds=0"
+        )
 
 
 def _seed_count(seeds: int | None, rows: Rows | None, training: Rows | None) -> int:

@@ -73,7 +73,7 @@ def given_rows(
     if target is not None and len(target) != rows:
         raise ValueError(f"y{suffix} must have {rows} entries, one per row of X{suffix}; got {len(target)}")
     return Rows(
-        table, target, None if weight is None else check_weight(weight, rows),
+        table, target, None if weight is None else check_weight(weight, rows, suffix),
         optional_rows(offset, rows, f"offset{suffix}"), optional_rows(exposure, rows, f"exposure{suffix}"),
         {"y": y, "exposure": exposure},
     )  # fmt: skip
