@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
@@ -26,7 +27,8 @@ Y = X["a"].to_numpy() + (X["b"] == "x")
 
 @pytest.fixture(scope="module")
 def pipeline():
-    columns = ColumnTransformer([("a", StandardScaler(), ["a"]), ("b", OneHotEncoder(sparse_output=False), ["b"])])
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = ColumnTransformer([("a", numbers, ["a"]), ("b", OneHotEncoder(sparse_output=False), ["b"])])
     return Pipeline([("columns", columns.set_output(transform="pandas")), ("model", SpectralRegressor(**SMALL))]).fit(
         X, Y
     )

@@ -23,7 +23,8 @@ from lambdak.store import ModelFileError
 _STEPS, _MODEL = "steps.skops", "model.safetensors"
 _MAGIC = b"PK\x03\x04"
 _DATE = (1980, 1, 1, 0, 0, 0)  # of both files: the earliest that an archive knows
-_OWN = ("lambdak.estimators.dates.DateExpander",)  # of this library: it only reads columns
+# What skops does not know to be safe: ours only reads columns, and a dtype, as SimpleImputer keeps one, only says a type.
+_SAFE = ("lambdak.estimators.dates.DateExpander", "numpy.dtype")
 _INSTEAD = "passthrough"  # of the last step, which has its own file
 
 
@@ -69,12 +70,12 @@ class PipelineFile:
 
     def untrusted(self, trusted: Sequence[str] = ()) -> list[str]:
         """Types in the steps that neither skops nor the caller trusts."""
-        return sorted(set(_skops().get_untrusted_types(data=self.steps)) - {*trusted, *_OWN})
+        return sorted(set(_skops().get_untrusted_types(data=self.steps)) - {*trusted, *_SAFE})
 
     def _check_readable(self, trusted: Sequence[str]) -> None:
         """Refuse steps that nobody could load again, such as a lambda, which has no name to find it by."""
         try:
-            _skops().loads(self.steps, trusted=[*trusted, *_OWN])
+            _skops().loads(self.steps, trusted=[*trusted, *_SAFE])
         except Exception as error:  # whatever skops, or a step, makes of it
             raise TypeError(
                 f"the steps of the pipeline cannot be read again without pickle: {type(error).__name__}: {error}: give "
@@ -99,7 +100,7 @@ class PipelineFile:
                     f"its steps hold types that are not known to be safe: {unknown}: if you trust them and whoever "
                     f"wrote the file, pass trusted={unknown} to load"
                 )
-            pipeline = skops.loads(self.steps, trusted=[*trusted, *_OWN])
+            pipeline = skops.loads(self.steps, trusted=[*trusted, *_SAFE])
         except ModelFileError:
             raise
         except Exception as error:  # whatever skops meets in a file that it did not write
