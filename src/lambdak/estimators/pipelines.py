@@ -23,7 +23,7 @@ from lambdak.store import ModelFileError
 _STEPS, _MODEL = "steps.skops", "model.safetensors"
 _MAGIC = b"PK\x03\x04"
 _DATE = (1980, 1, 1, 0, 0, 0)  # of both files: the earliest that an archive knows
-# What skops does not know to be safe: ours only reads columns, and a dtype, as SimpleImputer keeps one, only says a type.
+# What skops does not know to be safe: ours only reads columns, and a dtype (of a SimpleImputer) only names a type.
 _SAFE = ("lambdak.estimators.dates.DateExpander", "numpy.dtype")
 _INSTEAD = "passthrough"  # of the last step, which has its own file
 
