@@ -84,6 +84,7 @@ def test_every_dialect_can_be_named():
     ("args", "what", "code"),
     [
         ([], "one of c, js, onnx, sql, table is needed", 2),
+        (["price.c"], "did you mean --out price.c?", 2),
         (["--to", "c", "--dialect", "sqlite"], "is for --to sql; got --to c", 2),
         (["--to", "onnx", "--offset", "years"], "is for --to sql; got --to onnx", 2),
         (["--to", "sql", "--dialect", "oracle"], "'oracle' is not one of", 2),
@@ -91,7 +92,16 @@ def test_every_dialect_can_be_named():
         (["--to", "table", "--target", "y"], "needs a TABLE", 2),
         (["--to", "c", "--out", "no/such/folder/a.c"], "must be in a folder that exists", 1),
     ],
-    ids=["no target", "foreign option", "offset of onnx", "unknown dialect", "unknown dtype", "no table", "no folder"],
+    ids=[
+        "no target",
+        "file as table",
+        "foreign option",
+        "offset of onnx",
+        "unknown dialect",
+        "unknown dtype",
+        "no table",
+        "no folder",
+    ],
 )
 def test_what_does_not_fit_together_is_refused(args, what, code, shelf):
     assert what in refused(["export", "--model", shelf / "y.safetensors", *args], code)

@@ -104,7 +104,7 @@ def export(
 
     Tables need no TABLE; with one they are fitted to its rows, which are shown beside.
     """
-    kind = _kind(to, out)
+    kind = _kind(to, out, table)
     given = {
         "--explain": explain or None, "--name": name, "--dtype": dtype, "--dialect": dialect, "--table": source,
         "--offset-input": offset_input or None, "--key": key or None, "--offset": offset,
@@ -128,15 +128,21 @@ def export(
     _report(kind, path, as_json)
 
 
-def _kind(to: To | None, out: Path | None) -> To:
-    if to is not None:
-        return to
-    ending = "" if out is None else out.suffix.lower()
-    for name, target in TARGETS.items():
-        if ending in target.endings:
-            return To(name)
-    choices = ", ".join(kind.value for kind in To)
-    raise typer.BadParameter(f"one of {choices} is needed, unless the name of --out says it", param_hint="--to")
+def _kind(to: To | None, out: Path | None, table: str | None) -> To:
+    found = to or _named(out)
+    if found is None:
+        choices, meant = ", ".join(kind.value for kind in To), None if table is None else _named(Path(table))
+        hint = f": did you mean --out {table}?" if meant not in (None, To.TABLE) else ""
+        raise typer.BadParameter(
+            f"one of {choices} is needed, unless the name of --out says it{hint}", param_hint="--to"
+        )
+    return found
+
+
+def _named(path: Path | None) -> To | None:
+    """What the ending of a file says that it is to be."""
+    ending = "" if path is None else path.suffix.lower()
+    return next((To(name) for name, target in TARGETS.items() if ending in target.endings), None)
 
 
 def _check_ending(kind: To, path: Path) -> None:
