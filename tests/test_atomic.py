@@ -11,7 +11,7 @@ import processes
 import pytest
 
 from lambdak import atomic
-from lambdak.atomic import building, create_bytes, filling, whole_file, write_bytes, write_text
+from lambdak.atomic import building, create_bytes, filling, whole_file, write_bytes, write_text, write_texts
 
 ON_LINUX = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name of Linux")
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and locks of POSIX")
@@ -84,6 +84,17 @@ def test_the_new_file_is_complete_before_it_takes_the_place_of_the_old_one(tmp_p
     write_bytes(path, b"new")
     assert seen == [(b"new", b"old", True)]
     assert path.read_bytes() == b"new"
+
+
+def test_of_files_that_belong_together_all_are_written_or_none(tmp_path):
+    header, source = tmp_path / "a.h", tmp_path / "a.c"
+    write_texts({header: "old", source: "old"})
+    source.unlink()
+    source.mkdir()  # the last one cannot be written
+    with pytest.raises(IsADirectoryError):
+        write_texts({header: "new", source: "new"})
+    assert header.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["a.c", "a.h"]
 
 
 def test_an_absent_folder_is_named(tmp_path):

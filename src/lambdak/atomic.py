@@ -14,7 +14,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -40,6 +40,13 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """
     with whole_file(path) as file:
         file.write(data)
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write files that belong together as :func:`write_bytes` does, in their order, once all are complete."""
+    with ExitStack() as stack:
+        for path, text in reversed(list(texts.items())):
+            stack.enter_context(whole_file(path)).write(text.encode("utf-8"))
 
 
 @contextmanager

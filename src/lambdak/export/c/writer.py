@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lambdak.atomic import write_text
+from lambdak.atomic import write_texts
 from lambdak.export.c.names import comment, identifier, literal
 from lambdak.export.c.row import Row, check_levels
 from lambdak.export.c.tables import Layout, tables
@@ -54,8 +54,7 @@ def to_c(model: Any, path: str | os.PathLike[str], *, explain: bool = False, nam
     if not isinstance(own, str) or own != identifier(own):
         raise ValueError(f"name must be a plain C identifier; got {own!r}: try {identifier(str(own))!r}")
     file = _File(Formula.of(model), own, target.with_suffix(".h").name, explain)
-    for place, text in ((target.with_suffix(".h"), file.header()), (target, file.source())):
-        write_text(place, text)
+    write_texts({target.with_suffix(".h"): file.header(), target: file.source()})
 
 
 class _File:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from lambdak.atomic import write_text
+from lambdak.atomic import write_texts
 from lambdak.export.formula import Formula, Levels, is_double
 from lambdak.export.javascript.package import description, package_json, package_name, readme
 from lambdak.export.javascript.typings import declarations
@@ -66,8 +66,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str], *, explain: bool = F
             target / "index.js": code,
         }
         _make_folder(target)
-    for place, text in texts.items():
-        write_text(place, text)
+    write_texts(texts)
 
 
 def _make_folder(target: Path) -> None:
