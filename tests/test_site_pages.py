@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "site"
-AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = ["index", "guide/parameters", "guide/comparison", "gallery/index", "gallery/constraints/plot_monotone"]
 EXEMPT = {"definition-list"}  # how Sphinx marks up signatures of several lines
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
@@ -27,7 +27,7 @@ def opened(browser, name, viewport=DESK, scheme="light"):
     return page, asked
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed: npm install --prefix build/axe axe-core")
+@pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed: .ci/programs does it")
 @pytest.mark.parametrize(
     ("name", "scheme"),
     [

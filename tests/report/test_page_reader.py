@@ -14,7 +14,7 @@ from report_cases import Visit, X, Y, fitted, page_row, python
 import lambdak
 from lambdak.model.importance import mean_effects
 
-AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 SEVERE = ("serious", "critical")
 
 

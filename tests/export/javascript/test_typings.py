@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from lambdak.export.formula import Formula
 from lambdak.export.javascript import to_javascript
 from lambdak.export.javascript.typings import declarations
 
+PROGRAMS = Path(__file__).parents[3] / "build" / "npm" / "node_modules" / ".bin"
 SMALL = {"effort": "fast", "max_iter": 1, "dim": 1, "random_state": 0, "n_jobs": 1}
 
 
@@ -59,7 +62,8 @@ def test_functions_are_those_that_the_model_has():
 
 
 def test_typescript_takes_them(hostile, tmp_path):
-    tsc = shutil.which("tsc") or pytest.skip("TypeScript is not installed")
+    tsc = shutil.which("tsc", path=f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}")
+    tsc or pytest.skip("TypeScript is not installed: .ci/programs does it")
     to_javascript(hostile, tmp_path / "model.mjs", explain=True)
     row = {str(name): 1.0 for name in hostile.feature_names_in_} | {HOSTILE[19]: "never seen"}
     (tmp_path / "use.mts").write_text(
