@@ -152,10 +152,10 @@ atexit.register(show)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc of Linux")
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_memory_does_not_grow_with_the_rows(shelf, tmp_path, suffix):
-    """Three million rows would be more than 100 MB as a table alone, and several times that as design rows."""
+    """Two million rows would be more than 70 MB as a table alone, and several times that as design rows."""
     data = pa.parquet.read_table(shelf / "rows.parquet").select(["income", "age", "town"])
     peaks = []
-    for rows in (300_000, 3_000_000):
+    for rows in (300_000, 2_000_000):
         path, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
         written.write(pa.concat_tables([data] * (rows // 120)), str(path))
         shown = interpreter(MEASURED, "predict", path, "--model", shelf / "y.safetensors", "--out", out)

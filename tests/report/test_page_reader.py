@@ -70,6 +70,7 @@ def test_twelve_effects_are_there_and_the_rest_is_folded(wide):
     assert wide.page.locator("#effect-charts .effect").count() == 12
     assert wide.page.locator("#more-charts .effect").count() == 0
     wide.page.locator("#more-effects > summary").click()
+    wide.page.locator("#more-charts .effect").last.wait_for()  # folds open a little later than they are clicked
     assert wide.page.locator("#more-charts .effect").count() == 18
     wide.page.locator("#more-effects > summary").click()
     assert wide.page.locator("#importance-chart svg").get_attribute("aria-label").count("proven") == 12
@@ -150,6 +151,7 @@ def test_a_pair_of_columns_is_chosen_by_a_click_and_its_surface_is_the_predictio
     model, (table, _) = wide_model(), wide_table()
     wide.page.locator("#pairs-chart").scroll_into_view_if_needed()
     cells = wide.page.locator("#pairs-chart .cell")
+    cells.last.wait_for()
     assert cells.count() == 12 * 11 // 2
     cells.nth(30).click()
     chosen = wide.page.locator("#pair option:checked").inner_text()
