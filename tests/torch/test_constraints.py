@@ -15,6 +15,7 @@ from lambdak.torch import (
     sym,
     unsym,
 )
+from lambdak.torch.constraints import squareplus
 from lambdak.torch.packing import width
 
 
@@ -55,6 +56,21 @@ def test_definite_maps_give_semidefinite_matrices_and_the_right_gradient(constra
     assert torch.linalg.eigvalsh(sym(coords, 4, tridiagonal)).min() > -1e-12
     torch.testing.assert_close(definite(definite.right_inverse(coords)), coords)
     assert torch.autograd.gradcheck(definite, (theta,))
+
+
+def test_squareplus_has_its_derivatives_at_zero_too():
+    zero = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.grad(squareplus(zero).sum(), zero)[0].tolist() == [0.5, 0.5]
+    assert torch.autograd.gradcheck(squareplus, (zero,))
+    assert torch.autograd.gradgradcheck(squareplus, (zero,))
+
+
+def test_a_diagonal_neuron_learns_from_zero():
+    neuron = SpectralNeuron(1, 3, monotonic_cst=1, constraint="diagonal")
+    with torch.no_grad():
+        neuron.parametrizations.weight.original1.zero_()
+    neuron(torch.ones(4, 1)).sum().backward()
+    assert neuron.parametrizations.weight.original1.grad.abs().max() > 0
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import pickle
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 from torch.nn.utils import parametrize
@@ -10,7 +12,11 @@ from torch_cases import scrambled
 
 import torch
 from lambdak.torch import (
+    GeneralizedSpectralNeuron,
+    HermitianSpectralNeuron,
+    OrderedSpectralLayer,
     SpectralLayer,
+    SpectralMixture,
     SpectralNeuron,
     eigenvalue,
     guarantees,
@@ -25,6 +31,48 @@ def test_state_dicts_copies_and_casts_keep_the_function(kind):
     assert torch.equal(other(x), neuron(x))
     assert torch.equal(copy.deepcopy(neuron)(x), neuron(x))
     torch.testing.assert_close(copy.deepcopy(neuron).double()(x.double()).float(), neuron(x), rtol=1e-4, atol=1e-4)
+
+
+MONOTONE = {"monotonic_cst": [1, 0, -1]}
+CONSTRAINED = {
+    "neuron": lambda **more: SpectralNeuron(3, 4, **MONOTONE, **more),
+    "layer": lambda **more: SpectralLayer(3, 5, 4, **MONOTONE, **more),
+    "ordered": lambda **more: OrderedSpectralLayer(3, 2, 4, **MONOTONE, **more),
+    "generalised": lambda **more: GeneralizedSpectralNeuron(3, 4, **MONOTONE, **more),
+    "mixture": lambda **more: SpectralMixture(3, 4, **MONOTONE, **more),
+    "Hermitian": lambda **more: HermitianSpectralNeuron(3, 4, **MONOTONE, **more),
+}
+
+
+@pytest.mark.parametrize("build", CONSTRAINED.values(), ids=CONSTRAINED)
+def test_constrained_modules_are_pickled_and_sent_to_other_processes(build):
+    module, x = scrambled(build(max_influence=0.5)), torch.randn(6, 3)
+    for twin in (pickle.loads(pickle.dumps(module)), ForkingPickler.loads(ForkingPickler.dumps(module))):
+        assert torch.equal(twin(x), module(x))
+        assert repr(twin) == repr(module)
+        assert (twin.monotonic_cst, twin.max_influence) == (module.monotonic_cst, module.max_influence)
+    twin = copy.copy(module)
+    assert twin.state_dict().keys() == module.state_dict().keys()
+    assert torch.equal(twin(x), module(x))
+
+
+@pytest.mark.parametrize("build", CONSTRAINED.values(), ids=CONSTRAINED)
+def test_parameters_are_contiguous_after_construction_loading_and_assignment(build):
+    module = build(max_influence=0.5)
+    module.load_state_dict(build(max_influence=0.5).state_dict())
+    module.weight = module.weight.detach().mT.contiguous().mT
+    assert all(parameter.is_contiguous() for parameter in module.parameters())
+    nn.utils.vector_to_parameters(nn.utils.parameters_to_vector(module.parameters()), module.parameters())
+
+
+def test_weights_of_other_eigenvalues_are_refused_and_states_of_before_load():
+    convex, concave = SpectralNeuron(3, 5, eig_idx=4), SpectralNeuron(3, 5, eig_idx=0)
+    with pytest.raises(ValueError, match=r"eigenvalues \[4\], this module has eig_idx=0"):
+        nn.Sequential(concave).load_state_dict(nn.Sequential(convex).state_dict())
+    state = convex.state_dict()
+    del state["_extra_state"]
+    concave.load_state_dict(state)
+    assert torch.equal(concave.weight, convex.weight)
 
 
 @pytest.mark.slow

@@ -40,7 +40,8 @@ def squareplus(x: Tensor) -> Tensor:
     >>> squareplus(torch.tensor([0.0, 0.75]))
     tensor([0.5000, 1.0000])
     """
-    large = (x.abs() + torch.hypot(x, torch.ones_like(x))) / 2
+    size = torch.where(x < 0, -x, x)  # whose derivative at 0 is 1, where that of x.abs() is 0
+    large = (size + torch.hypot(x, torch.ones_like(x))) / 2
     return torch.where(x < 0, 0.25 / large, large)  # where the sum would cancel
 
 
@@ -145,7 +146,8 @@ class SignedRows(nn.Module):
         """The free rows as they are, and the parameters of the nearest semidefinite ones."""
         if len(weight) != len(self.signs):
             raise ValueError(f"weight must have {len(self.signs)} rows, one per input; got {len(weight)}")
-        return weight[self.free].clone(), self.definite.right_inverse(self._flipped(weight[self.bound]))
+        bound = self.definite.right_inverse(self._flipped(weight[self.bound]))
+        return weight[self.free].clone(memory_format=torch.contiguous_format), bound.contiguous()
 
     def _flipped(self, rows: Tensor) -> Tensor:
         signs = torch.tensor([float(self.signs[i]) for i in self.bound], dtype=rows.dtype, device=rows.device)
@@ -173,7 +175,7 @@ class Cap(nn.Module):
 
     def right_inverse(self, weight: Tensor) -> Tensor:
         """The rows themselves, scaled where they are too large."""
-        return self.forward(weight)
+        return self.forward(weight).contiguous()
 
     def extra_repr(self) -> str:
         """The caps."""

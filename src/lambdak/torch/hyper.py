@@ -15,7 +15,7 @@ from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, SignedRows
 from lambdak.torch.inputs import check_dtype
-from lambdak.torch.modules import SpectralNeuron, monotone_signs
+from lambdak.torch.modules import ReadsEigenvalues, SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
 from torch import Tensor, nn
 
@@ -68,7 +68,7 @@ class Neurons:
         return self.constant.unsqueeze(-2) + points @ self.weight
 
 
-class HyperSpectralNeuron(nn.Module):
+class HyperSpectralNeuron(ReadsEigenvalues):
     r"""f(y, x) = λ_k(A_0(y) + Σ x_i A_i(y)), where a network predicts the matrices from the context y.
 
     Parameters

@@ -11,13 +11,14 @@ import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil.initial import gapped
 from lambdak.torch.autograd import coordinate_eigenvalue, spectral_norm
+from lambdak.torch.modules import ReadsEigenvalues
 from lambdak.torch.packing import width
 from torch import Tensor, nn
 
 _STARTED = 1 << 16  # matrices whose start is drawn at once
 
 
-class SparseSpectralNeuron(nn.Module):
+class SparseSpectralNeuron(ReadsEigenvalues):
     r"""f(ids, values) = λ_k(A_0 + Σ_s value_s A_{id_s}), from (..., slots) to (...).
 
     Parameters
