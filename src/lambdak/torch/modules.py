@@ -44,7 +44,7 @@ class ReadsEigenvalues(nn.Module):
     as of earlier versions, load as they are.
     """
 
-    eig_idx: int | Sequence[int]
+    eig_idx: Any  # a position, or a sequence of them
 
     def get_extra_state(self) -> Tensor:
         """The positions of the eigenvalues, for the state dict, (m,)."""
@@ -60,7 +60,7 @@ class ReadsEigenvalues(nn.Module):
             )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        super()._load_from_state_dict(state_dict, prefix, *rest)  # type: ignore[no-untyped-call]
+        super()._load_from_state_dict(state_dict, prefix, *rest)
         missing: list[str] = rest[2]
         if prefix + _POSITIONS in missing:
             missing.remove(prefix + _POSITIONS)
