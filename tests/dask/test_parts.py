@@ -50,11 +50,11 @@ def test_tables_in_memory_are_refused_with_the_way_out(name):
         partitions(**given)
 
 
-def test_blocks_of_y_are_cut_like_those_of_X():
+def test_blocks_of_y_are_cut_like_those_of_X(client):
     X, y = da.ones((10, 3), chunks=((4, 6), (2, 1))), da.arange(10, chunks=(5, 2, 3))
-    found = partitions(X, y)
-    assert [part.X.compute().shape for part in found] == [(4, 3), (6, 3)]
-    assert [part.y.compute().tolist() for part in found] == [[0, 1, 2, 3], [4, 5, 6, 7, 8, 9]]
+    found = partitions(X, y).computed(client)
+    assert [part.X.result().shape for part in found] == [(4, 3), (6, 3)]
+    assert [part.y.result().tolist() for part in found] == [[0, 1, 2, 3], [4, 5, 6, 7, 8, 9]]
 
 
 def test_arrays_of_other_lengths_are_refused():

@@ -17,7 +17,7 @@ from distributed import Client, Future
 
 from lambdak.dask import worker
 from lambdak.dask.attempt import POLL, Addresses, Attempt, Shard
-from lambdak.dask.parts import Partition
+from lambdak.dask.parts import Partitions
 from lambdak.dask.watch import Watch
 from lambdak.dask.wire import Deadlines
 from lambdak.training.fit import Fit
@@ -36,7 +36,7 @@ class DaskFit:
 
     client: Client
     request: LargeRequest
-    partitions: Sequence[Partition]
+    partitions: Partitions
     silence: float
     start: float = _START
     route: Callable[[Addresses], Addresses] = list  # where workers reach each other, if not where they listen
@@ -54,25 +54,18 @@ class DaskFit:
             return fit
         parts = [
             self.client.submit(worker.pack, self.request, decided, part.index, *part.pieces, pure=False)
-            for part in self._computed()
+            for part in self.partitions.computed(self.client)
         ]
         sizes = self._awaited([self.client.submit(len, part, pure=False) for part in parts], watch)
         return self._trained(decided, parts, sizes, watch)
 
     # ---- the sample and the records ----------------------------------------------------------------------------
 
-    def _computed(self) -> list[Partition]:
-        """Partitions whose pieces are futures."""
-        pieces = [piece for part in self.partitions for piece in part.pieces if piece is not None]
-        futures = iter(self.client.compute(pieces, optimize_graph=False))
-        own = [[None if piece is None else next(futures) for piece in part.pieces] for part in self.partitions]
-        return [Partition(part.index, *each) for part, each in zip(self.partitions, own, strict=True)]
-
     def _decided(self) -> Future:
         """What the sample decides, on a worker: a choice, or the fit of a small table."""
         level = [
             self.client.submit(worker.summarise, self.request, part.index, *part.pieces, pure=False)
-            for part in self._computed()
+            for part in self.partitions.computed(self.client)
         ]
         while len(level) > 1:
             groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]

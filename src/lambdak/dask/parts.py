@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from distributed import Client, futures_of
 from numpy.typing import NDArray
 
+from dask import config
 from lambdak._checks import check_weight
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
 from lambdak.table.rows import log_exposure, optional_rows, target_rows
 
+NAMES = ("X", "y", "sample_weight", "offset")
+
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition, still to be computed: delayed pieces of X, y, sample_weight and offset."""
+    """One partition: futures of its X, y, sample_weight and offset."""
 
     index: int
     X: Any
@@ -31,16 +36,44 @@ class Partition:
         return self.X, self.y, self.sample_weight, self.offset
 
 
-def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> list[Partition]:
+@dataclass(frozen=True)
+class Partitions:
+    """Collections that are cut alike, by name, and the number of their partitions."""
+
+    collections: Mapping[str, Any]
+    count: int
+
+    def computed(self, client: Client) -> list[Partition]:
+        """The partitions as futures: X and y of one table come from one graph, which reads it once."""
+        futures: dict[str, list[Any]] = {name: [None] * self.count for name in NAMES}
+        for arrays in (False, True):  # Dask optimises frames with frames and arrays with arrays
+            names = [name for name, value in self.collections.items() if _is_array(value) is arrays]
+            for name, value in zip(names, _persisted(client, [self.collections[name] for name in names]), strict=True):
+                futures[name] = sorted(futures_of(value), key=lambda future: future.key[1:])
+                _check_count(name, len(futures[name]), self.count)
+        rows = zip(*(futures[name] for name in NAMES), strict=True)
+        return [Partition(index, *pieces) for index, pieces in enumerate(rows)]
+
+
+def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Partitions:
     """The partitions of collections that belong together."""
-    names = ("X", "y", "sample_weight", "offset")
-    given = dict(zip(names, (X, y, sample_weight, offset), strict=True))
+    given = dict(zip(NAMES, (X, y, sample_weight, offset), strict=True))
     if y is None:
         raise ValueError("y must be given: a Dask Series or Array with the partitions of X")
-    count = len(pieces_of(X))
-    pieces = {name: pieces_of(value, name, X, count) for name, value in given.items() if value is not None}
-    rows = zip(*(pieces.get(name, [None] * count) for name in names), strict=True)
-    return [Partition(index, *own) for index, own in enumerate(rows)]
+    count = count_of(cut_like(X))
+    return Partitions({name: cut_like(value, name, X, count) for name, value in given.items() if value is not None},
+                      count)  # fmt: skip
+
+
+def _persisted(client: Client, collections: list[Any]) -> Sequence[Any]:
+    with _as_cut():
+        persisted: Sequence[Any] = client.persist(collections) if collections else []
+    return persisted
+
+
+def _as_cut() -> AbstractContextManager[Any]:
+    """Within it Dask leaves partitions as they are, where it would join small ones of a few columns of a file."""
+    return config.set({"optimization.tune.active": False})
 
 
 def is_collection(value: object) -> bool:
@@ -51,23 +84,48 @@ def is_collection(value: object) -> bool:
 def logarithms(exposure: Any) -> Any:
     """The logarithm of a collection of exposures, which are checked when they are computed: an offset."""
     _check_collection(exposure, "exposure")
-    array = exposure if hasattr(exposure, "chunks") else exposure.to_dask_array()
-    return array.map_blocks(log_exposure, dtype=np.float64)
+    if _is_array(exposure):
+        return exposure.map_blocks(log_exposure, dtype=np.float64)
+    return exposure.map_partitions(_log_exposure, meta=exposure._meta.astype(np.float64))
+
+
+def _log_exposure(exposure: Any) -> Any:
+    logs = exposure.astype(np.float64)
+    logs[:] = log_exposure(exposure)
+    return logs
 
 
 def pieces_of(value: Any, name: str = "X", X: Any = None, count: int | None = None) -> list[Any]:
-    """The partitions of a collection, delayed: as many as X has, if their ``count`` is given.
+    """The partitions of a collection, delayed; those of an array are blocks of whole rows."""
+    with _as_cut():
+        return list(np.ravel(cut_like(value, name, X, count).to_delayed()))
 
-    Those of an array are blocks of whole rows, cut like those of X.
-    """
+
+def cut_like(value: Any, name: str = "X", X: Any = None, count: int | None = None) -> Any:
+    """A collection whose partitions hold whole rows: as many as X has, if their ``count`` is given."""
     _check_collection(value, name)
-    pieces = _blocks(value, name, X) if hasattr(value, "chunks") else list(value.to_delayed())
-    if count is not None and len(pieces) != count:
+    if _is_array(value):
+        value = _of_whole_rows(value, name, X)
+    if count is not None:
+        _check_count(name, count_of(value), count)
+    return value
+
+
+def count_of(value: Any) -> int:
+    """The number of partitions of a collection, or of blocks along the rows of an array."""
+    return int(value.numblocks[0] if _is_array(value) else value.npartitions)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "chunks")
+
+
+def _check_count(name: str, pieces: int, count: int) -> None:
+    if pieces != count:
         raise ValueError(
-            f"{name} must have the {count} partitions of X; got {len(pieces)}: take both from one collection, or "
-            f"call repartition or rechunk on {name}"
+            f"{name} must have the {count} partitions of X; got {pieces}: take both from one collection as frames or "
+            f"series (Dask may join partitions on the way to an array), or call repartition or rechunk on {name}"
         )
-    return pieces
 
 
 def _check_collection(value: object, name: str) -> None:
@@ -78,8 +136,8 @@ def _check_collection(value: object, name: str) -> None:
         )
 
 
-def _blocks(array: Any, name: str, X: Any) -> list[Any]:
-    """The blocks of an array, of whole rows."""
+def _of_whole_rows(array: Any, name: str, X: Any) -> Any:
+    """An array whose blocks hold whole rows, cut like those of X if the lengths of both are known."""
     if name == "X" and array.ndim != 2:
         raise ValueError(f"X must have two axes; got {array.ndim}")
     if array.ndim == 2 and array.numblocks[1] > 1:
@@ -89,7 +147,7 @@ def _blocks(array: Any, name: str, X: Any) -> list[Any]:
         if sum(known[0]) != sum(array.chunks[0]):
             raise ValueError(f"{name} must have the {sum(known[0])} rows of X; got {sum(array.chunks[0])}")
         array = array.rechunk({0: known[0]})
-    return list(np.asarray(array.to_delayed()).ravel())
+    return array
 
 
 def _differ(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
