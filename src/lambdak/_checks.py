@@ -6,12 +6,13 @@ import math
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FloatArray = NDArray[np.floating]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MAX_DIM = 512
 
@@ -204,10 +205,30 @@ def check_weight(sample_weight: ArrayLike, rows: int, suffix: str = "") -> NDArr
 
 
 def freeze_arrays(instance: object) -> None:
-    """Make the arrays of an object read-only; NumPy forgets that in a pickle or a copy, so they do it again."""
-    for value in vars(instance).values():
+    """Make the arrays of an object immutable; NumPy forgets that in a pickle or a copy, so they do it again."""
+    for name, value in vars(instance).items():
         if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+            object.__setattr__(instance, name, frozen(value))
+
+
+def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """An array of the same shape and numbers that nobody can write to, nor make writable again.
+
+    It is a view of bytes, which Python never changes; NumPy refuses to set its flag ``writeable``.
+
+    >>> frozen(np.array([1.0, 2.0])).setflags(write=True)
+    Traceback (most recent call last):
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    kept = isinstance(owner, bytes) or (isinstance(owner, memoryview) and owner.readonly)
+    if kept and not array.flags.writeable:  # an unpickled array writes to its bytes
+        return array
+    if array.dtype.hasobject:  # which bytes cannot hold
+        return np.asarray(array.copy().data.toreadonly())
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
 
 
 def check_non_negative(value: float, name: str) -> float:

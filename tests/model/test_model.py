@@ -17,6 +17,29 @@ from lambdak.model import Model
 
 @pytest.mark.parametrize("copied", [lambda model: model, deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 @pytest.mark.parametrize("kind", KINDS)
+def test_no_array_of_a_model_can_be_made_writable(kind, copied):
+    model = copied(fitted(kind)).model_
+    owners = [model, *model.encoder.columns, *model.pencils]
+    arrays = [value for owner in owners for value in vars(owner).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) >= 3 + len(model.pencils)
+    for array in [*arrays, model.matrices]:
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array[:0].setflags(write=True)
+
+
+def test_classes_that_are_objects_cannot_be_made_writable():
+    model = fitted("binary").model_
+    model = model.replace(classes=np.array(["no", True], object))
+    for other in (model, deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.classes.tolist() == ["no", True]
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            other.classes.flags.writeable = True
+
+
+@pytest.mark.parametrize("copied", [lambda model: model, deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_model_cannot_be_changed_nor_can_its_copies(kind, copied):
     model = copied(fitted(kind)).model_
     assert type(model) is Model

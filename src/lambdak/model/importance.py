@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from lambdak._checks import FloatArray
+from lambdak._checks import FloatArray, frozen
 from lambdak.eigen import eigenvalue
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
@@ -29,8 +29,7 @@ def mean_effects(model: Model, design: Design, weight: FloatArray | None = None,
         counted = np.sort(np.random.default_rng(0).choice(counted, most, replace=False))
     some, mass = design.take(counted), mass[counted]
     effects = np.mean([column_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0)
-    effects.flags.writeable = False
-    return np.asarray(effects)
+    return frozen(np.asarray(effects))
 
 
 def column_effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int | None = None) -> Float64Array:

@@ -71,10 +71,10 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coef", np.asarray(self.coef, np.float64))
-        for name in ("weights", "start", "classes"):  # small: what a caller does with theirs later changes nothing
+        for name in ("weights", "start", "classes"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else np.array(value))
-        freeze_arrays(self)
+            object.__setattr__(self, name, None if value is None else np.asarray(value))
+        freeze_arrays(self)  # copies: what a caller does with theirs later changes nothing
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "coef": self.coef.astype(self.stored_dtype)}

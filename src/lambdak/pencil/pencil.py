@@ -20,6 +20,7 @@ from lambdak._checks import (
     check_non_negative,
     check_shape,
     check_width,
+    frozen,
 )
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.lazy import cached_property
@@ -78,7 +79,7 @@ class Pencil:
             raise ValueError(f"packed must have shape (n_features + 1, D); got {array.shape}")
         dim = packed_dim(array.shape[-1])
         # Adding zero copies and turns −0 into 0, so that equal pencils hash alike.
-        object.__setattr__(self, "packed", _read_only(array + array.dtype.type(0)))
+        object.__setattr__(self, "packed", frozen(array + array.dtype.type(0)))
         index = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         object.__setattr__(self, "eig_idx", index)
 
@@ -127,12 +128,12 @@ class Pencil:
     @cached_property
     def matrices(self) -> FloatArray:
         """A_0, …, A_n as full matrices (n + 1, d, d), read-only."""
-        return _read_only(sym(self.packed))
+        return frozen(sym(self.packed))
 
     @cached_property
     def norms(self) -> Float64Array:
         """‖A_i‖₂ of the features, (n,): |f(z + t e_i) − f(z)| ≤ |t| ‖A_i‖₂ for every z and t."""
-        return _f64(_read_only(spectral_norm(self.packed[1:])))
+        return _f64(frozen(spectral_norm(self.packed[1:])))
 
     def __call__(self, Z: ArrayLike) -> FloatArray:
         """λ_k(A(z)) for the rows of Z (..., n), of shape (...,); a row that is not finite yields nan."""
@@ -288,8 +289,3 @@ class Pencil:
 
 def _f64(array: FloatArray) -> Float64Array:
     return np.asarray(array, np.float64)
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array

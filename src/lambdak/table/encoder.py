@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from lambdak._checks import check_dtype, check_int
+from lambdak._checks import check_dtype, check_int, freeze_arrays
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.categorical_features import is_category, listed_columns
 from lambdak.table.category_column import MAX_LEVELS
@@ -108,9 +108,15 @@ class TableEncoder:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        freeze_arrays(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {own.name: getattr(self, own.name) for own in fields(self)}  # nothing that can be computed again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        freeze_arrays(self)
 
     def __repr__(self) -> str:
         state = f"{self.n_features} columns, {self.n_design} design columns" if self.columns else "not fitted"
