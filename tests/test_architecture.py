@@ -16,6 +16,7 @@ SOURCE = Path(lambdak.__file__).parent
 ORDER = [
     "_checks",
     "atomic",
+    "reading",
     "eigen",
     "pencil",
     "table",

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import socket
+import sys
 import threading
 import tracemalloc
 from copy import deepcopy
+from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hostile_cases import CLASSES, MONOTONE, refuse, sealed
 from safetensors.numpy import save as as_safetensors
 
 import lambdak
-from lambdak.store import ModelFileError
+from lambdak.store import ModelFileError, claimed_signature, verify_file
 from lambdak.store._tensors import MOST_BYTES, MOST_HEADER_BYTES
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
 
 
 def framed(outer, data=b""):
@@ -127,11 +135,25 @@ def test_a_terabyte_is_neither_read_nor_allocated(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_pipes_and_folders_are_not_waited_for(tmp_path):
+@pytest.mark.parametrize("read", [lambdak.load, claimed_signature, partial(verify_file, public_key=KEY)])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, read):
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(ModelFileError, match=r"it is not a file: give the path of a file that model.save wrote"):
-            lambdak.load(path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        paths = ["pipe", "socket", "loop", "file/below", "a" * 300, "zero\0byte", "", "/dev/zero", "/dev/null"]
+        for path in [*paths, *(["/proc/self/mem"] if sys.platform == "linux" else [])]:
+            with pytest.raises(ModelFileError, match=r"it cannot be read \(.*\): give the path of a file that model"):
+                read(tmp_path / path)
+
+
+def test_a_file_that_cannot_be_opened_or_read_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "model").write_bytes(sealed(*MONOTONE))
+    for error in (PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EIO, "Input/output error")):
+        monkeypatch.setattr(os, "open", Mock(side_effect=error))
+        with pytest.raises(ModelFileError, match=rf"'.*model': it cannot be read \({error.strerror.lower()}\): give"):
+            lambdak.load(tmp_path / "model")
 
 
 def test_depth_does_not_depend_on_the_stack_that_is_left(tmp_path):

@@ -135,8 +135,10 @@ def test_what_is_no_key_is_named(tmp_path):
     for read in (read_private_key, read_public_key):
         with pytest.raises(FileNotFoundError, match=r"there is no key file .*none: create one"):
             read(tmp_path / "none")
-        with pytest.raises(IsADirectoryError, match="is a folder"):
+        with pytest.raises(ValueError, match=r"cannot be read \(it is a folder\): give the path of a PEM file"):
             read(tmp_path)
+        with pytest.raises(ValueError, match=r"cannot be read \(it is not a file\): give the path of a PEM file"):
+            read(os.devnull)
         with pytest.raises(TypeError, match="a key must be the path of a PEM file, or its bytes; got int"):
             read(7)
 

@@ -298,6 +298,14 @@ def test_a_save_is_due_after_the_given_seconds(tmp_path, monkeypatch):
     assert not checkpoint.due()
 
 
+def test_a_checkpoint_that_became_a_folder_is_refused(left, rows):
+    file = open_checkpoint(left, 1.0)
+    left.unlink()
+    left.mkdir()
+    with pytest.raises(ValueError, match=r"'.*fit' cannot be read \(it is a folder\): give another path"):
+        file.begin(dict, np.random.default_rng(0))
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_is_read_only_is_refused_before_the_fit(rows, tmp_path):
     tmp_path.chmod(0o500)

@@ -18,6 +18,7 @@ from typing import Any, final
 
 from sklearn.pipeline import Pipeline
 
+from lambdak.reading import regular_file
 from lambdak.store import ModelFileError
 
 _STEPS, _MODEL = "steps.skops", "model.safetensors"
@@ -122,10 +123,11 @@ def _ends_with_a_gap(steps: Any) -> bool:
 
 def is_pipeline_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as an archive does."""
-    if not os.path.isfile(path):
+    try:
+        with regular_file(path) as (file, _):
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:  # which reading it as a model names
         return False
-    with open(path, "rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _check_stored(archive: zipfile.ZipFile) -> None:

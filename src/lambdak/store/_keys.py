@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lambdak import atomic
+from lambdak.reading import reason, regular_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -129,12 +130,14 @@ def _pem(key: Any) -> tuple[bytes, str]:
         raise TypeError(f"a key must be the path of a PEM file, or its bytes; got {type(key).__name__}")
     name = os.fspath(key)
     try:
-        with open(key, "rb") as file:
+        with regular_file(key) as (file, _):
             return file.read(_MOST_BYTES), name
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no key file {name}: {_NEW}") from None
-    except IsADirectoryError:
-        raise IsADirectoryError(f"{name} is a folder: give the path of a key in it") from None
+    except OSError as error:
+        raise ValueError(
+            f"{name} cannot be read ({reason(error)}): give the path of a PEM file, or its bytes"
+        ) from None
 
 
 def _label(data: bytes, name: str) -> bytes:

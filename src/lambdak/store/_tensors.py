@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from safetensors.numpy import save as as_safetensors
 
 from lambdak._checks import FloatArray
+from lambdak.reading import reason, regular_file
 from lambdak.store._fields import ModelFileError, damaged, fields, items, shown, text, whole
 from lambdak.store._text import canonical, measure, parse
 
@@ -110,15 +110,14 @@ def to_bytes(header: Mapping[str, Any], tensors: Tensors) -> bytes:
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
     """The file and its length."""
+    way = "give the path of a file that model.save wrote"
     try:
-        mode = os.stat(path).st_mode
+        with regular_file(path) as found:
+            yield found
     except FileNotFoundError:
-        way = "give the path of a file that model.save wrote"
         raise FileNotFoundError(f"cannot load {os.fspath(path)!r}: there is no such file: {way}") from None
-    if not stat.S_ISREG(mode):  # a pipe would be waited for
-        raise ModelFileError("it is not a file: give the path of a file that model.save wrote")
-    with open(path, "rb") as file:
-        yield file, os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise ModelFileError(f"it cannot be read ({reason(error)}): {way}") from None
 
 
 def read_head(file: BinaryIO, length: int) -> Head:

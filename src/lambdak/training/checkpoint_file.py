@@ -22,6 +22,7 @@ from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as as_safetensors
 
 from lambdak import atomic
+from lambdak.reading import reason, regular_file
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
 from lambdak.training.history import events_of
 
@@ -213,7 +214,11 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a file says, and its arrays, once its checksum is known to fit."""
-    data = path.read_bytes()
+    try:
+        with regular_file(path) as (file, _):
+            data = file.read()
+    except OSError as error:
+        raise ValueError(f"the checkpoint {str(path)!r} cannot be read ({reason(error)}): give another path") from None
     place = _place(data)
     if place < 0:
         raise ValueError(f"{str(path)!r} is no checkpoint, or only a part of one: give another path, or delete it")
@@ -226,7 +231,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if about["format"] != _FORMAT:
             raise ValueError(f"the checkpoint {str(path)!r} has a format of another version: delete it to start over")
         return about, from_safetensors(data)
-    except (KeyError, TypeError, json.JSONDecodeError, SafetensorError) as error:
+    except (KeyError, TypeError, json.JSONDecodeError, RecursionError, SafetensorError) as error:
         raise _unreadable(path, error) from None
 
 
