@@ -16,7 +16,6 @@ SOURCE = Path(lambdak.__file__).parent
 ORDER = [
     "_checks",
     "atomic",
-    "reading",
     "eigen",
     "pencil",
     "table",

@@ -3,6 +3,8 @@
 Where the system has files without a name (Linux), data are written to one, so that a writer that is killed leaves
 nothing. Elsewhere a half-written file has a name of its own, and its writer holds a lock on it: the lock ends with the
 writer, so the next one for the same path can tell what a dead writer left and remove it. So it is for folders.
+
+What is read has a length and an end, so that nothing is waited for.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ except ImportError:  # Windows, where a file that is open cannot be removed: tha
 
 _WRITER = ".writer"  # in a folder that is being filled: the file on which its writer holds a lock
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows, which would change the ends of lines
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for somebody who writes to it
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -267,3 +270,31 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# ---- reading ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def regular_file(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
+    """A file, opened, and its length; a folder, a pipe, a socket or a device raises an OSError like any bad path."""
+    try:
+        handle = os.open(path, os.O_RDONLY | _BINARY | _AT_ONCE)
+    except ValueError as error:  # of Python, for a zero byte in a name
+        raise OSError(errno.EINVAL, f"its path is invalid ({error})") from None
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is not a file")
+    with os.fdopen(handle, "rb") as file:
+        yield file, about.st_size
+
+
+def reason(error: OSError) -> str:
+    """Why a file cannot be read, in the words of the system.
+
+    >>> reason(PermissionError(13, "Permission denied", "model"))
+    'permission denied'
+    """
+    text = error.strerror or str(error)
+    return f"{text[:1].lower()}{text[1:]}"

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from sklearn.pipeline import Pipeline
 
-from lambdak.reading import regular_file
+from lambdak.atomic import regular_file
 from lambdak.store import ModelFileError
 
 _STEPS, _MODEL = "steps.skops", "model.safetensors"

@@ -22,7 +22,7 @@ from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as as_safetensors
 
 from lambdak import atomic
-from lambdak.reading import reason, regular_file
+from lambdak.atomic import reason, regular_file
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
 from lambdak.training.history import events_of
 
