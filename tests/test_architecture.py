@@ -88,7 +88,7 @@ def modules():
     """(stage, file) of every module; a package is one stage."""
     for path in SOURCE.rglob("*.py"):
         stage = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if stage != "__init__":
+        if stage not in ("__init__", "__main__"):
             yield stage, path
 
 
@@ -131,18 +131,56 @@ def test_third_party_libraries_stay_with_their_owners():
 
 
 def test_the_root_holds_packages_and_next_to_nothing_else():
-    entries = {path.name for path in SOURCE.iterdir() if path.name not in ("__pycache__", "__init__.py", "py.typed")}
+    language = ("__pycache__", "__init__.py", "__main__.py", "py.typed")
+    entries = {path.name for path in SOURCE.iterdir() if path.name not in language}
     assert entries == {name if (SOURCE / name).is_dir() else f"{name}.py" for name in ORDER}
     assert len(entries) <= 20
 
 
+def loaded_by(code):
+    """Names of all modules that a fresh interpreter has loaded after some code."""
+    program = f"{code}\nimport sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.split())
+
+
+def rooms(names):
+    """The packages of lambdak among names of modules."""
+    return {name.split(".")[1] for name in names if name.startswith("lambdak.")}
+
+
+def test_importing_the_package_loads_nothing_but_itself():
+    loaded = loaded_by("import lambdak; lambdak.__version__")
+    assert not rooms(loaded)
+    assert not {"numpy", "scipy", "sklearn"} & loaded
+
+
 @pytest.mark.slow
-def test_importing_the_package_loads_no_optional_library():
-    code = "import sys, lambdak; print({'matplotlib', 'torch', 'jax', 'cvxpy', 'cryptography'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+def test_an_estimator_loads_what_fits_and_predicts_but_no_reader_of_models():
+    loaded = loaded_by("from lambdak import SpectralRegressor")
+    assert "lambdak.estimators.regressors" in loaded
+    assert not rooms(loaded) & {"explain", "export", "optimize", "report", "dask", "torch", "jax", "paper", "cli"}
+    assert len([name for name in loaded if name.startswith("lambdak")]) <= 200
+    assert not {"matplotlib", "torch", "jax", "cvxpy", "cryptography", "pyarrow.dataset"} & loaded
+
+
+def test_packages_need_no_import_of_their_own():
+    loaded = loaded_by("import lambdak; lambdak.optimize.minimize")
+    assert "lambdak.optimize.minimum" in loaded
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'lambdak' has no attribute 'SpectralForest'"):
+        lambdak.SpectralForest  # noqa: B018
+
+
+@pytest.mark.slow
+def test_python_dash_m_runs_the_command_line():
+    done = subprocess.run([sys.executable, "-m", "lambdak", "--version"], capture_output=True, text=True)
+    assert done.stdout == f"lambdak {lambdak.__version__}\n"
 
 
 def test_public_names_exist_are_sorted_and_are_strings():
     names = lambdak.__all__
     assert names == sorted(names)
     assert all(hasattr(lambdak, name) for name in names)
+    assert set(names) <= set(dir(lambdak))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.offsets import row_offset
 from lambdak.pencil.spectrum import Float64Array
-from lambdak.report.dossier import Rows
 from lambdak.store import SavedModel, SavedTraining
 from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at
@@ -37,6 +36,9 @@ from lambdak.training.large.targets import Targets
 from lambdak.training.large.transport import Transport
 from lambdak.training.rows import GivenRows
 from lambdak.training.settings import LOSS
+
+if TYPE_CHECKING:
+    from lambdak.report.dossier import Rows
 
 
 class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):

@@ -1,40 +1,33 @@
-"""What a fitted model offers: one method each; the work is done in other packages."""
+"""What a fitted model offers: one method each; the work is done in other packages.
+
+A method imports the package that does its work, so that who only fits and predicts does not load the readers of models.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak.certify import Certificate, Verification, certify, verify
-from lambdak.explain import GlobalExplanation, LocalExplanation, explain_global, explain_local
-from lambdak.explain.portfolio import Comparison, Drift, Performance, compare, drift, performance
-from lambdak.export import Relativities, Scorecard, export_model, relativities, scorecard
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.offsets import row_offset
 from lambdak.model.predictor import Predictor
-from lambdak.optimize import (
-    Fairness,
-    Inverse,
-    Margins,
-    Reasons,
-    Recourse,
-    counterfactual,
-    fairness,
-    inverse,
-    margin,
-    reasons,
-)
-from lambdak.report import write_report
-from lambdak.report.dossier import Rows, Subject, write_card, write_dossier
 from lambdak.store import SavedModel, SavedTraining, model_to_json, save_model
+
+if TYPE_CHECKING:
+    from lambdak.certify import Certificate, Verification
+    from lambdak.explain import GlobalExplanation, LocalExplanation
+    from lambdak.explain.portfolio import Comparison, Drift, Performance
+    from lambdak.export import Relativities, Scorecard
+    from lambdak.optimize import Fairness, Inverse, Margins, Reasons, Recourse
+    from lambdak.report.dossier import Rows
 
 
 class ModelMethods:
@@ -66,16 +59,22 @@ class ModelMethods:
         ``within`` gives tolerances of columns, such as ``{"income": 1000}``: the certificate then bounds the response
         to any change within them. ``exact`` decides every statement in integers.
         """
+        from lambdak.certify import certify
+
         return certify(self._fitted, within, exact)
 
     def verify(
         self, X: Any, n: int = 10_000, random_state: int = 0, within: Mapping[str, float | str] | None = None
     ) -> Verification:
         """Search for a counterexample to the certificate, around the rows of X: see :func:`lambdak.certify.verify`."""
+        from lambdak.certify import verify
+
         return verify(self._fitted, X, n, random_state, within)
 
     def explain_global(self, X: Any = None, *, output: Any = None) -> GlobalExplanation:
         """What each column does to the model: see :func:`lambdak.explain.explain_global`."""
+        from lambdak.explain import explain_global
+
         return explain_global(self._fitted, X, output)
 
     def explain_local(self, X: Any, baseline: Any = None, *, output: Any = None) -> LocalExplanation:
@@ -83,6 +82,8 @@ class ModelMethods:
 
         One row may also be a mapping of column to cell, or a pandas Series such as ``X.iloc[0]``.
         """
+        from lambdak.explain import explain_local
+
         return explain_local(self._fitted, X, baseline, output, self._target)
 
     def performance(self, X: Any, y: Any, *, exposure: Any = None, **options: Any) -> Performance:
@@ -91,6 +92,8 @@ class ModelMethods:
         ``options`` are ``sample_weight``, ``offset``, ``output``, ``groups``, ``n_resamples``, ``confidence`` and
         ``random_state``: see :func:`lambdak.explain.portfolio.performance`.
         """
+        from lambdak.explain.portfolio import performance
+
         return performance(self._fitted, X, y, exposure=exposure, **options)
 
     def compare(self, other: Any, X: Any, y: Any = None, *, exposure: Any = None, **options: Any) -> Comparison:
@@ -99,6 +102,8 @@ class ModelMethods:
         ``options`` are those of :meth:`performance`, ``rebase`` and ``names``: see
         :func:`lambdak.explain.portfolio.compare`.
         """
+        from lambdak.explain.portfolio import compare
+
         return compare(self._fitted, other, X, y, exposure=exposure, **options)
 
     def drift(self, X_old: Any, X_new: Any, **options: Any) -> Drift:
@@ -107,6 +112,8 @@ class ModelMethods:
         ``options`` are ``sample_weight_old``, ``sample_weight_new``, ``bands``, ``output`` and ``random_state``: see
         :func:`lambdak.explain.portfolio.drift`.
         """
+        from lambdak.explain.portfolio import drift
+
         return drift(self._fitted, X_old, X_new, **options)
 
     def inverse(
@@ -120,6 +127,8 @@ class ModelMethods:
         exposure: float | None = None,
     ) -> Inverse:
         """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
+        from lambdak.optimize import inverse
+
         return inverse(self._fitted, row, column, target, output, row_offset(self._fitted.loss, offset, exposure))
 
     def counterfactual(
@@ -137,6 +146,8 @@ class ModelMethods:
         ``options`` are ``bounds``, ``whole``, ``scale``, ``output``, ``offset`` or ``exposure``, ``gap``,
         ``time_limit`` and ``progress``: see :func:`lambdak.optimize.counterfactual`.
         """
+        from lambdak.optimize import counterfactual
+
         return counterfactual(self._fitted, rows, target, actionable, cost, directions, n, **self._moved(options))
 
     def margin(
@@ -152,6 +163,8 @@ class ModelMethods:
         ``options`` are ``output``, ``levels``, ``offset`` or ``exposure``, ``gap`` and ``time_limit``: see
         :func:`lambdak.optimize.margin`.
         """
+        from lambdak.optimize import margin
+
         return margin(self._fitted, rows, threshold, columns, scale, **self._moved(options))
 
     def reasons(self, rows: Any, threshold: float | None = None, top: int = 4, **options: Any) -> Reasons:
@@ -160,6 +173,8 @@ class ModelMethods:
         ``options`` are ``target`` (the class that is an approval), ``texts``, ``exclude``, ``immutable``, ``baseline``,
         ``output``, ``offset`` or ``exposure``, and ``together``: see :func:`lambdak.optimize.reasons`.
         """
+        from lambdak.optimize import reasons
+
         return reasons(self._fitted, rows, threshold, top, **self._moved(options))
 
     def fairness(self, X: Any, column: Any, y: Any = None, **options: Any) -> Fairness:
@@ -168,6 +183,8 @@ class ModelMethods:
         ``options`` are ``threshold``, ``target``, ``proxies``, ``output``, and ``offset`` or ``exposure``: see
         :func:`lambdak.optimize.fairness`.
         """
+        from lambdak.optimize import fairness
+
         return fairness(self._fitted, X, column, y, **self._moved(options))
 
     def _moved(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -191,6 +208,8 @@ class ModelMethods:
         ``options`` are ``exposure``, ``sample_weight``, ``form``, ``bands``, ``two_way``, ``whole``, ``base``,
         ``decimals``, ``output`` and ``time_limit``: see :func:`lambdak.export.relativities`.
         """
+        from lambdak.export import relativities
+
         return relativities(self._fitted, X, y, **options)
 
     def scorecard(self, X: Any = None, y: Any = None, **options: Any) -> Scorecard:
@@ -199,6 +218,8 @@ class ModelMethods:
         ``options`` are ``pdo``, ``base_score``, ``base_odds``, ``good``, ``sample_weight``, ``bands``, ``whole``,
         ``rounded``, ``score_bands`` and ``time_limit``: see :func:`lambdak.export.scorecard`.
         """
+        from lambdak.export import scorecard
+
         return scorecard(self._fitted, X, y, **options)
 
     def export(self, path: str | os.PathLike[str], to: str | None = None, **options: Any) -> None:
@@ -206,6 +227,8 @@ class ModelMethods:
 
         ``model.export("model.onnx", explain=True)``: see :func:`lambdak.export.export_model`.
         """
+        from lambdak.export import export_model
+
         export_model(self._fitted, path, to, **options)
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
@@ -214,6 +237,8 @@ class ModelMethods:
         ``X`` and ``y`` are rows to start from, such as those of training; ``X_test`` and ``y_test`` are rows that the
         fit did not see, on which the model is measured. See :func:`lambdak.report.write_report` for all ``options``.
         """
+        from lambdak.report import write_report
+
         return write_report(self._fitted, path, X, y, **self._reported(), **options)
 
     def _reported(self) -> dict[str, Any]:
@@ -227,6 +252,8 @@ class ModelMethods:
         computations, and the words of the owner, such as ``purpose`` and ``intended_use``: see
         :func:`lambdak.report.dossier.write_dossier`.
         """
+        from lambdak.report.dossier import Subject, write_dossier
+
         return write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
 
     def model_card(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
@@ -234,6 +261,8 @@ class ModelMethods:
 
         ``options`` are ``license``, ``tags`` and ``dataset``, and those of :meth:`dossier`.
         """
+        from lambdak.report.dossier import Subject, write_card
+
         return write_card(Subject(self._saved(), self._refitted), path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False) -> None:

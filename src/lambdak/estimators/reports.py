@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.estimators.methods import ModelMethods
-from lambdak.report.comparison import Rival, write_comparison
 
 
 def compare_report(
@@ -31,5 +30,7 @@ def compare_report(
     >>> import lambdak
     >>> lambdak.compare_report("both.html", {"plain": plain, "monotone": monotone}, X, y)  # doctest: +SKIP
     """
+    from lambdak.report.comparison import Rival, write_comparison
+
     rivals = [Rival(name, own._fitted, **own._reported()) for name, own in models.items()]
     return write_comparison(rivals, path, X, y, **options)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lambdak._checks import FloatArray
-from lambdak.estimators.notebook_card import card_html
-from lambdak.explain.learning_curves import LearningCurves
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.pencil.spectrum import Float64Array
+
+if TYPE_CHECKING:
+    from lambdak.explain.learning_curves import LearningCurves
 
 
 class FittedViews:
@@ -36,6 +37,8 @@ class FittedViews:
         """A fitted model as a card that contains scikit-learn's diagram; that alone, if it is not fitted."""
         if "model_" not in vars(self):
             return diagram
+        from lambdak.estimators.notebook_card import card_html
+
         curves = self._learning_curves() if "loss_curve_" in vars(self) else None
         seen = self._effects
         sizes = np.asarray(strengths(self.model_) if seen is None else seen)
@@ -50,6 +53,8 @@ class FittedViews:
         return self._learning_curves().plot(ax)
 
     def _learning_curves(self) -> LearningCurves:
+        from lambdak.explain.learning_curves import LearningCurves
+
         check_is_fitted(self, "model_")
         if "loss_curve_" not in vars(self):
             raise AttributeError(
