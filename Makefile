@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SECONDS ?= 60
 MINUTES ?=
 
-.PHONY: demo test quick lowest lint bench docs pages sanitize fuzz wheel check-wheel tools clean
+.PHONY: demo test quick lowest lint bench docs pages sanitize fuzz wheel check-wheel release tools clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-learn; its files go to lambdak-demo/
@@ -95,6 +95,12 @@ wheel: $(VENV)/.stamp-kernel $(VENV)/.stamp-wheel ## wheel and source archive, i
 
 check-wheel: wheel ## both, installed where there is no compiler: the README's first lines and the demo
 	@.ci/check-wheel $(CURDIR)/$(BIN)/python $(CURDIR)/dist
+
+release: $(VENV)/.stamp-kernel ## check everything, build, and tag the version of pyproject.toml; nothing is uploaded
+	@$(BIN)/python .ci/release.py check
+	.ci/run
+	@$(MAKE) --no-print-directory wheel
+	@$(BIN)/python .ci/release.py tag
 
 tools: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-docs $(VENV)/.stamp-wheel ## what the targets of CI install
 

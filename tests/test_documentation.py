@@ -118,3 +118,11 @@ def test_relative_links_lead_somewhere():
     for page in [*PAGES, ROOT / "ARCHITECTURE.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_index_of_benchmarks_names_every_script():
+    folder = ROOT / "benchmarks"
+    index = (folder / "README.md").read_text()
+    scripts = [path.name for path in folder.glob("*.py")]
+    assert [name for name in scripts if f"`{name}`" not in index] == []
+    assert [name for name in re.findall(r"`(\w+\.py)`", index) if not (folder / name).exists()] == []

@@ -24,7 +24,7 @@ def script(name):
     return module
 
 
-install, contents = script("install"), script("contents")
+install, contents, release = script("install"), script("contents"), script("release")
 
 
 def installed_by(target):
@@ -133,3 +133,30 @@ def test_where_the_browser_is_required_its_absence_is_a_failure(tmp_path):
     done = run_without_browser(tmp_path, LAMBDAK_REQUIRE_BROWSER="1")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "needs a browser" in done.stdout
+
+
+CHANGES, CITATION = "# Changes\n\n## 0.2.0, 2026-11-18\n\ntext\n\n## 0.1.0, 2026-01-01\n", 'version: "0.2.0"\n'
+
+
+@pytest.mark.parametrize(
+    ("wanted", "changes", "citation", "tags", "status", "said"),
+    [
+        ("0.2.0", CHANGES, CITATION, ["v0.1.0"], "", []),
+        ("0.2.0", CHANGES, CITATION, ["v0.2.0"], "", ["v0.2.0 has a tag"]),
+        ("0.2.0", CHANGES, CITATION, [], " M README.md", ["the tree has changes"]),
+        ("0.2.0", CHANGES, "version: 0.1.0\n", [], "", ["CITATION.cff must name version 0.2.0"]),
+        ("0.1.0", CHANGES, 'version: "0.1.0"', [], "", ['CHANGELOG.md must begin with "## 0.1.0, YYYY-MM-DD"']),
+        (
+            "0.2",
+            CHANGES,
+            CITATION,
+            [],
+            "",
+            ["version must be like", "CHANGELOG.md must begin", "CITATION.cff must name"],
+        ),
+    ],
+)
+def test_a_version_is_released_only_if_everything_names_it(wanted, changes, citation, tags, status, said):
+    found = release.complaints(wanted, changes, citation, tags, status)
+    assert len(found) == len(said)
+    assert all(words in text for words, text in zip(said, found, strict=True))

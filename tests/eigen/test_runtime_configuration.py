@@ -35,6 +35,16 @@ def test_the_environment_chooses_threads_and_instruction_set():
         assert value in done.stderr
 
 
+@pytest.mark.slow
+def test_the_environment_can_leave_the_kernel_out_to_debug():
+    code = (
+        "import lambdak, numpy as np; from lambdak.eigen import runtime; print(runtime.get_isa(), runtime.native());"
+        "print(lambdak.eigenvalue(np.array([1.0, 0.0, 3.0]), dim=2, index=1))"
+    )
+    done = run_python(code, LAMBDAK_ISA="none")
+    assert done.stdout.splitlines() == ["none None", "3.0"], done.stderr
+
+
 @pytest.mark.parametrize(
     ("said", "expected"), [("3", 3), (" 2, 4", 2), ("99999", 1024), ("0", 7), ("many", 7), ("", 7)]
 )

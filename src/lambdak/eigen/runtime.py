@@ -3,7 +3,7 @@
 The compiled kernel is built for several instruction sets; the best one for this CPU is chosen at import.
 It runs on the CPUs that this process may use, or on as many threads as ``OMP_NUM_THREADS`` says, which joblib, Dask
 and torchrun set in their workers. ``LAMBDAK_NUM_THREADS`` and ``LAMBDAK_ISA`` override the choices, ``show_config``
-prints them.
+prints them. ``LAMBDAK_ISA=none`` takes the references in Python instead of the kernel, to debug.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from lambdak._checks import check_int
 from lambdak.eigen import lapack
 from lambdak.eigen.engine import CompiledEngine, EigenEngine
 
+NO_KERNEL = "none"  # as LAMBDAK_ISA: the references in Python do the work, which a debugger can follow
+
 try:
+    if os.environ.get("LAMBDAK_ISA") == NO_KERNEL:
+        raise ImportError
     from lambdak.eigen import _kernel
-except ImportError:  # no compiled kernel for this platform
+except ImportError:  # no compiled kernel for this platform, or none wanted
     _kernel = None  # type: ignore[assignment]
 
 MAX_THREADS = 1024
@@ -86,7 +90,7 @@ def most_threads() -> int:
 
 def get_isa() -> str:
     """Return the instruction set of the kernel in use: 'avx512', 'avx2', 'baseline', or 'none' without a kernel."""
-    return "none" if _kernel is None else _kernel.isa()
+    return NO_KERNEL if _kernel is None else _kernel.isa()
 
 
 def show_config() -> None:
@@ -112,7 +116,8 @@ def _from_environment() -> None:
     set_num_threads(int(threads) if threads else most_threads())
     if isa and _kernel is not None:
         if isa not in _kernel.available_isas():
-            raise ValueError(f"LAMBDAK_ISA must be one of {_kernel.available_isas()} on this machine; got {isa!r}")
+            choices = [*_kernel.available_isas(), NO_KERNEL]
+            raise ValueError(f"LAMBDAK_ISA must be one of {choices} on this machine; got {isa!r}")
         _kernel.use_isa(isa)
 
 
