@@ -23,7 +23,7 @@ demo: $(VENV)/.stamp-kernel ## the main job, on data that ships with scikit-lear
 
 test: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## all tests and doctests
 	$(say) "running all tests (about a quarter of an hour on two cores; make quick skips the slow ones)"
-	$(PYTEST)
+	$(PYTEST) --durations=20 --durations-min=1
 
 quick: $(VENV)/.stamp-kernel $(VENV)/.stamp-test ## the tests that are not marked slow
 	$(say) "running the quick tests (about a minute)"

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,14 @@ def test_where_the_browser_is_required_its_absence_is_a_failure(tmp_path):
     done = run_without_browser(tmp_path, LAMBDAK_REQUIRE_BROWSER="1")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "needs a browser" in done.stdout
+
+
+def test_settings_name_modules_that_exist():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = [module for override in settings["tool"]["mypy"]["overrides"] for module in override["module"]]
+    for module in [name.removesuffix(".*") for name in named if name.startswith("lambdak")]:
+        place = ROOT / "src" / module.replace(".", "/")
+        assert place.is_dir() or place.with_suffix(".py").is_file(), f"pyproject.toml names {module}"
 
 
 CHANGES, CITATION = "# Changes\n\n## 0.2.0, 2026-11-18\n\ntext\n\n## 0.1.0, 2026-01-01\n", 'version: "0.2.0"\n'
