@@ -31,7 +31,6 @@ from lambdak.table.design import Design
 from lambdak.table.read import Table, read_table
 
 
-
 @dataclass(frozen=True, eq=False)
 class RowWork:
     """What explanations of some rows are computed from."""

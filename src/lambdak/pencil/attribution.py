@@ -33,7 +33,8 @@ def integrated_gradients(z: Float64Array, baseline: Float64Array, packed: Float6
     try:
         shape = np.broadcast_shapes(z.shape, baseline.shape)
     except ValueError as reason:
-        raise ValueError(f"baseline must have one row, or one for each of Z {z.shape}; got {baseline.shape}") from reason
+        said = f"baseline must have one row, or one for each of Z {z.shape}; got {baseline.shape}"
+        raise ValueError(said) from reason
     lead, n = prod(shape[:-1]), shape[-1]
     ends = [np.broadcast_to(part, shape).reshape(lead, n) for part in (z, baseline)]
     parts, error = np.full((lead, n), np.nan), np.full(lead, np.nan)

@@ -157,7 +157,7 @@ class Pencil:
         return self._over_rows(Z, local)[0]
 
     def integrated_gradients(self, Z: ArrayLike, baseline: ArrayLike | None = None) -> Attributions:
-        """f(z) − f(baseline) shared out among the features, δ_i ∫ ∂f/∂z_i along the line between them, δ = z − baseline.
+        """δ_i ∫ ∂f/∂z_i along the line from the baseline to z, δ = z − baseline: f(z) − f(baseline) shared out.
 
         The parts add up to the change, to about 1e-7 of the largest |δ_i| ‖A_i‖, and each is right to about 1e-6 of it;
         ``error`` estimates what was reached. Where eigenvalues cross on the way the parts change sides, and where λ_k
