@@ -54,7 +54,7 @@ def run_one(name: str, profile: str, cell: Cell, out: Path) -> Iterator[tuple[in
 def _pieces(name: str, profile: str) -> tuple[dict[str, object], dict[Cell, Piece]]:
     """What a study is, and the parts of its cells."""
     grid = study(name, profile)
-    config = {"study": name, "profile": profile, "grid": grid.to_dict()}
+    config: dict[str, object] = {"study": name, "profile": profile, "grid": grid.to_dict()}
     return config, {cell: Piece(cell.name, _n_rows(grid), partial(_make, grid, cell)) for cell in grid.cells()}
 
 
