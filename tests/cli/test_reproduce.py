@@ -171,3 +171,45 @@ def test_tightness_is_run_tabulated_and_drawn(tmp_path):
 
 def test_an_unknown_profile_is_a_usage_error(tmp_path):
     assert reproduce("univariate", "--profile", "huge", "--out", tmp_path).exit_code == 2
+
+
+def row_of(about, output):
+    """The cells of the first row about this, after what it is about."""
+    line = next(line for line in output.splitlines() if about in line)
+    return [cell.strip() for cell in line.split("│")[2:-1]]
+
+
+def test_one_cell_is_run_with_its_row_beside_the_published_number_and_the_study_continues_with_it(results, tmp_path):
+    done = reproduce("cell", "-c", 5, "-d", 5, "--noise", 0.1, "-p", "quick", "-o", tmp_path)
+    assert done.exit_code == 0, done.output
+    (part,) = (tmp_path / "univariate-quick" / "parts").iterdir()
+    assert part.name == "1-general-c5-noise0.1-d5.parquet"
+    assert part.read_bytes() == (results / "univariate-quick" / "parts" / part.name).read_bytes()
+    found, expected = (row_of("general/free, c = 5, noisy, d = 5", text) for text in (
+        done.output, reproduce("compare", "-p", "quick", "-o", results).output,
+    ))  # fmt: skip
+    assert found == expected
+    assert found[0] == "0.019"  # published
+    before = part.stat().st_mtime_ns
+    assert reproduce("univariate", "-p", "quick", "-o", tmp_path, "-w", 1).exit_code == 0
+    assert part.stat().st_mtime_ns == before
+
+
+def test_a_cell_without_a_published_number_says_so(tmp_path):
+    done = reproduce("cell", "-c", 5, "-d", 3, "--fit", "monotone", "-p", "quick", "--inputs", 2, "-o", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "1 not published" in done.output
+
+
+@pytest.mark.parametrize(("option", "value", "known"), [
+    ("--complexity", 7, "5, 10, 20"), ("--dim", 7, "5, 9, 15"), ("--noise", 0.2, "0.0, 0.1"),
+    ("--fit", "convex", "free, general, monotone"),
+])  # fmt: skip
+def test_a_cell_that_the_grid_does_not_have_is_refused_with_those_that_it_has(option, value, known, tmp_path):
+    axes = {"--complexity": 5, "--dim": 5, "--noise": 0.0, "--fit": "general"} | {option: value}
+    refused = reproduce("cell", *(word for pair in axes.items() for word in pair), "-o", tmp_path)
+    assert refused.exit_code == 1
+    assert not list(tmp_path.iterdir())
+    message = " ".join((refused.output + refused.stderr + str(refused.exception)).split())
+    assert f"{option[2:]} must be one of {known}" in message
+    assert str(value) in message

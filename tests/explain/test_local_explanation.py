@@ -21,7 +21,7 @@ from score_cases import (
 )
 
 from lambdak import SpectralRegressor
-from lambdak.explain import paths
+from lambdak.pencil import paths
 
 # ---- predictions and attributions ------------------------------------------------------------------------------
 

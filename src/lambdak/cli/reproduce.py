@@ -24,6 +24,7 @@ EXAMPLES = (
     "lambdak reproduce univariate --profile full --workers 2",
     "lambdak reproduce higgs --data HIGGS.csv.gz --profile full",
     "lambdak reproduce univariate --protocol text",
+    "lambdak reproduce cell --complexity 20 --dim 9 --noise 0.1",
     "lambdak reproduce compare",
     "lambdak reproduce summary --to tables",
     "lambdak reproduce figures --to pictures",
@@ -122,6 +123,33 @@ def start(
         _synthetic(name, profile, out, workers, dask)
 
 
+@app.command()
+def cell(
+    complexity: Annotated[
+        int, typer.Option("--complexity", "-c", help="Points per axis that a function goes through.")
+    ],
+    dim: Annotated[int, typer.Option("--dim", "-d", help="Size of the matrices.")],
+    inputs: Annotated[int, typer.Option("--inputs", min=1, max=2, help="Of the functions: one or two.")] = 1,
+    noise: Annotated[float, typer.Option("--noise", help="Standard deviation of that of the labels.")] = 0.0,
+    fit: Annotated[
+        str, typer.Option("--fit", help="general; or on monotone functions: free or monotone, which is the model.")
+    ] = "general",
+    profile: Size = Profile.SMALL,
+    protocol: Followed = Source.RELEASED,
+    out: Folder = _RESULTS,
+) -> None:
+    """Run one cell of the grid of functions, and print its row beside the published number.
+
+    A later `univariate` or `bivariate` of the same profile continues with the other cells.
+    """
+    study = ("univariate", "bivariate")[inputs - 1]
+    results, module = _module("synthetic.results"), _module("output.compare")
+    name = study_name(study, protocol)
+    chosen = results.chosen_cell(name, profile.value, fit=fit, complexity=complexity, noise=noise, dim=dim)
+    _watch(name, profile, out, results.run_one(name, profile.value, chosen, out), chosen.name)
+    say(module.print_comparison([module.compare_cell(study, chosen, out, profile.value, protocol)]))
+
+
 def _timed(name: str, profile: Profile, out: Path, workers: int, dask: str | None) -> None:
     _synthetic(name, profile, out, workers, dask)
     _module("synthetic.timing").time_study(name, profile.value, out)
@@ -192,15 +220,15 @@ def tightness(
     _watch("tightness", profile, out, steps)
 
 
-def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]]) -> None:
-    """Show how far a study has come, with the time left."""
-    began = time.perf_counter()
-    with make_progress(name) as progress:
-        bar = progress.add_task(name, total=None)
+def _watch(name: str, profile: Profile, out: Path, steps: Iterator[tuple[int, int]], part: str = "") -> None:
+    """Show how far a study, or a part of it, has come, with the time left."""
+    began, what = time.perf_counter(), f"{name} {part}".strip()
+    with make_progress(what) as progress:
+        bar = progress.add_task(what, total=None)
         for done, total in steps:
             progress.update(bar, completed=done, total=total)
     folder = out / f"{name}-{profile.value}"
-    say(f"{name}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
+    say(f"{what}: {profile.value} profile done in {time.perf_counter() - began:.0f} s; results in {folder}/")
 
 
 def make_progress(name: str, get_time: Callable[[], float] | None = None) -> Progress:

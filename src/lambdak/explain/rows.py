@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from lambdak._checks import check_int
 from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import sym
-from lambdak.explain.paths import MeanOuter, mean_outer
 from lambdak.explain.what_if import WhatIf, score_interval, scores_along
 from lambdak.losses import Link
 from lambdak.model import Model
@@ -24,14 +23,12 @@ from lambdak.model.given_rows import given_table
 from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
 from lambdak.pencil import REPEATED_TOL
+from lambdak.pencil.paths import PART_TOL, shared_out
 from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.close_names import asked
 from lambdak.table.design import Design
 from lambdak.table.read import Table, read_table
-
-_PATH_TOL = 1e-7  # of the sum of attributions, in units of eigenvalues: the target's spread, or log-odds
-_PART_TOL = 1e-6  # of each attribution, in the same units, or relative to the largest part if that is larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +99,7 @@ class RowWork:
         packed, first = output.packed(design), output.packed(base)
         here = local_slopes(output, packed, self.slopes.take(rows), self.left_slopes.take(rows))
         size = _largest_parts(output, design, base)
-        mean, error = _shared_out(first, packed - first, output.index, size)
+        mean, error = shared_out(first, packed - first, output.index, size)
         weight = (output.scale * output.weights)[:, None, None] * mean
         shares = active_values(output, weight, design) - active_values(output, weight, base)
         return {
@@ -110,7 +107,7 @@ class RowWork:
             "baseline_score": output.score(first),
             "attribution": shares.sum(axis=0),
             "error": output.over_members(error),
-            "allowed": output.over_members(_PART_TOL * np.maximum(size, 1.0)),
+            "allowed": output.over_members(PART_TOL * np.maximum(size, 1.0)),
         }
 
     def _predictions(self, design: Design, scores: Float64Array) -> Float64Array:
@@ -222,28 +219,6 @@ def baseline_row(readout: Readout) -> Design:
         ids[0, own.start : own.start + len(active)] = column.start + active
         weights[0, own.start : own.start + len(active)] = row[active]
     return Design(ids, weights)
-
-
-def _shared_out(
-    first: Float64Array, delta: Float64Array, index: int, size: Float64Array
-) -> tuple[Float64Array, Float64Array]:
-    """∫ v vᵀ of all paths (members, rows, D), and the error of the largest part of each, of norm ``size``.
-
-    A path whose parts are far larger than their sum is done again, with them in view.
-    """
-    shape, flat = first.shape, (-1, first.shape[-1])
-    start, change, sizes = first.reshape(flat), delta.reshape(flat), size.ravel()
-    found = mean_outer(start, change, index, _PATH_TOL)
-    coarse = np.flatnonzero(_error(found, sizes) > _PART_TOL * np.maximum(sizes, 1.0))
-    if coarse.size:
-        finer = mean_outer(start[coarse], change[coarse], index, _PATH_TOL, sizes[coarse])
-        for part, better in zip(found, finer, strict=True):
-            part[coarse] = better
-    return found.mean.reshape(shape), _error(found, sizes).reshape(shape[:2])
-
-
-def _error(found: MeanOuter, size: Float64Array) -> Float64Array:
-    return np.maximum(size * found.error, found.missed)
 
 
 def _largest_parts(output: Readout, design: Design, base: Design) -> Float64Array:

@@ -25,6 +25,7 @@ from lambdak._checks import (
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim, sym, unsym
+from lambdak.pencil.attribution import Attributions, integrated_gradients
 from lambdak.pencil.blocks import affine, over_rows
 from lambdak.pencil.gauge import fix_gauge
 from lambdak.pencil.inverse import inverse_matrices
@@ -154,6 +155,22 @@ class Pencil:
             return (outer @ self.packed[1:].T.astype(rows.dtype),)
 
         return self._over_rows(Z, local)[0]
+
+    def integrated_gradients(self, Z: ArrayLike, baseline: ArrayLike | None = None) -> Attributions:
+        """δ_i ∫ ∂f/∂z_i along the line from the baseline to z, δ = z − baseline: f(z) − f(baseline) shared out.
+
+        The parts add up to the change, to about 1e-7 of the largest |δ_i| ‖A_i‖, and each is right to about 1e-6 of it;
+        ``error`` estimates what was reached. Where eigenvalues cross on the way the parts change sides, and where λ_k
+        stays repeated its whole eigenspace counts. ``baseline`` (..., n) broadcasts with Z; None is zero.
+
+        >>> f = Pencil.from_matrices([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, -1.0]]])  # √(1 + z²)
+        >>> np.round(f.integrated_gradients([[3.0]], baseline=[1.0]).parts, 9)  # √10 − √2
+        array([[1.7480641]])
+        """
+        z = check_width(check_floats(Z, "Z"), "Z", self.n_features, "one per feature").astype(np.float64)
+        given = np.zeros(self.n_features) if baseline is None else check_floats(baseline, "baseline")
+        base = check_width(given, "baseline", self.n_features, "one per feature").astype(np.float64)
+        return integrated_gradients(z, base, self.packed.astype(np.float64), self.eig_idx)
 
     def influence_bound(self, Z: ArrayLike, tol: float = REPEATED_TOL) -> Float64Array:
         """‖Vᵀ A_i V‖₂ with V a basis of the eigenspace of λ_k(A(z)), (..., n): the lemma of the paper.

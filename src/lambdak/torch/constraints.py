@@ -182,6 +182,33 @@ class Cap(nn.Module):
         return f"caps={list(self.caps)}"
 
 
+class Diagonal(nn.Module):
+    """Diagonals (..., d) to coordinates (..., width) of diagonal matrices."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = check_dim(dim)
+
+    def forward(self, diagonal: Tensor) -> Tensor:
+        """Coordinates of the matrices."""
+        return unsym(torch.diag_embed(diagonal))
+
+    def right_inverse(self, coords: Tensor) -> Tensor:
+        """The diagonals of these matrices: what is nearest to them among diagonal ones."""
+        return sym(coords, self.dim).diagonal(dim1=-2, dim2=-1).contiguous()
+
+
+def check_diagonal_constant(structure: str, constraint: str | None) -> None:
+    """Refuse a diagonal A_0 where no change of basis is left that would make it so."""
+    if structure == "tridiagonal":
+        raise ValueError('diagonal_constant needs structure="dense": no change of basis keeps matrices tridiagonal')
+    if constraint == "diagonal":
+        raise ValueError(
+            'diagonal_constant needs another constraint than "diagonal", as a change of basis makes one matrix '
+            'diagonal, not two: use constraint="factor"'
+        )
+
+
 # The core's constraints as an operator.
 
 

@@ -42,29 +42,33 @@ def to_pencil(neuron: SpectralNeuron | SpectralLayer, output: int | None = None)
 
 
 def from_pencil(
-    pencil: Pencil, monotonic_cst: Sequence[int] | None = None, constraint: str | None = None
+    pencil: Pencil,
+    monotonic_cst: Sequence[int] | None = None,
+    constraint: str | None = None,
+    diagonal_constant: bool = False,
 ) -> SpectralNeuron:
     """A neuron with the pencil's matrices.
 
     With ``monotonic_cst`` its semidefinite matrices stay so in training; one that is not semidefinite, or that the
-    constraint cannot express, is an error that says which.
+    constraint cannot express, is an error that says which. With ``diagonal_constant`` it has the matrices of
+    :meth:`lambdak.Pencil.canonical`, the same function in the basis where A_0 is diagonal.
 
     >>> pencil = Pencil(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]))
     >>> neuron = from_pencil(pencil, monotonic_cst=[1])
     >>> round(neuron(torch.tensor([[3.0]], dtype=torch.float64)).item() - pencil([[3.0]]).item(), 9)
     0.0
     """
-    packed = torch.tensor(pencil.packed)
+    packed = torch.tensor(pencil.canonical().packed if diagonal_constant else pencil.packed)
     neuron = SpectralNeuron(
-        pencil.n_features, pencil.dim, pencil.eig_idx, monotonic_cst, constraint=constraint, dtype=packed.dtype
-    )
+        pencil.n_features, pencil.dim, pencil.eig_idx, monotonic_cst, constraint=constraint, dtype=packed.dtype,
+        diagonal_constant=diagonal_constant,
+    )  # fmt: skip
     for i, sign in enumerate(neuron.monotonic_cst):
         if sign and (packed[i + 1] != 0).any() and pencil.is_monotone(i) != sign:
             raise ValueError(
                 f"monotonic_cst[{i}] must be {pencil.is_monotone(i)}, as the pencil's matrix is; got {sign}"
             )
-    with torch.no_grad():
-        neuron.constant.copy_(packed[0])
+    neuron.set_constant_(packed[0])
     neuron.set_weight_(packed[1:])
     allowed = packed[1:].norm(dim=1) * torch.finfo(packed.dtype).eps ** 0.5
     for i in ((neuron.weight - packed[1:]).norm(dim=1) > allowed).nonzero().flatten().tolist():

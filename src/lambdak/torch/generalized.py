@@ -111,7 +111,7 @@ class GeneralizedSpectralNeuron(_Spectral):
         Whether B is trained, through L with a positive diagonal, or stays as it is.
     max_influence
         Caps on ‖L⁻¹ A_i L⁻ᵀ‖₂, the influence itself, one for all inputs or one each; None is no cap.
-    bound, device, dtype
+    bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`.
 
     Examples
@@ -141,12 +141,14 @@ class GeneralizedSpectralNeuron(_Spectral):
         learned: bool = True,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(
-            in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
-        )
+            in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
+            fan_in,
+        )  # fmt: skip
         self.learned = learned
         identity = torch.eye(dim, device="cpu")
         self._given = self._log_factor(identity if metric is None else metric)

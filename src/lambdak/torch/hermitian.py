@@ -204,7 +204,7 @@ class HermitianSpectralNeuron(_Spectral):
 
     Parameters
     ----------
-    in_features, dim, eig_idx, monotonic_cst, max_influence, bound, device, dtype
+    in_features, dim, eig_idx, monotonic_cst, max_influence, bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`. Matrices of monotone inputs are F Fᴴ with a lower triangle F.
 
     Examples
@@ -226,13 +226,15 @@ class HermitianSpectralNeuron(_Spectral):
         *,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         _check_half_dim(dim)
         super().__init__(
-            in_features, (), dim, eig_idx, monotonic_cst, "dense", None, max_influence, bound, device, dtype
-        )
+            in_features, (), dim, eig_idx, monotonic_cst, "dense", None, max_influence, bound, device, dtype,
+            fan_in,
+        )  # fmt: skip
 
     def _width(self) -> int:
         return self.dim**2
@@ -249,7 +251,7 @@ class HermitianSpectralNeuron(_Spectral):
         rng, dim = np.random.default_rng(seed), self.dim
         packed = torch.from_numpy(
             gapped(
-                self.in_features, dim, self.eig_idx, random_state=rng, bound=self.bound,
+                self.in_features, dim, self.eig_idx, random_state=rng, bound=self.bound, fan_in=self.fan_in,
                 monotonic_cst=self.monotonic_cst, dtype=np.float64,
             )
         )  # fmt: skip

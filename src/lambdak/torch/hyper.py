@@ -90,6 +90,8 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         Number of features of the encoder; None finds out in the first call.
     bound
         The largest magnitude that x is expected to have, for the start.
+    fan_in
+        How many entries of x are expected not to be zero, for the start; None is all of them.
     device, dtype
         Of the parameters that are not the encoder's.
 
@@ -120,6 +122,7 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         *,
         encoder_features: int | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -128,8 +131,8 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         bent = sum(sign != 0 for sign in signs)
         self.constraint = (constraint or ("diagonal" if bent == 1 else "factor")) if bent else None
         self._settings = in_features, dim, eig_idx, signs, structure, self.constraint
-        self.bound = bound
-        start = SpectralNeuron(*self._settings, bound=bound)  # which checks them
+        self.bound, self.fan_in = bound, fan_in
+        start = SpectralNeuron(*self._settings, bound=bound, fan_in=fan_in)  # which checks them
         self.in_features, self.dim, self.eig_idx = start.in_features, start.dim, start.eig_idx
         self.monotonic_cst, self.structure = start.monotonic_cst, structure
         self._tridiagonal, self._width = structure == "tridiagonal", start.constant.shape[-1]
@@ -147,7 +150,7 @@ class HyperSpectralNeuron(ReadsEigenvalues):
     def reset_parameters(self) -> None:
         """The paper's start for every context, plus a little of the encoder's features; the encoder stays as it is."""
         self.head.reset_parameters()
-        start = SpectralNeuron(*self._settings, bound=self.bound, dtype=torch.float64)
+        start = SpectralNeuron(*self._settings, bound=self.bound, fan_in=self.fan_in, dtype=torch.float64)
         with torch.no_grad():
             start.to(self.bias.device)
             parts = start.constant, *self.rows.right_inverse(start.weight)

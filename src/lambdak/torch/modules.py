@@ -16,9 +16,10 @@ from torch.nn.utils import parametrize
 
 import torch
 from lambdak._checks import check_dim, check_int, check_positive
+from lambdak.pencil import Pencil
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
-from lambdak.torch.constraints import Cap, Definite, SignedRows
+from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant
 from lambdak.torch.inputs import check_dtype
 from lambdak.torch.packing import check_structure, sym, unsym, width
 from torch import Tensor, nn
@@ -96,16 +97,23 @@ class _Spectral(ReadsEigenvalues):
         bound: float,
         device: torch.device | str | None,
         dtype: torch.dtype | None,
+        fan_in: int | None = None,
+        diagonal_constant: bool = False,
     ) -> None:
         super().__init__()
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
         self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         self.structure, self._tridiagonal = structure, check_structure(structure)
         self.bound = check_positive(bound, "bound")
+        self.fan_in = None if fan_in is None else check_int(fan_in, "fan_in", 1, max(in_features, 1) + 1)
         shape = (*outputs, self._width())
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
         self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
-        self._constrain(monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint)
+        signs, constraint = monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint
+        if diagonal_constant:
+            check_diagonal_constant(structure, constraint if any(signs) else None)
+            parametrize.register_parametrization(self, "constant", Diagonal(dim))
+        self._constrain(signs, constraint)
         self._cap(max_influence)
         self.reset_parameters()
 
@@ -156,6 +164,11 @@ class _Spectral(ReadsEigenvalues):
         return None if rows is None else rows.definite.constraint
 
     @property
+    def diagonal_constant(self) -> bool:
+        """Whether A_0 is diagonal, and stays so."""
+        return parametrize.is_parametrized(self, "constant")
+
+    @property
     def max_influence(self) -> tuple[float, ...] | None:
         """The caps on ‖A_i‖₂ that hold now, if any."""
         cap = self._part(Cap)
@@ -177,20 +190,30 @@ class _Spectral(ReadsEigenvalues):
         with torch.no_grad(), torch.device("cpu"):
             starts = torch.stack([self._start([seed, i]) for i in range(count)], 1)  # (1 + n, outputs, width)
             starts = starts.to(self.constant).reshape(self.in_features + 1, *self.constant.shape)
-            self.constant.copy_(starts[0])
+            self.set_constant_(starts[0])
             self.set_weight_(starts[1:])
 
     def _start(self, seed: list[int]) -> Tensor:
         """Coordinates of one neuron's matrices, (1 + in_features, width)."""
         rng, signs = np.random.default_rng(seed), self.monotonic_cst
         packed = gapped(
-            self.in_features, self.dim, self.eig_idx, random_state=rng, bound=self.bound, monotonic_cst=signs,
-            dtype=np.float64,
+            self.in_features, self.dim, self.eig_idx, random_state=rng, bound=self.bound, fan_in=self.fan_in,
+            monotonic_cst=signs, dtype=np.float64,
         )  # fmt: skip
+        if self.diagonal_constant:
+            packed = Pencil(packed, self.eig_idx).canonical().packed  # the same function
         if not self._tridiagonal:
-            return torch.from_numpy(packed)
+            return torch.tensor(packed)
         constant = torch.from_numpy(tridiagonal_gapped(self.dim, self.eig_idx, rng))
         return unsym(torch.cat([constant[None], sym(torch.from_numpy(packed[1:]), self.dim)]), True)
+
+    def set_constant_(self, constant: Tensor) -> None:
+        """Take these coordinates as those of A_0, of which a diagonal one keeps the diagonal."""
+        with torch.no_grad():
+            if self.diagonal_constant:
+                self.constant = constant.to(self.constant)
+            else:
+                self.constant.copy_(constant)
 
     def set_weight_(self, weight: Tensor) -> None:
         """Take these rows as the weight, or the nearest ones that constraints and caps allow."""
@@ -242,6 +265,8 @@ class _Spectral(ReadsEigenvalues):
             shown += [f"monotonic_cst={list(self.monotonic_cst)}", f"constraint={self.constraint!r}"]
         if self.max_influence is not None:
             shown.append(f"max_influence={list(self.max_influence)}")
+        shown += [] if self.fan_in is None else [f"fan_in={self.fan_in}"]
+        shown += ["diagonal_constant=True"] if self.diagonal_constant else []
         return ", ".join(shown + ([f"structure={self.structure!r}"] if self._tridiagonal else []))
 
 
@@ -267,6 +292,12 @@ class SpectralNeuron(_Spectral):
         Caps on ‖A_i‖₂, one for all inputs or one each; None is no cap.
     bound
         The largest magnitude that inputs are expected to have, for the start.
+    fan_in
+        s, how many inputs of a row are expected not to be zero, for the start: α_i is drawn from ±1/√s and the jitter
+        from ±1/(4 bound s). None is all of them.
+    diagonal_constant
+        Keep A_0 diagonal, with d parameters instead of d(d + 1)/2. It loses no function: a change of basis makes any
+        A_0 diagonal and changes no eigenvalue. Tridiagonal matrices and "diagonal" ones have no basis left to choose.
     device, dtype
         Of the parameters.
 
@@ -292,12 +323,15 @@ class SpectralNeuron(_Spectral):
         *,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
+        diagonal_constant: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(
-            in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
-        )
+            in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
+            fan_in, diagonal_constant,
+        )  # fmt: skip
 
 
 class SpectralLayer(_Spectral):
@@ -326,13 +360,15 @@ class SpectralLayer(_Spectral):
         *,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
+        diagonal_constant: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         outputs = (check_int(out_features, "out_features", 1, 2**31),)
         super().__init__(
             in_features, outputs, dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device,
-            dtype,
+            dtype, fan_in, diagonal_constant,
         )  # fmt: skip
 
     @property

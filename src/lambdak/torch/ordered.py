@@ -34,7 +34,7 @@ class OrderedSpectralLayer(SeveralEigenvalues):
         matrices, leave some eigenvalues unread: with ``dim == out_features`` their sum is linear in x.
     eig_idx
         Increasing zero-based positions, one per output; None spreads them evenly.
-    monotonic_cst, structure, constraint, max_influence, bound, device, dtype
+    monotonic_cst, structure, constraint, max_influence, bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`; a sign holds for all outputs.
 
     Examples
@@ -60,13 +60,15 @@ class OrderedSpectralLayer(SeveralEigenvalues):
         *,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         indices = _check_indices(out_features, dim, eig_idx)
         super().__init__(
-            in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
-        )
+            in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
+            fan_in,
+        )  # fmt: skip
         self.eig_idx = indices
 
     @property

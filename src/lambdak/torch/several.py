@@ -29,7 +29,7 @@ class SeveralEigenvalues(_Spectral):
         rng, dim = np.random.default_rng(seed), self.dim
         gap = min(1.0, 2 / max(dim - 1, 1))  # a spread spectrum has no room for more
         packed = gapped(
-            self.in_features, dim, random_state=rng, bound=self.bound, jitter=gap,
+            self.in_features, dim, random_state=rng, bound=self.bound, fan_in=self.fan_in, jitter=gap,
             monotonic_cst=self.monotonic_cst, dtype=np.float64,
         )  # fmt: skip
         basis = np.linalg.qr(rng.standard_normal((dim, dim)))[0]

@@ -72,7 +72,7 @@ class SpectralMixture(SeveralEigenvalues):
         Number of inputs, and the size of the matrices.
     convex
         Whether to mix Ky Fan means instead of eigenvalues.
-    monotonic_cst, structure, constraint, max_influence, bound, device, dtype
+    monotonic_cst, structure, constraint, max_influence, bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`: signs and caps hold for every w.
 
     Notes
@@ -102,12 +102,14 @@ class SpectralMixture(SeveralEigenvalues):
         *,
         max_influence: float | Sequence[float] | None = None,
         bound: float = 5.0,
+        fan_in: int | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(
-            in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype
-        )
+            in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
+            fan_in,
+        )  # fmt: skip
         self.convex, self.eig_idx = convex, range(dim)
         self.logits = nn.Parameter(torch.zeros(dim, device=device, dtype=dtype))
 

@@ -39,6 +39,11 @@ def test_in_full_there_are_twenty_four_models_per_dim_a_hundred_bins_and_sixteen
     assert (BINS, SHELLS) == (100, 16)
 
 
+def test_the_small_profile_measures_every_dim_of_the_paper():
+    assert real_protocol("higgs", "small").dims == real_protocol("higgs", "full").dims == (3, 7, 11)
+    assert real_protocol("criteo", "small").dims == (3, 7)
+
+
 @pytest.mark.slow
 def test_models_have_the_rate_that_was_chosen_for_the_largest_sample_count(studies, measured):
     best = choose(read_results(studies / "higgs-quick"))

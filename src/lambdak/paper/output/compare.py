@@ -8,11 +8,11 @@ from pathlib import Path
 
 from lambdak.certify.certificate import printed
 from lambdak.paper.output.published import BUDGET, REAL, REAL_BUDGET, TRAIN_ROWS, published
-from lambdak.paper.output.summary import order, summarise, words
+from lambdak.paper.output.summary import Summary, order, summarise, words
 from lambdak.paper.parts import read_config, read_results, study_folder
 from lambdak.paper.protocols import Source, study_name
 from lambdak.paper.real.tuning import Tuned, tune
-from lambdak.paper.synthetic.grid import STUDIES
+from lambdak.paper.synthetic.grid import STUDIES, Cell
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Comparison:
 
     study: str
     about: str
-    published: float
+    published: float | None  # None where the paper names none
     ours: tuple[float, float, float] | None = None  # low, median, high
     rate: float | None = None  # that won
     samples: int = 0  # that ours was trained on
@@ -37,8 +37,10 @@ class Comparison:
     def verdict(self) -> str:
         """Better if our median is below the published one, within if that lies between our quartiles, else worse.
 
-        Numbers after different samples are not compared.
+        Numbers after different samples are not compared, nor are those that only we have.
         """
+        if self.published is None:
+            return "not published"
         if self.ours is None:
             return "not run"
         if self.samples < self.budget:
@@ -56,11 +58,12 @@ class Comparison:
     def cells(self) -> list[str]:
         """The row as text."""
         digits = 5 if self.is_real else 3
-        theirs = f"{self.published:.{digits}g}"
+        theirs = "" if self.published is None else f"{self.published:.{digits}g}"
         if self.ours is None:
             return [self.about, theirs, *[""] * (len(self.names) - 3), self.verdict]
         low, median, high = (f"{loss:.{digits}g}" for loss in self.ours)
-        how = f"{self.samples:,}" if self.is_real else f"{self.ours[1] / self.published:.2f}"
+        ratio = f"{self.ours[1] / self.published:.2f}" if self.published else ""
+        how = f"{self.samples:,}" if self.is_real else ratio
         rate = "" if self.rate is None else f"{self.rate:.2g}"
         return [self.about, theirs, median, f"{low} … {high}", how, rate, self.verdict]
 
@@ -70,14 +73,21 @@ def compare_synthetic(study: str, results: Path, profile: str | None, protocol: 
     folder = study_folder(results, study_name(study, protocol), profile)
     done = {each.cell: each for each in summarise(folder)} if folder.exists() else {}
     for cell in sorted(STUDIES[study].cells(), key=order):
-        theirs, ours = published(cell), done.get(cell)
-        if theirs is None:
-            continue
-        about = f"{words(cell)}, d = {cell.dim}"
-        if ours is None:
-            yield Comparison(study, about, theirs)
-        else:
-            yield Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
+        if published(cell) is not None:
+            yield _beside_ours(study, cell, done.get(cell))
+
+
+def compare_cell(study: str, cell: Cell, results: Path, profile: str, protocol: str) -> Comparison:
+    """One cell that was run beside its published number, which there may be none of."""
+    folder = study_folder(results, study_name(study, protocol), profile)
+    return _beside_ours(study, cell, next((ours for ours in summarise(folder) if ours.cell == cell), None))
+
+
+def _beside_ours(study: str, cell: Cell, ours: Summary | None) -> Comparison:
+    about, theirs = f"{words(cell)}, d = {cell.dim}", published(cell)
+    if ours is None:
+        return Comparison(study, about, theirs)
+    return Comparison(study, about, theirs, (ours.low, ours.median, ours.high), ours.rate, ours.samples)
 
 
 def compare_real(study: str, results: Path, profile: str | None, protocol: str) -> Iterator[Comparison]:

@@ -142,7 +142,8 @@ def real_protocol(name: str, profile: str) -> Protocol:
         return replace(fewer, rates=(1e-2, 1e-1), samples=_powers(8, 12), dims=(3,), batch=128)
     if profile == "small":
         fewer = _with_seeds(whole, starts=3, fresh=(2, 3))
-        return replace(fewer, rates=whole.rates[1::2], samples=_powers(12, 19), dims=(3, 7), batch=256)
+        dims = whole.dims if whole.dataset == "higgs" else whole.dims[:2]  # the bound is measured on every dim of HIGGS
+        return replace(fewer, rates=whole.rates[1::2], samples=_powers(12, 19), dims=dims, batch=256)
     return whole
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lambdak.paper.parts import Piece, is_whole, part_path, read_config, run_pieces
+from lambdak.paper.parts import Piece, is_whole, make_parts, part_path, read_config, run_pieces
 from lambdak.paper.synthetic.grid import Cell, Grid, study
 from lambdak.paper.synthetic.sweep import CellResult, run_cell
 
@@ -29,10 +29,33 @@ def run_study(
     workers, dask
         As in :func:`lambdak.paper.parts.run_pieces`.
     """
+    config, pieces = _pieces(name, profile)
+    return run_pieces(out / f"{name}-{profile}", config, list(pieces.values()), workers, dask)
+
+
+def chosen_cell(name: str, profile: str, **axes: object) -> Cell:
+    """The cell of a study with this fit, complexity, noise and dim; one that the study does not have is an error."""
+    cells = list(study(name, profile).cells())
+    for axis, value in axes.items():
+        known = sorted({getattr(cell, axis) for cell in cells})
+        if value not in known:
+            raise ValueError(
+                f"{axis} must be one of {', '.join(map(str, known))} in the {profile} profile of {name}; got {value}"
+            )
+    return next(cell for cell in cells if all(getattr(cell, axis) == value for axis, value in axes.items()))
+
+
+def run_one(name: str, profile: str, cell: Cell, out: Path) -> Iterator[tuple[int, int]]:
+    """Run one cell of a study, yielding as :func:`run_study`, which later continues with the others."""
+    config, pieces = _pieces(name, profile)
+    return make_parts(out / f"{name}-{profile}", config, [pieces[cell]])
+
+
+def _pieces(name: str, profile: str) -> tuple[dict[str, object], dict[Cell, Piece]]:
+    """What a study is, and the parts of its cells."""
     grid = study(name, profile)
-    config = {"study": name, "profile": profile, "grid": grid.to_dict()}
-    pieces = [Piece(cell.name, _n_rows(grid), partial(_make, grid, cell)) for cell in grid.cells()]
-    return run_pieces(out / f"{name}-{profile}", config, pieces, workers, dask)
+    config: dict[str, object] = {"study": name, "profile": profile, "grid": grid.to_dict()}
+    return config, {cell: Piece(cell.name, _n_rows(grid), partial(_make, grid, cell)) for cell in grid.cells()}
 
 
 def _n_rows(grid: Grid) -> int:

@@ -9,8 +9,8 @@ import pytest
 from hand_made_models import symmetric
 from score_cases import packed_from, unpacked
 
-from lambdak.explain import paths
-from lambdak.explain.paths import mean_outer
+from lambdak.pencil import paths
+from lambdak.pencil.paths import mean_outer
 
 TOL = 1e-7
 TWICE = np.eye(2)

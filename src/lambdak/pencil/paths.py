@@ -29,6 +29,8 @@ _NODES = np.sort([*_GAUSS_POINTS, *_ADDED, *np.negative(_ADDED), 0.0])
 _GAUSS = np.where(np.arange(9) % 2, np.repeat(_GAUSS_WEIGHTS, 2)[np.minimum(np.arange(9) - 1, 7)], 0.0)
 _KRONROD = np.linalg.solve(legendre.legvander(_NODES, 8).T, 2.0 * np.eye(9)[0])
 _MIDDLE = 4
+_SUM_TOL = 1e-7  # of the sum of attributions, in units of eigenvalues: the target's spread, or log-odds
+PART_TOL = 1e-6  # of each attribution, in the same units, or relative to the largest part if that is larger
 _MOST_HALVINGS = 45
 _SHORT = 0.05  # intervals below this length are few, around near-crossings: each may have this share of the error
 _SAME = 1 / 64  # of the tolerance: eigenvalues this close count as one, which costs a sum twice as much, below _SHORT
@@ -66,6 +68,28 @@ def mean_outer(
         some = some.halved(~done, rules.values[:, _MIDDLE])
     change = np.einsum("nd,nd->n", delta, mean)
     return MeanOuter(mean, error, np.abs(change - (ends[:, 1] - ends[:, 0])))
+
+
+def shared_out(
+    first: Float64Array, delta: Float64Array, index: int, size: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """∫ v vᵀ of all paths (..., D), and the error of the largest part of each, of norm ``size``.
+
+    A path whose parts are far larger than their sum is done again, with them in view.
+    """
+    shape, flat = first.shape, (-1, first.shape[-1])
+    start, change, sizes = first.reshape(flat), delta.reshape(flat), size.ravel()
+    found = mean_outer(start, change, index, _SUM_TOL)
+    coarse = np.flatnonzero(_error(found, sizes) > PART_TOL * np.maximum(sizes, 1.0))
+    if coarse.size:
+        finer = mean_outer(start[coarse], change[coarse], index, _SUM_TOL, sizes[coarse])
+        for part, better in zip(found, finer, strict=True):
+            part[coarse] = better
+    return found.mean.reshape(shape), _error(found, sizes).reshape(shape[:-1])
+
+
+def _error(found: MeanOuter, size: Float64Array) -> Float64Array:
+    return np.maximum(size * found.error, found.missed)
 
 
 class _Intervals(NamedTuple):

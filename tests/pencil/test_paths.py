@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from score_cases import packed_from, unpacked
 
-from lambdak.explain import paths
-from lambdak.explain.paths import mean_outer
+from lambdak.pencil import paths
+from lambdak.pencil.paths import mean_outer
 
 
 @pytest.fixture
