@@ -62,4 +62,4 @@ plt.show()
 # %%
 # **Caveat.** From about a thousand rows on, ``model.predict`` of a table is faster.
 #
-# **Read on:** :doc:`/guide/serving`; ``examples/service.py`` in the repository is an HTTP service of a hundred lines.
+# **Read on:** :doc:`/guide/serving`; ``examples/service`` in the repository is an HTTP service to copy.

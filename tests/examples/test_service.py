@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
-import sys
-import urllib.error
-import urllib.request
-from pathlib import Path
+import logging
 
+import numpy as np
 import pandas as pd
 import pytest
 from fitted_models import fitted
+from service_cases import ROW, part, sample, samples
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-ROW = {"income": 2.5, "age": 40.0, "region": "north", "kind": "a"}
+app, bodies, limits, logs, slot = map(part, ("app", "bodies", "limits", "logs", "slot"))
 
 
-def example(name):
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A client of a service with a model of some kind, and with settings."""
+    folder = tmp_path_factory.mktemp("models")
 
+    def client(kind="regressor", raise_server_exceptions=True, **settings):
+        path = folder / f"{kind}.safetensors"
+        if not path.exists():
+            fitted(kind).save(path)
+        service = app.Service(slot.ModelSlot(path), **settings)
+        return testclient.TestClient(service.app(), raise_server_exceptions=raise_server_exceptions)
 
-service, service_load = example("service"), example("service_load")
-
-
-def client(kind):
-    return testclient.TestClient(service.service(fitted(kind).predictor()))
+    return client
 
 
 @pytest.mark.parametrize("kind", ["regressor", "binary", "multiclass", "quantiles", "ordinal"])
-def test_answers_are_those_of_the_model(kind):
+def test_answers_are_those_of_the_model(served, kind):
     model, rows = fitted(kind), [ROW, ROW | {"age": None, "region": "never seen"}, {**ROW, "id": 7}]
     X = pd.DataFrame(rows)[list(ROW)]  # the service, unlike `predict`, says nothing of columns beside these
     wanted = [{"prediction": each} for each in model.predict(X).tolist()]
@@ -47,11 +43,11 @@ def test_answers_are_those_of_the_model(kind):
     if kind == "quantiles":
         for each, found in zip(wanted, model.predict_quantiles(X).tolist(), strict=True):
             each["quantiles"] = dict(zip(("0.1", "0.5", "0.9"), found, strict=True))
-    for count in (3, 60):  # beyond FEW_ROWS, in another thread
-        answer = client(kind).post("/predict", json=rows * (count // 3))
+    for count in (3, 600):  # many bytes: in another thread
+        answer = served(kind).post("/predict", json=rows * (count // 3))
         assert (answer.status_code, answer.json()) == (200, wanted * (count // 3))
-    assert [client(kind).post("/predict", json=row).json() for row in rows] == wanted
-    assert client(kind).post("/predict", json=[]).json() == []
+    assert [served(kind).post("/predict", json=row).json() for row in rows] == wanted
+    assert served(kind).post("/predict", json=[]).json() == []
 
 
 @pytest.mark.parametrize("kind", ["regressor", "binary"])
@@ -69,42 +65,170 @@ def test_answers_are_those_of_the_model(kind):
     (json.dumps([2.5, 40.0, "north", "a"]), 422, "row 0: a row must be a dict"),
     ('"' + "x" * (5 << 20) + '"', 413, "send fewer rows at a time"),
 ], ids=lambda value: str(value)[:30])  # fmt: skip
-def test_bad_input_is_refused_with_the_reason_and_never_fails(kind, body, status, words):
-    answer = client(kind).post("/predict", content=body)
+def test_bad_input_is_refused_with_the_reason_and_never_fails(served, kind, body, status, words):
+    answer = served(kind).post("/predict", content=body)
     assert answer.status_code == status
     assert words in answer.json()["error"]
 
 
-def test_health_and_wrong_addresses():
-    found = client("regressor").get("/health")
-    assert found.json() == {"status": "ok", "model": "SpectralRegressor", "columns": list(ROW)}
+def test_routes_and_wrong_addresses(served):
+    client = served()
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/ready").json() == {"status": "ready"}
+    found = client.get("/model").json()
+    assert (found["estimator"], found["columns"]) == ("SpectralRegressor", list(ROW))
+    assert client.post("/predict", json=ROW).headers["x-model-sha256"] == found["sha256"]
     for method, path, status in (("get", "/predict", 405), ("get", "/", 404), ("post", "/health", 405)):
-        answer = getattr(client("regressor"), method)(path)
+        answer = getattr(client, method)(path)
         assert (answer.status_code, list(answer.json())) == (status, ["error"])
+    assert client.post("/reload").status_code == 404  # without a token there is none
 
 
-@pytest.mark.slow
-def test_a_real_server_answers_on_this_machine_only_until_it_is_ended(tmp_path):
-    path = str(tmp_path / "model.safetensors")
+@pytest.mark.parametrize("body", [
+    b"", b"{}", b"[[]]", b'{"a": "[[[["}', rb'{"a": "\"[[[["}', rb'{"a": "\\", "b": [[{}]]}', b'["', b'["\\', b"]][",
+    b'[{"a": [1, [2]]}, {"b": []}]', b"[" * 9,
+])  # fmt: skip
+def test_the_depth_of_json_is_found_without_parsing_it(body):
+    deepest = level = 0
+    inside = escaped = False
+    for byte in body.decode():  # character by character
+        if inside:
+            inside, escaped = escaped or byte != '"', not escaped and byte == "\\"
+        elif byte == '"':
+            inside = True
+        else:
+            level += (byte in "[{") - (byte in "]}")
+            deepest = max(deepest, level)
+    assert bodies.depth(body) == deepest
+
+
+def test_json_that_is_too_deep_or_has_too_many_rows_is_refused(served):
+    client = served(limits=limits.Limits(max_depth=3, max_rows=2))
+    assert client.post("/predict", json=[ROW | {"more": []}] * 2).status_code == 200
+    deep = client.post("/predict", json=[ROW | {"more": [[]]}])
+    assert (deep.status_code, deep.json()["error"][:60]) == (
+        400, "the request must be JSON with at most 3 brackets inside of o",
+    )  # fmt: skip
+    many = client.post("/predict", json=[ROW] * 3)
+    assert (many.status_code, many.json()["error"]) == (413, "the request must have at most 2 rows; got 3")
+
+
+def test_a_large_request_beyond_the_limit_is_refused_while_small_ones_are_answered(served):
+    client = served(limits=limits.Limits(max_large=0))
+    large = client.post("/predict", json=[ROW] * 2000)
+    assert (large.status_code, large.headers["retry-after"]) == (503, "1")
+    assert client.post("/predict", json=ROW).status_code == 200
+
+
+def test_large_requests_no_longer_count_once_they_are_answered(served):
+    client = served(limits=limits.Limits(max_large=1))
+    for _ in range(3):
+        assert client.post("/predict", json=[ROW] * 2000).status_code == 200
+        assert client.post("/predict", content=b"x" * (5 << 20)).status_code == 413
+
+
+def test_unknown_columns_are_ignored_or_refused_by_name(served):
+    body = [ROW, ROW | {"incomes": 1}]
+    assert served().post("/predict", json=body).status_code == 200
+    refused = served(strict=True).post("/predict", json=body)
+    assert refused.status_code == 422
+    assert refused.json()["error"].startswith("row 1: column 'incomes' is not one of the model; leave it out")
+    assert served(strict=True).post("/predict", json=ROW).status_code == 200
+
+
+def test_an_error_repeats_little_of_what_a_client_sent(served):
+    refused = served().post("/predict", json=ROW | {"income": "x" * 1_000_000})
+    assert refused.status_code == 422
+    assert len(refused.content) < 2_000
+    assert "column 'income'" in refused.json()["error"]
+
+
+def test_a_fault_of_the_service_says_nothing_of_its_inside(served, monkeypatch):
+    client = served(raise_server_exceptions=False)
+
+    def broken(*_):
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(app, "answer", broken)
+    answer = client.post("/predict", json=ROW, headers={"x-request-id": "abc-1"})
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "the service failed; its log has more about request abc-1"}
+    assert sample(client.get("/metrics").text, "requests_total", route="/predict", status="500") == 1
+
+
+def test_metrics_are_in_the_format_of_prometheus_and_count_what_happened(served):
+    client = served()
+    for body in (ROW, [ROW] * 5, {}, "no row"):
+        client.post("/predict", json=body)
+    client.get("/nothing")
+    client.get("/health")
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    text = answer.text
+    assert sample(text, "requests_total", route="/predict", status="200") == 2
+    assert sample(text, "requests_total", route="/predict", status="422") == 2
+    assert sample(text, "requests_total", route="other", status="404") == 1
+    assert sample(text, "rows_total") == 6
+    assert sample(text, "requests_in_flight") == 1  # the one that asks
+    assert sample(text, "model_info", sha256=client.get("/model").json()["sha256"], estimator="SpectralRegressor") == 1
+    assert sample(text, "model_loaded_timestamp_seconds") > 1.7e9
+    counts = {dict(key[1])["le"]: value for key, value in samples(text).items()
+              if key[0].endswith("_bucket") and dict(key[1])["route"] == "/predict"}  # fmt: skip
+    bounds = sorted(counts, key=float)
+    assert bounds[-1] == "+Inf"
+    assert np.all(np.diff([counts[bound] for bound in bounds]) >= 0)
+    assert counts["+Inf"] == sample(text, "request_seconds_count", route="/predict") == 4
+    assert sample(text, "request_seconds_sum", route="/predict") > 0
+
+
+def test_a_request_is_one_line_of_json_in_the_access_log(served, caplog):
+    client = served()
+    with caplog.at_level(logging.INFO, logs.ACCESS.name):
+        client.post("/predict?secret=1", json=[ROW, ROW], headers={"x-request-id": "abc-1"})
+        other = client.get("/%0A", headers={"x-request-id": "not good\t"})
+    first, second = (
+        json.loads(logs.JsonLines().format(record)) for record in caplog.records if record.name == logs.ACCESS.name
+    )
+    assert {name: first[name] for name in ("event", "method", "route", "status", "id", "rows")} == {
+        "event": "request", "method": "POST", "route": "/predict", "status": 200, "id": "abc-1", "rows": 2,
+    }  # fmt: skip
+    assert "secret" not in json.dumps(first)
+    assert (second["route"], second["status"]) == ("other", 404)
+    assert second["id"] == other.headers["x-request-id"] != "not good\t"
+
+
+def test_reload_takes_the_token_alone_and_a_bad_file_leaves_the_old_model(tmp_path):
+    path = tmp_path / "model.safetensors"
     fitted("regressor").save(path)
-    with service_load.running(path) as port:
-        url = f"http://127.0.0.1:{port}/predict"
-        with urllib.request.urlopen(url, json.dumps(ROW).encode(), timeout=30) as answer:
-            assert json.load(answer) == {"prediction": fitted("regressor").predictor()(ROW)}
-        with pytest.raises(urllib.error.HTTPError, match="422") as refused:
-            urllib.request.urlopen(url, b"{}", timeout=30)
-        refused.value.close()
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(url, b"{}", timeout=30)
+    service = app.Service(slot.ModelSlot(path), reload_token="token")
+    client = testclient.TestClient(service.app())
+    for headers in ({}, {"authorization": "Bearer tokens"}, {"authorization": "Bearer "}):
+        assert client.post("/reload", headers=headers).status_code == 401
+    right, old = {"authorization": "Bearer token"}, client.post("/predict", json=ROW).json()
+    fitted("free").save(path)
+    assert client.post("/reload", headers=right).json()["sha256"] == slot.read_model(path, None).sha256
+    new = client.post("/predict", json=ROW).json()
+    assert new == {"prediction": fitted("free").predictor()(ROW)} != old
+    for bad in (path.read_bytes()[:-10], b"", None, "binary", "sparse"):
+        path.unlink(missing_ok=True)
+        if isinstance(bad, str):
+            fitted(bad).save(path)  # a good file, of another form
+        elif bad is not None:
+            path.write_bytes(bad)
+        refused = client.post("/reload", headers=right)
+        assert refused.status_code == 409
+        assert str(tmp_path) not in refused.text
+        assert client.post("/predict", json=ROW).json() == new
+    text = client.get("/metrics").text
+    assert [sample(text, "reloads_total", result=result) for result in ("success", "failure")] == [1, 5]
+    assert sample(text, "last_reload_failed") == 1
 
 
-@pytest.mark.slow
-def test_the_load_test_counts_requests_and_errors(tmp_path):
-    path, rows = tmp_path / "model.safetensors", tmp_path / "rows.json"
+def test_another_form_is_taken_if_that_was_requested(tmp_path):
+    path = tmp_path / "model.safetensors"
+    fitted("regressor").save(path)
+    service = app.Service(slot.ModelSlot(path, any_form=True), reload_token="token")
+    client = testclient.TestClient(service.app())
     fitted("binary").save(path)
-    rows.write_text(json.dumps([ROW, ROW | {"age": None}]))
-    command = [sys.executable, EXAMPLES / "service_load.py", path, rows, "--requests", "200", "--connections", "3"]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    line = next(line for line in shown.stdout.splitlines() if line.startswith("│"))
-    cells = [cell.strip() for cell in line.strip("│").split("│")]
-    assert [cells[0], cells[1], cells[-1]] == ["3", "200", "0"]
+    assert client.post("/reload", headers={"authorization": "Bearer token"}).status_code == 200
+    assert "probabilities" in client.post("/predict", json=ROW).json()

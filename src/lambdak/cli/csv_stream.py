@@ -68,9 +68,9 @@ class CsvStream:
                         )
                     row += 1
 
-    def parts(self) -> Iterator[Any]:
-        """The wanted columns, block by block."""
-        return self._parts(self._types)
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The wanted columns, or some of them, block by block."""
+        return self._parts(self._types if columns is None else {name: self._types[name] for name in columns})
 
     def _parts(self, types: dict[str, Any]) -> Iterator[Any]:
         with self._explained():

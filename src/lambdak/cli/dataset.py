@@ -14,12 +14,15 @@ from sklearn.model_selection import train_test_split
 from lambdak.cli import tables
 from lambdak.cli.errors import InputError, listed, note
 from lambdak.cli.models import with_parts
+from lambdak.model.model import Model
+from lambdak.model.offsets import row_offset
 from lambdak.table.dates import date_columns, expanded, part_names
 from lambdak.table.identifiers import identifier_reason
 from lambdak.table.read import read_table
 from lambdak.table.rows import log_exposure
 from lambdak.table.stray_text import stray_text
 
+Rows = NDArray[np.intp]
 FEWEST_TEST_ROWS = 10  # that a metric is worth printing for
 
 
@@ -35,6 +38,27 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """The columns to predict from."""
+        return list(self.X.column_names)
+
+    def fit_(self, estimator: Any, **more: Any) -> None:
+        """Fit an estimator to the rows."""
+        beside = {"offset": self.offset, "exposure": self.exposure}
+        beside = {name: values for name, values in beside.items() if values is not None}
+        estimator.fit(self.X, self.y, self.weight, **beside, **more)
+
+    def split(self, fraction: float, classes: bool, seed: int) -> tuple[Dataset, Dataset | None]:
+        """The rows to train on, and a share to test on; none if it would be too small for a metric."""
+        parts = split_rows(self.y, fraction, classes, seed)
+        return (self, None) if parts is None else (self.take(parts[0]), self.take(parts[1]))
+
+    def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
+        """Targets, raw scores and weights of the rows."""
+        offset = row_offset(model.loss, self.offset, self.exposure, len(self))
+        return self.y, model.raw(self.X, offset), self.weight
 
     def take(self, rows: NDArray[np.intp]) -> Dataset:
         """Some of the rows."""
@@ -68,28 +92,48 @@ class ColumnRoles:
 
     def dataset(self, table: Any, path: str) -> Dataset:
         """The data of a table that was read from a file."""
-        beside = {"--weight": self.weight, "--offset": self.offset, "--exposure": self.exposure}
-        parts = {option: [name] for option, name in beside.items() if name is not None}
-        roles = {"--target": [self.target], **parts, "--drop": self.drop}
-        for option, names in (roles | {"--categorical": self.categorical}).items():
-            tables.check_names(names, table, path, option)
+        self.check(table, path)
         table = self._complete(table, path)
-        X = table.drop_columns(sorted({name for names in roles.values() for name in names}))
+        X = self.features(table, path)
+        found = [None if name is None else numbers(table, name, path) for name in self.beside.values()]
+        if found[-1] is not None:
+            log_exposure(found[-1])  # names rows as they are in the file
+        return Dataset(X, cells(table, self.target), *found)
+
+    @property
+    def beside(self) -> dict[str, str | None]:
+        """Option → the column that it names."""
+        return {"--weight": self.weight, "--offset": self.offset, "--exposure": self.exposure}
+
+    @property
+    def _roles(self) -> dict[str, Sequence[str]]:
+        parts = {option: [name] for option, name in self.beside.items() if name is not None}
+        return {"--target": [self.target], **parts, "--drop": self.drop}
+
+    def check(self, table: Any, path: str) -> None:
+        """Refuse names of columns that the table does not have."""
+        for option, names in (self._roles | {"--categorical": self.categorical}).items():
+            tables.check_names(names, table, path, option)
+
+    def features(self, table: Any, path: str) -> Any:
+        """The columns to predict from, with notes on those that are doubtful."""
+        X = table.drop_columns(sorted({name for names in self._roles.values() for name in names}))
         if not X.column_names:
             raise InputError(f"{path} has no column left to predict {self.target!r} from")
         X = without_dates(X)
         _refuse_kinds(X, path)
         _note_doubts(X, self.categorical)
-        found = [None if name is None else numbers(table, name, path) for name in beside.values()]
-        if found[-1] is not None:
-            log_exposure(found[-1])  # names rows as they are in the file
-        return Dataset(X, _cells(table, self.target), *found)
+        return X
 
     def _complete(self, table: Any, path: str) -> Any:
         """The table without rows whose target is missing, if that was requested."""
-        missing = np.array([cell is None or cell != cell for cell in table.column(self.target).to_pylist()])
+        missing = missing_cells(table.column(self.target))
+        return table.filter(~missing) if self.ignores(missing, path) else table
+
+    def ignores(self, missing: NDArray[np.bool_], path: str) -> bool:
+        """Whether rows are ignored because their target is missing; refused unless that was requested."""
         if not missing.any():
-            return table
+            return False
         counted = f"{missing.sum()} of {len(missing)} rows"
         if missing.all():
             raise InputError(f"the target {self.target!r} is missing in every row of {path}")
@@ -99,10 +143,15 @@ class ColumnRoles:
                 "with --drop-missing"
             )
         note(f"ignored {counted}, whose target is missing")
-        return table.filter(~missing)
+        return True
 
 
-def _cells(table: Any, name: str) -> NDArray[Any]:
+def missing_cells(column: Any) -> NDArray[np.bool_]:
+    """Which cells of a column of pyarrow are missing or not a number."""
+    return np.asarray(column.is_null(nan_is_null=True).to_numpy(), np.bool_)
+
+
+def cells(table: Any, name: str) -> NDArray[Any]:
     """A column without gaps as an array: numbers, booleans, or text."""
     series = nw.from_native(table, eager_only=True)[name]
     if series.dtype in (nw.Categorical, nw.Enum, nw.String):
@@ -153,18 +202,18 @@ def numbers(table: Any, name: str, path: str, first_row: int = 0) -> NDArray[np.
     return np.array(values, np.float64)
 
 
-def split(data: Dataset, fraction: float, classes: bool, seed: int) -> tuple[Dataset, Dataset | None]:
-    """The data to train on, and a share to test on; none if it would be too small for a metric."""
-    count = round(fraction * len(data))
+def split_rows(y: NDArray[Any], fraction: float, classes: bool, seed: int) -> tuple[Rows, Rows] | None:
+    """Rows to train on, and a random share to test on, by their positions; None if all are trained on."""
+    count = round(fraction * len(y))
     if not fraction:
-        return data, None
+        return None
     if count < FEWEST_TEST_ROWS:
-        note(f"no test rows: {count} of {len(data)} rows would be too few for a metric")
-        return data, None
-    counts = np.unique(data.y, return_counts=True)[1] if classes else np.array([])
-    strata = data.y if classes and counts.min() >= 2 and count >= len(counts) else None
-    train, test = train_test_split(np.arange(len(data)), test_size=count, random_state=seed, stratify=strata)
+        note(f"no test rows: {count} of {len(y)} rows would be too few for a metric")
+        return None
+    counts = np.unique(y, return_counts=True)[1] if classes else np.array([])
+    strata = y if classes and counts.min() >= 2 and count >= len(counts) else None
+    train, test = train_test_split(np.arange(len(y)), test_size=count, random_state=seed, stratify=strata)
     if classes:  # a class that only test rows have could not be learnt
-        known = np.isin(data.y[test], data.y[train])
+        known = np.isin(y[test], y[train])
         train, test = np.concatenate([train, test[~known]]), test[known]
-    return data.take(train), data.take(test)
+    return train, test

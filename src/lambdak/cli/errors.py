@@ -152,6 +152,24 @@ def _ending_on_request() -> Iterator[None]:
 
 
 @contextmanager
+def noticing_interrupts() -> Iterator[list[int]]:
+    """Collects the interrupts that the training survives."""
+    seen: list[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _notes_on_stderr() -> Iterator[None]:
     """Progress bars and warnings of the library go to stderr, so that stdout holds results only."""
     console = rich.get_console()

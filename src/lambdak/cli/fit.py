@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -15,20 +14,15 @@ from typing import Annotated, Any
 import typer
 
 from lambdak.cli import options, tables
-from lambdak.cli.dataset import ColumnRoles, Dataset, split
-from lambdak.cli.errors import naming, note
+from lambdak.cli.dataset import ColumnRoles, Dataset
+from lambdak.cli.errors import naming, note, noticing_interrupts
 from lambdak.cli.fit_summary import described, print_summary
+from lambdak.cli.large_rows import MEMORY, LargeRows, check_large_usage, is_large, large_data, large_like
 from lambdak.cli.metrics import metrics
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
 from lambdak.cli.outputs import check_output, print_json
-from lambdak.cli.task import Task, choose_task
-from lambdak.estimators import (
-    SpectralClassifier,
-    SpectralOrdinalClassifier,
-    SpectralQuantileRegressor,
-    SpectralRegressor,
-)
-from lambdak.losses import Predicts, Quantile, SquaredError, losses_of
+from lambdak.cli.task import CLASSES, QUANTILES, Task, check_usage, choose_task, estimator_of
+from lambdak.losses import Predicts, Quantile, losses_of
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.table.identifiers import IdentifierWarning
 from lambdak.table.stray_text import StrayTextWarning
@@ -39,9 +33,9 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --loss gamma --max-influence sex=0.1",
     "lambdak fit patients.csv -t progression --shape convex --effort fast --json",
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
+    "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
 )
-_QUANTILES = "0.05,0.5,0.95"
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
 
 
@@ -85,7 +79,7 @@ def fit(
     power: Annotated[float, typer.Option(help="Power of the tweedie loss, between 1 and 2.")] = 1.5,
     quantiles: Annotated[
         str | None,
-        typer.Option(metavar="Q,Q,…", help=f"Predict these quantiles, which never cross, such as {_QUANTILES}."),
+        typer.Option(metavar="Q,Q,…", help=f"Predict these quantiles, which never cross, such as {QUANTILES}."),
     ] = None,
     monotone: Annotated[
         list[str] | None,
@@ -198,10 +192,28 @@ def fit(
             rich_help_panel=_FILES,
         ),
     ] = None,
+    large: Annotated[
+        bool | None,
+        typer.Option(
+            "--large/--no-large",
+            help="Read rows in batches instead of holding all of them in memory. By default: of a folder, and of "
+            f"{MEMORY}.",
+            show_default=False,
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the encoded rows of a large table here: the next fit of the same rows is faster.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to a table, with guarantees by column, and write it to a file.
+    """Fit a model to a table, or to a folder of Parquet files, with guarantees by column, and write it to a file.
 
     Ctrl-C stops the training early and keeps the best model so far.
     """
@@ -211,32 +223,44 @@ def fit(
     check_output(model, "--model")
     if checkpoint is not None:
         check_output(checkpoint, "--checkpoint")
+    batches = is_large(table, form, large)
+    check_large_usage(batches, balance, cache)
     roles = ColumnRoles(
         target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing, exposure
     )
-    data = roles.read(table, form)
-    tables.check_names(signs, data.X, table, "--monotone")
-    caps = _grouped(caps, data.X.column_names) if isinstance(caps, dict) else caps
-    named = [
-        name for key in (caps if isinstance(caps, dict) else ()) for name in (key if isinstance(key, tuple) else (key,))
-    ]
-    tables.check_names(named, data.X, table, "--max-influence")
-    tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data.X, table, "--interactions")
-    with naming(table):
-        task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
-    _check_usage(task, loss, levels, offset, exposure)
-    classes = task in (Task.CLASSIFICATION, Task.ORDINAL)
-    train, unseen = (data, roles.like(data, test, form)) if test else split(data, test_fraction, classes, seed)
-    estimator = _estimator(
-        task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
-        interaction_cst=groups, max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim,
-        n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed, verbose=1,
-    )  # fmt: skip
-    with naming(table):
-        timing = _fit_(estimator, train, checkpoint)
-    estimator.save(model)
-    with naming(test or table):
-        quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
+    with ExitStack() as files:
+        with naming(table):
+            data = files.enter_context(large_data(roles, table, form, cache)) if batches else roles.read(table, form)
+        tables.check_names(signs, data, table, "--monotone")
+        caps = _grouped(caps, data.column_names) if isinstance(caps, dict) else caps
+        named = [
+            name
+            for key in (caps if isinstance(caps, dict) else ())
+            for name in (key if isinstance(key, tuple) else (key,))
+        ]
+        tables.check_names(named, data, table, "--max-influence")
+        tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data, table, "--interactions")
+        with naming(table):
+            task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
+        check_usage(task, loss, levels, offset, exposure)
+        train: Dataset | LargeRows
+        unseen: Dataset | LargeRows | None
+        if test is None:
+            train, unseen = data.split(test_fraction, task in CLASSES, seed)
+        elif isinstance(data, LargeRows):
+            train, unseen = data, files.enter_context(large_like(data, test, form))
+        else:
+            train, unseen = data, roles.like(data, test, form)
+        estimator = estimator_of(
+            task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
+            interaction_cst=groups, max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim,
+            n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed, verbose=1,
+        )  # fmt: skip
+        with naming(table):
+            timing = _fit_(estimator, train, checkpoint)
+        estimator.save(model)
+        with naming(test or table):
+            quality = {} if unseen is None else {"metrics": metrics(estimator, unseen)}
     parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "test_rows": len(unseen or ())}
     answer = parts | described(estimator, model) | timing | quality
     print_json(answer) if as_json else print_summary(answer)
@@ -253,52 +277,13 @@ def _grouped(caps: dict[Any, Any], known: Sequence[str]) -> dict[Any, Any]:
     return {name if name in known or "+" not in name else tuple(name.split("+")): cap for name, cap in caps.items()}
 
 
-def _check_usage(
-    task: Task, loss: str | None, levels: tuple[float, ...] | None, offset: str | None, exposure: str | None
-) -> None:
-    """Refuse options that do not belong to the task."""
-    wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
-    if task is Task.QUANTILE:
-        wanted["--offset"] = offset, Task.REGRESSION
-    for option, (given, own) in (wanted | {"--exposure": (exposure, Task.REGRESSION)}).items():
-        if given and task is not own:
-            raise typer.BadParameter(f"belongs to --task {own.value}, but the task is {task.value}", param_hint=option)
-
-
-def _estimator(task: Task, levels: tuple[float, ...] | None, loss: str | None, power: float, **settings: Any) -> Any:
-    if task is Task.QUANTILE:
-        return SpectralQuantileRegressor(levels or options.quantile_levels(_QUANTILES), **settings)
-    if task is Task.REGRESSION:
-        return SpectralRegressor(loss or SquaredError.name, power=power, **settings)
-    return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
-
-
-def _fit_(estimator: Any, data: Dataset, checkpoint: Path | None) -> dict[str, Any]:
+def _fit_(estimator: Any, rows: Dataset | LargeRows, checkpoint: Path | None) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
-    beside = {name: own for name in ("offset", "exposure") if (own := getattr(data, name)) is not None}
     began = time.perf_counter()
-    with warnings.catch_warnings(), _noticing_interrupts() as interrupts:
+    with warnings.catch_warnings(), noticing_interrupts() as interrupts:
         for kind in (StrayTextWarning, IdentifierWarning):  # said already, with rows and options of the command
             warnings.simplefilter("ignore", kind)
-        estimator.fit(data.X, data.y, data.weight, **beside, checkpoint=checkpoint)
+        rows.fit_(estimator, checkpoint=checkpoint)
     if interrupts:
         note("the training was interrupted: the model is the best one so far")
     return {"seconds": round(time.perf_counter() - began, 3), "interrupted": bool(interrupts)}
-
-
-@contextmanager
-def _noticing_interrupts() -> Iterator[list[int]]:
-    """Collects the interrupts that the training survives."""
-    seen: list[int] = []
-
-    def interrupt(number: int, frame: object) -> None:
-        seen.append(number)
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)

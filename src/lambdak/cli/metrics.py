@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from lambdak.cli.dataset import Dataset
+import numpy as np
+from numpy.typing import NDArray
+
 from lambdak.cli.errors import InputError
-from lambdak.model.metrics import class_codes, model_metrics
-from lambdak.model.offsets import row_offset
+from lambdak.model.metrics import class_codes, raw_metrics
+from lambdak.model.model import Model
 
 
-def metrics(model: Any, data: Dataset) -> dict[str, float]:
+class Scored(Protocol):
+    """Rows of which a model can compute the raw scores, in memory or not."""
+
+    def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
+        """Targets, raw scores and weights."""
+
+
+def metrics(estimator: Any, rows: Scored) -> dict[str, float]:
     """Name of the metric → number."""
-    if hasattr(model, "classes_"):
-        unknown = data.y[class_codes(model.classes_, data.y) < 0]
+    y, raw, weight = rows.scored(estimator.model_)
+    if hasattr(estimator, "classes_"):
+        unknown = y[class_codes(estimator.classes_, y) < 0]
         if len(unknown):
             raise InputError(f"the test rows have a class that the model does not know: {unknown[0].item()!r}")
-    offset = row_offset(model.model_.loss, data.offset, data.exposure)
-    return {own.name: own.value for own in model_metrics(model.model_, data.X, data.y, data.weight, offset)}
+    return {own.name: own.value for own in raw_metrics(estimator.model_, y, raw, weight)}

@@ -48,7 +48,7 @@ def _opened(path: str) -> BinaryIO:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}{_neighbour(path)}") from error
     except IsADirectoryError as error:
-        raise InputError(f"{path} is a folder: give the path of a table in it") from error
+        raise InputError(f"{path} is a folder, which only fit and predict take: give a table in it") from error
 
 
 def _neighbour(path: str) -> str:

@@ -56,7 +56,10 @@ def predict(
     raw_text: RawText = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the rows of a table, however many: CSV and Parquet are read and written some rows at a time."""
+    """Predict the rows of a table, or of a folder of Parquet files, however many: some rows are in memory at a time.
+
+    JSON lines are read as a whole.
+    """
     tables.check_out(out)
     fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
     answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure))

@@ -1,4 +1,6 @@
-"""Tables that need not fit into memory: Parquet and CSV, some rows at a time, with the types of the whole file.
+"""Tables that need not fit into memory: Parquet, CSV and folders of Parquet files, some rows at a time.
+
+Columns have the types of the whole file.
 
 JSON lines are read as a whole. pyarrow has no threads of its own here either, see :mod:`lambdak.cli.tables`.
 """
@@ -9,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from lambdak.cli import tables
@@ -17,6 +20,7 @@ from lambdak.cli.csv_stream import CsvStream
 from lambdak.cli.errors import InputError
 from lambdak.cli.plain_files import plain_file
 from lambdak.cli.tables import Format
+from lambdak.table.large.parquet import path_batches
 
 ROWS = 1 << 15  # at a time
 _PAGES = 1 << 20  # bytes of a column that are read at a time, however large its chunks are
@@ -43,14 +47,17 @@ class TableStream(ABC):
         """Decide on the types of these columns; the number of rows. ``progress`` gets shares of what is done."""
 
     @abstractmethod
-    def parts(self) -> Iterator[Any]:
-        """The columns as pyarrow tables of some rows each."""
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The wanted columns, or some of them, as pyarrow tables of some rows each; from the start at every call."""
 
 
 @contextmanager
 def table_stream(path: str, given: Format | None = None) -> Iterator[TableStream]:
-    """The table in a file, or in standard input for "-"."""
+    """The table in a file, in standard input for "-", or in a folder of Parquet files."""
     tables.arrow()
+    if Path(path).is_dir():
+        yield _ParquetFolder(path)
+        return
     form = tables.format_of(path, given)
     if form is Format.JSONL:
         yield _WholeTable(path, given)
@@ -78,8 +85,8 @@ class _CsvTable(TableStream):
         self._stream.refuse_text(wanted.numbers)
         return rows
 
-    def parts(self) -> Iterator[Any]:
-        for block in self._stream.parts():
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        for block in self._stream.parts(columns):
             yield from _some_rows(block)
 
 
@@ -97,10 +104,10 @@ class _ParquetTable(TableStream):
         tables.check_text([self._parquet.schema_arrow.field(name) for name in wanted.columns], self._path)
         return int(self._parquet.metadata.num_rows)
 
-    def parts(self) -> Iterator[Any]:
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         with self._explained():
-            library = tables.arrow()
-            parts = self._parquet.iter_batches(ROWS, columns=list(self._wanted.columns), use_threads=False)
+            library, names = tables.arrow(), list(columns or self._wanted.columns)
+            parts = self._parquet.iter_batches(ROWS, columns=names, use_threads=False)
             for part in parts:
                 yield tables.with_text(library.Table.from_batches([part]), self._wanted.text)
 
@@ -114,6 +121,28 @@ class _ParquetTable(TableStream):
             raise InputError(f"{self._path} cannot be read as parquet: {reason}") from error
 
 
+class _ParquetFolder(TableStream):
+    """All Parquet files of a folder, sorted by name, with what the folders in it stand for."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            self._batches = path_batches(path)
+        except ValueError as error:
+            raise InputError(f"{path} is a folder, and cannot be read as one table: {error}") from error
+        self.column_names = self._batches.column_names
+
+    def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
+        self._wanted, rows = wanted, int(self._batches.n_rows or 0)
+        tables.check_rows(rows, self._path)
+        return rows
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        names = list(columns or self._wanted.columns)
+        for _, table in self._batches.some_columns(names).read():
+            yield from _some_rows(tables.with_text(table, self._wanted.text))
+
+
 class _WholeTable(TableStream):
     def __init__(self, path: str, given: Format | None) -> None:
         self._table = tables.read(path, given)
@@ -123,8 +152,8 @@ class _WholeTable(TableStream):
         self._table = tables.with_text(self._table.select(list(wanted.columns)), wanted.text)
         return int(self._table.num_rows)
 
-    def parts(self) -> Iterator[Any]:
-        return _some_rows(self._table)
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        return _some_rows(self._table if columns is None else self._table.select(list(columns)))
 
 
 def _some_rows(table: Any) -> Iterator[Any]:

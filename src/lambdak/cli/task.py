@@ -6,10 +6,20 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from lambdak.cli.errors import InputError, note
+from lambdak.cli.options import quantile_levels
+from lambdak.estimators import (
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+)
+from lambdak.losses import SquaredError
 
+QUANTILES = "0.05,0.5,0.95"
 REQUESTED = "as requested"
 _MOST_CLASSES = 100
 
@@ -24,10 +34,13 @@ class Task(StrEnum):
     QUANTILE = "quantile"
 
 
+CLASSES = (Task.CLASSIFICATION, Task.ORDINAL)
+
+
 def choose_task(task: Task, y: NDArray[Any], name: str) -> tuple[Task, str]:
     """The task and why it is this one."""
     text, boolean = y.dtype.kind == "U", y.dtype.kind == "b"
-    if task in (Task.CLASSIFICATION, Task.ORDINAL):
+    if task in CLASSES:
         return task, REQUESTED
     if text:
         _refuse_stray_text(y, name)
@@ -44,6 +57,27 @@ def choose_task(task: Task, y: NDArray[Any], name: str) -> tuple[Task, str]:
     if len(np.unique(y)) == 2:
         note(f"the target {name!r} has two values: use --task classification if they are classes")
     return Task.REGRESSION, "its values are numbers"
+
+
+def check_usage(
+    task: Task, loss: str | None, levels: tuple[float, ...] | None, offset: str | None, exposure: str | None
+) -> None:
+    """Refuse options that do not belong to the task."""
+    wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
+    if task is Task.QUANTILE:
+        wanted["--offset"] = offset, Task.REGRESSION
+    for option, (given, own) in (wanted | {"--exposure": (exposure, Task.REGRESSION)}).items():
+        if given and task is not own:
+            raise typer.BadParameter(f"belongs to --task {own.value}, but the task is {task.value}", param_hint=option)
+
+
+def estimator_of(task: Task, levels: tuple[float, ...] | None, loss: str | None, power: float, **settings: Any) -> Any:
+    """The estimator of a task."""
+    if task is Task.QUANTILE:
+        return SpectralQuantileRegressor(levels or quantile_levels(QUANTILES), **settings)
+    if task is Task.REGRESSION:
+        return SpectralRegressor(loss or SquaredError.name, power=power, **settings)
+    return (SpectralClassifier if task is Task.CLASSIFICATION else SpectralOrdinalClassifier)(**settings)
 
 
 def _refuse_stray_text(y: NDArray[Any], name: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,12 @@ class ParquetBatches(Batches):
             _check_schema(file, source.schema_arrow, schema, self.column_names)
             self.n_rows += source.metadata.num_rows
         self.fingerprint = _fingerprint(files, schema)
+
+    def some_columns(self, names: Sequence[str]) -> ParquetBatches:
+        """The same rows with these columns only, of which alone the files are read."""
+        other = copy(self)
+        other.column_names = tuple(names)
+        return other
 
     def read(self) -> Iterator[tuple[str, Any]]:
         """Batches of at most ROWS_AT_ONCE rows; the next one is read while one is used."""

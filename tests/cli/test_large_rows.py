@@ -1,0 +1,226 @@
+"""Tables that ``lambdak fit`` and ``predict`` read in batches: the same rows, the same models, and bounded memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from cli_cases import FAST, done, only, refused, table
+
+import lambdak
+from lambdak.cli import large_rows, table_streams
+from lambdak.cli.dataset import ColumnRoles
+from lambdak.cli.large_rows import large_data
+from lambdak.estimators import large as estimators_large
+from lambdak.training.large import choice
+
+ROWS = 600
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One table as Parquet, CSV and JSON lines, and as a folder of Parquet files."""
+    folder, rows = tmp_path_factory.mktemp("large"), table(ROWS)
+    pa.parquet.write_table(rows, folder / "rows.parquet", row_group_size=100)
+    pa.csv.write_csv(rows, folder / "rows.csv")
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
+    (folder / "parts").mkdir()
+    for part in range(3):
+        pa.parquet.write_table(rows.slice(200 * part, 200), folder / "parts" / f"{part}.parquet")
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Parts of few rows, and samples smaller than the table."""
+    monkeypatch.setattr(table_streams, "ROWS", 70)
+    request = choice.LargeRequest.__init__
+
+    def sampled(self, *args, **kwargs):
+        request(self, *args, **kwargs)
+        object.__setattr__(self, "sample_rows", 300)
+
+    monkeypatch.setattr(choice.LargeRequest, "__init__", sampled)
+
+
+def fitted(source, path, *options):
+    args = ["fit", source, "-t", "y", "--model", path, "--json", *only("y"), *FAST, *options]
+    result = done(args)
+    return lambdak.load(path), json.loads(result.stdout), " ".join(result.stderr.split())
+
+
+def test_a_table_of_few_rows_gives_the_same_model_either_way(folder, tmp_path):
+    options = ["--test-fraction", "0", "--monotone", "income=+"]
+    whole = {each: fitted(folder / f"rows.{each}", tmp_path / "m", *options)[0] for each in ("csv", "parquet", "jsonl")}
+    for name in ("rows.csv", "rows.parquet", "rows.jsonl", "parts"):
+        model, answer, _ = fitted(folder / name, tmp_path / "large", "--large", *options)
+        assert (answer["rows"], answer["test_rows"]) == (ROWS, 0)
+        assert answer["guarantees"][0]["proven"]
+        np.testing.assert_array_equal(model.model_.coef, whole[name[5:] or "parquet"].model_.coef)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_parquet_file_and_a_folder_give_the_models_of_the_library(folder, tmp_path):
+    options = {"effort": "fast", "max_iter": 3, "dim": 3, "random_state": 0}
+    for name in ("rows.parquet", "parts"):
+        args = ["fit", folder / name, "-t", "y", "--large", "--model", tmp_path / "m", "--test-fraction", "0", *FAST]
+        done([*args, "--weight", "weight", "--offset", "exposure"])
+        same = lambdak.SpectralRegressor(**options)
+        same.fit(folder / name, "y", "weight", offset="exposure", cache=tmp_path)
+        np.testing.assert_array_equal(lambdak.load(tmp_path / "m").model_.coef, same.model_.coef)
+
+
+@pytest.mark.parametrize(("target", "classes"), [("y", False), ("grade", True), ("steps", True)])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "parts"])
+def test_the_rows_to_test_on_are_those_of_a_table_in_memory(folder, name, target, classes):
+    roles = ColumnRoles(target, drop=[each for each in ("y", "grade", "steps") if each != target])
+    train, test = roles.read(str(folder / "rows.parquet"), None).split(0.2, classes, 7)
+    with large_data(roles, str(folder / name), None) as rows:
+        own_train, own_test = rows.split(0.2, classes, 7)
+        for whole, own in ((train, own_train), (test, own_test)):
+            ids = [cell for _, _, part in own.parts() for cell in part.column("id").to_pylist()]
+            assert sorted(whole.X.column("id").to_pylist()) == ids
+            assert sorted(own.y.tolist()) == sorted(whole.y.tolist())
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("target", ["y", "grade"])
+def test_metrics_are_those_of_the_library_on_the_rows_that_were_left_out(folder, tmp_path, target):
+    args = ["fit", folder / "rows.csv", "-t", target, "--large", "--model", tmp_path / "m", "--json"]
+    args += ["--weight", "weight", *only(target, "weight"), *FAST]
+    answer = json.loads(done(args).stdout)
+    model, test = lambdak.load(tmp_path / "m"), table(ROWS)
+    roles = ColumnRoles(target, "weight", drop=only(target, "weight")[3].split(","), categorical=["town"])
+    test = roles.read(str(folder / "rows.csv"), None).split(0.2, target == "grade", 0)[1]
+    assert answer["test_rows"] == len(test) == 120
+    own = answer["metrics"]["R²" if target == "y" else "accuracy"]
+    assert own == pytest.approx(model.score(test.X, test.y, test.weight), rel=1e-9)
+
+
+def test_another_table_to_test_on_is_read_in_batches_too(folder, tmp_path):
+    _, answer, _ = fitted(folder / "rows.csv", tmp_path / "m", "--large", "--test", folder / "parts")
+    assert (answer["rows"], answer["test_rows"]) == (ROWS, ROWS)
+    assert answer["metrics"]["R²"] > 0
+
+
+def test_rows_without_a_target_are_refused_or_ignored(folder, tmp_path):
+    rows = table(ROWS)
+    y = pa.array([None if i % 3 == 0 else value for i, value in enumerate(rows["y"].to_pylist())])
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(rows.set_column(rows.column_names.index("y"), "y", y), path)
+    args = ["fit", path, "-t", "y", "--large", "--model", tmp_path / "m", *only("y"), *FAST]
+    assert f"the target 'y' is missing in 200 of 600 rows of {path}" in refused(args)
+    result = done([*args, "--drop-missing", "--json", "--test-fraction", "0"])
+    assert json.loads(result.stdout)["rows"] == 400
+
+
+def test_dates_are_expanded_and_doubtful_columns_named_as_in_memory(tmp_path):
+    days = pa.array(np.datetime64("2024-01-01") + np.arange(ROWS) % 300)
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(table(ROWS).append_column("sold", days), path)
+    (model, _, said), (whole, _, before) = (
+        fitted(path, tmp_path / f"m{way}", way, "--test-fraction", "0") for way in ("--large", "--no-large")
+    )
+    assert "sold_weekday" in model.feature_names_in_
+    np.testing.assert_array_equal(model.model_.coef, whole.model_.coef)
+    assert "column 'sold' holds dates" in said
+    assert "column 'sold' holds dates" in before
+
+
+def test_size_decides_and_is_said(folder, tmp_path, monkeypatch):
+    path = folder / "rows.csv"
+    assert "batches" not in fitted(path, tmp_path / "m")[2]
+    monkeypatch.setattr(large_rows, "LARGE", 1_000)
+    assert f"{path} has 0 MB: its rows are read in batches, and are not all in memory (or --no-large)" in (
+        fitted(path, tmp_path / "m")[2].replace("\n", " ")
+    )
+    assert "batches" not in fitted(path, tmp_path / "m", "--no-large")[2]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_cache_is_kept_and_used_again_for_the_same_rows_only(folder, tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    first = fitted(folder / "rows.csv", tmp_path / "m", "--large", "--cache", cache)[0]
+    (place,) = cache.iterdir()
+    assert place.name == "rows.csv.lambdak-cache"
+    written = {each.name: each.stat().st_mtime_ns for each in place.iterdir()}
+    again, _, said = fitted(folder / "rows.csv", tmp_path / "m", "--large", "--cache", cache)
+    assert "encoding" not in said
+    assert {each.name: each.stat().st_mtime_ns for each in place.iterdir()} == written
+    np.testing.assert_array_equal(first.model_.coef, again.model_.coef)
+    assert "encoding" in fitted(folder / "rows.csv", tmp_path / "m", "--large", "--cache", cache, "--seed", "1")[2]
+
+
+@pytest.mark.parametrize(("options", "code", "words"), [
+    (["--large", "--balance"], 2, "needs all rows in memory"), (["--cache", "."], 2, "add --large"),
+    (["--large", "--cache", "nowhere"], 1, "--cache must be a folder that exists"),
+    (["--large", "--target", "nothing"], 1, "has no column 'nothing', which --target names"),
+    (["--large", "--monotone", "nothing=+"], 1, "has no column 'nothing', which --monotone names"),
+])  # fmt: skip
+def test_what_does_not_belong_to_a_large_table_is_refused_before_any_work(
+    folder, tmp_path, monkeypatch, options, code, words
+):
+    def worked(*_):
+        raise AssertionError("it began to fit")
+
+    monkeypatch.setattr(estimators_large, "fit_alone", worked)
+    assert words in refused(["fit", folder / "rows.csv", "-t", "y", "--model", tmp_path / "m", *options], code)
+
+
+def test_a_folder_is_refused_where_it_is_no_table(folder, tmp_path):
+    args = ["fit", folder / "parts", "-t", "y", "--model", tmp_path / "m"]
+    assert "whose files are never read as a whole" in refused([*args, "--no-large"])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "is a folder, and cannot be read as one table" in refused(
+        ["fit", empty, "-t", "y", "--model", tmp_path / "m"]
+    )
+
+
+def test_predictions_of_a_folder_are_those_of_the_table(folder, tmp_path):
+    fitted(folder / "rows.parquet", tmp_path / "m")
+    for name in ("rows.parquet", "parts"):
+        out = tmp_path / f"{name}.out.parquet"
+        done(["predict", folder / name, "--model", tmp_path / "m", "--keep", "id", "--out", out])
+    whole, parts = (pa.parquet.read_table(tmp_path / f"{name}.out.parquet") for name in ("rows.parquet", "parts"))
+    assert parts.num_rows == ROWS
+    assert parts.equals(whole)
+
+
+READS = """
+import pathlib, sys, lambdak
+from lambdak.cli.dataset import ColumnRoles
+from lambdak.cli.large_rows import TrainingBatches, large_data
+model = lambdak.load(sys.argv[2]).model_
+with large_data(ColumnRoles("y"), sys.argv[1], None) as rows:
+    train, test = rows.split(0.2, False, 0)
+    read = sum(part.num_rows for _, part in TrainingBatches(train).placed())
+    scored = len(test.scored(model)[1])
+status = pathlib.Path("/proc/self/status").read_text().splitlines()
+print(read, scored, *[line.split()[1] for line in status if "VmHWM" in line])
+"""
+
+
+@pytest.mark.slow
+def test_memory_grows_by_less_than_the_rows_where_they_are_read_and_scored(tmp_path):
+    peaks, rng = [], np.random.default_rng(0)
+    for rows in (200_000, 1_200_000):
+        columns = {f"x{i}": rng.standard_normal(rows).astype(np.float32) for i in range(20)}
+        data, path = pa.table(columns | {"y": columns["x0"] + columns["x1"]}), tmp_path / f"{rows}.parquet"
+        pa.parquet.write_table(data, path)
+        if not peaks:
+            few = data.slice(0, 500)
+            model = lambdak.SpectralRegressor(effort="fast", max_iter=1, dim=2, random_state=0)
+            model.fit(few.drop_columns("y"), few["y"].to_numpy()).save(tmp_path / "m")
+        command = [sys.executable, "-c", READS, path, tmp_path / "m"]
+        read, scored, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        assert (int(read), int(scored)) == (rows * 4 // 5, rows // 5)
+        peaks.append(int(peak) * 1024)
+    assert peaks[1] - peaks[0] < 1_000_000 * 20 * 4  # what the further rows take in the file
