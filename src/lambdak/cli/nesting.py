@@ -53,7 +53,7 @@ def _parts(data: bytes) -> Iterator[bytes]:
 
 
 def _in_string(marks: NDArray[np.int8], inside: int) -> NDArray[np.bool_]:
-    """Where a string is open, after each mark: none contains the end of a line. ``inside`` says whether one is before."""
+    """Where a string is open, after each mark; ``inside`` says whether one is before. None holds the end of a line."""
     quotes = np.cumsum(marks == _QUOTE, dtype=np.int32)
     before = np.maximum.accumulate(np.where(marks >= _RETURN, quotes, -inside))
     return np.asarray((quotes - before) % 2 == 1)
