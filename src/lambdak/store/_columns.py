@@ -50,7 +50,7 @@ def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     own = COLUMNS[kind]
-    absent = {key: [] for key, form in own.saved_as.items() if form is Saved.KINDS}
+    absent: dict[str, Any] = {key: [] for key, form in own.saved_as.items() if form is Saved.KINDS}
     parts = fields(absent | value, what, ("kind", "name", *own.saved_as))
     name = text(parts["name"], f"name of {what}")
     what = f"{what} ({shown(name)})"
