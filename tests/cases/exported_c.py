@@ -13,11 +13,11 @@ import pytest
 from export_cases import Answers
 
 from lambdak.export.c import to_c
-from lambdak.export.c.tables import level_codes
-from lambdak.export.formula import Formula
+from lambdak.export.formula import Formula, Levels
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 NAME = "model"
+STRUCTS = {True: ctypes.c_char_p, False: ctypes.c_double}
 
 
 def compiler(*names):
@@ -61,8 +61,8 @@ class Library:
     def _kind(column):
         if column.is_number:
             return ctypes.c_double
-        numbers, texts = level_codes(column)
-        return Mixed if numbers and texts else ctypes.c_double if numbers else ctypes.c_char_p
+        levels = Levels.of(column)
+        return Mixed if levels.take_numbers and levels.take_text else STRUCTS[levels.take_text]
 
     def row(self, cells):
         return self.row_type(*(self._cell(kind, cell) for kind, cell in zip(self.kinds, cells, strict=True)))

@@ -76,7 +76,8 @@ def distinct(model, dialect):
 def _kind(column, cells, dialect):
     """The type of a column in the database."""
     levels = [level for level in getattr(column, "levels", (1.0,)) if isinstance(level, str | int | float)]
-    if any(isinstance(level, str) for level in levels) or not levels:
+    known = any(not is_missing(x) for x in cells)
+    if any(isinstance(level, str) for level in [*levels, *cells]) or not (levels or known):
         return "" if dialect == "sqlite" else "text"
     if all(isinstance(level, bool) for level in levels) and all(isinstance(x, bool) or is_missing(x) for x in cells):
         return "boolean"

@@ -8,6 +8,9 @@ import random
 import pytest
 from cli_cases import run
 
+from lambdak.cli.errors import InputError
+from lambdak.cli.plain_files import plain_file
+
 GOOD = b"income,age,town,y\n" + b"".join(b"%d,%d,007,%d\n" % (i, i, i) for i in range(20))
 BYTES = {
     "empty": b"",
@@ -124,6 +127,11 @@ def test_a_folder_is_named_as_one(folder, command):
     args = COMMANDS[command]("in.csv")
     assert check(args, "in.csv") == 1
     assert "in.csv is a folder" in run(args).stderr
+
+
+def test_a_device_without_an_end_is_not_read():
+    with pytest.raises(InputError, match="/dev/zero is a device: give a file"), plain_file("/dev/zero"):
+        pass
 
 
 @pytest.mark.parametrize(("name", "words"), {

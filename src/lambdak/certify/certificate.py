@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from io import StringIO
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from lambdak.certify.claim import BOUNDS, IN_RANGE, TOO_ROUGH, Claim
 from lambdak.certify.summary import summary
+from lambdak.losses.links import LOG
 from lambdak.model.outward import upwards
 from lambdak.table.visible import visible
 
@@ -51,6 +53,10 @@ _COMPUTED = (
     "Rounding is the most by which a raw score that is computed can differ from the function that is proven{limit}: "
     "bounds include it; two raw scores that should be in order, and labels that they decide, may be out of order "
     "within twice as much, and no more."
+)
+_ENDS = (
+    f"Predictions end at {upwards(math.exp(LOG.most))}: raw scores above {LOG.most:g} give this one. What never rises "
+    "or falls, is concave or moves by a bound at most does so beyond, too; what is convex is so up to there."
 )
 
 
@@ -105,6 +111,8 @@ class Certificate:
         yield f"Raw scores are in units of {self.score}, and so are values" + (
             f", but that of {slopes} is a change of slope: raw score per unit of the column." if slopes else "."
         )
+        if self.score == LOG.units:
+            yield _ENDS
         limited = any(IN_RANGE in claim.statement for claim in self.claims)
         yield "What is proven holds for every row, seen or unseen" + (
             f'; where a claim says "{IN_RANGE}", for rows and changes in that range.' if limited else "."

@@ -40,7 +40,8 @@ ROOT_HALF = 6369051672525773  # c in units of 2^-53
 MOST_BITS, MOST_CELLS = 20_000, 600  # more would take minutes: in an elimination, of a column whose cells are compared
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
-SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", "Poisson", "Gamma", "Tweedie", "BinaryLog")
+LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
+SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog")
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
@@ -393,7 +394,7 @@ class Model:
             fits = not self.clamp and {*self.indices} == {self.dim - 1 if self.bend > 0 else 0}
             wrong = f"clamp is {self.clamp}, eigenvalue number {self.indices[0] + 1} of {self.dim}"
             verdict, how = self.proof(self.bends(self.bend)) if fits else ("refuted", wrong)
-            words = f"every raw score is {self.shape} for any fixed categories"
+            words = f"every raw score is {self.shape} for any fixed categories" + (self.loss in LOGS) * ENDS
             yield self.shape, "all columns of numbers together", words, verdict, True, how, None
         if len(self.columns) > max(self.few, *map(len, self.together), 0):
             words = "columns that are in none of the groups together do not interact"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lambdak.certify.claim import IN_RANGE, TOO_ROUGH, Claim
+from lambdak.losses.links import LOG
 from lambdak.model.outward import separated, upwards
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def plain_statement(claim: Claim, score: str) -> str:
         head = body.partition(" moves a raw score ")[0]
         size = f"by more than {_at_most(claim.value)}{limit}" if claim.value else "at all"
         return f"{head} moves the {noun} {size}{within}"
+    if claim.kind == "convex" and score == LOG.units:
+        words += f", up to {LOG.most:g}, where predictions end"
     if claim.value:
         words = words.replace(f"by more than {upwards(claim.value)}", f"by more than {_at_most(claim.value)}")
     return words.replace("no raw score moves", f"the {noun} never moves").replace("the raw score is", f"the {noun} is")

@@ -215,7 +215,7 @@ def fit(
 ) -> None:
     """Fit a model to a table, or to a folder of Parquet files, with guarantees by column, and write it to a file.
 
-    Ctrl-C stops the training early and keeps the best model so far.
+    Ctrl-C stops the training early: the best model so far is kept, once the epochs of the members have begun.
     """
     levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())

@@ -43,6 +43,8 @@ def plain_file(path: str) -> Iterator[BinaryIO]:
 
 
 def _opened(path: str) -> BinaryIO:
+    if Path(path).is_char_device() or Path(path).is_block_device():  # which need not have an end, as a pipe has
+        raise InputError(f"{path} is a device: give a file, or - for standard input")
     try:
         return Path(path).open("rb")
     except FileNotFoundError as error:

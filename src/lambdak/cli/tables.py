@@ -20,6 +20,7 @@ import typer
 
 from lambdak.cli.broken_tables import csv_reason, jsonl_reason, not_text, parquet_reason
 from lambdak.cli.errors import InputError, listed
+from lambdak.cli.nesting import too_deep
 from lambdak.cli.outputs import check_output
 from lambdak.cli.plain_files import STREAM, plain_file
 from lambdak.table.close_names import meant
@@ -59,6 +60,8 @@ def read(path: str, given: Format | None = None, text: Collection[str] = ()) -> 
     form = format_of(path, given)
     data = _bytes(path)
     check_beginning(data, path, form)
+    if form is Format.JSONL and (reason := too_deep(data)) is not None:
+        raise InputError(f"{path} cannot be read as {form.value}: {reason}")
     try:
         table = with_text({Format.CSV: _csv, Format.PARQUET: _parquet, Format.JSONL: _jsonl}[form](data, text), text)
     except Exception as error:  # whatever a library may say of bytes that are no table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
@@ -12,7 +13,9 @@ from scipy.special import expit
 
 Scores = NDArray[Any]
 
-EXPONENT_LIMIT = 40.0  # exp continues as its tangent from here, so that squared gradients still fit into float32
+# In training, exp continues as its tangent from here, so that squared gradients still fit into float32. Predictions
+# stay as they are: this one is 200 times the largest target that is allowed, and sums and squares of it are finite.
+EXPONENT_LIMIT = 40.0
 
 _EPS, _TINY = float(np.finfo(np.float64).eps), 1e-300
 
@@ -36,6 +39,8 @@ class Link:
         Whether a prediction needs the raw scores of all outputs, so that it may fall while its own raw score rises.
     rounding : float
         The most that computing a prediction from raw scores can do to it, relative to it.
+    most : float
+        The raw score from which on predictions stay as they are: what bends upwards does so up to here.
     """
 
     name: str
@@ -44,6 +49,7 @@ class Link:
     inverse: Callable[[Scores], Any]
     joint: bool = False
     rounding: float = 0.0
+    most: float = math.inf
 
     def predictions(self, scores: Scores) -> Scores:
         """Means, quantiles or probabilities from raw scores (..., outputs).
@@ -75,7 +81,9 @@ def _limited_exp(scores: Scores) -> Scores:
 # exp and the logistic function of NumPy and SciPy err by a few units in the last place, and sums over some classes by a
 # few more; before a softmax, differences of raw scores are rounded too.
 IDENTITY = Link("identity", "the target", "", np.array)
-LOG = Link("log", "the logarithm of the prediction", " (logarithm)", _limited_exp, rounding=64 * _EPS)
+LOG = Link(
+    "log", "the logarithm of the prediction", " (logarithm)", _limited_exp, rounding=64 * _EPS, most=EXPONENT_LIMIT
+)
 LOGIT = Link("logit", "log-odds", " (log-odds)", expit, rounding=64 * _EPS)
 SOFTMAX = Link(
     "softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True, 4096 * _EPS

@@ -11,6 +11,7 @@ from typing import Any
 
 from lambdak.store._fields import damaged, fields, flag, items, number, shown, text, whole
 from lambdak.store._values import decode, encode, is_level
+from lambdak.table.category_levels import Kind
 from lambdak.table.cells import LARGEST
 from lambdak.table.column_types import COLUMNS, Column, Linear, Saved
 from lambdak.table.encoder import TableEncoder
@@ -24,7 +25,11 @@ def encode_columns(encoder: TableEncoder) -> list[dict[str, Any]]:
 
 
 def _encode_column(column: Column) -> dict[str, Any]:
-    saved = {name: encode(value, name) for name, value in column.saved().items()}
+    saved = {
+        name: encode(value, name)
+        for name, value in column.saved().items()
+        if value or column.saved_as[name] is not Saved.KINDS
+    }
     return {"kind": column.kind, "name": column.name, **saved}
 
 
@@ -45,7 +50,8 @@ def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     own = COLUMNS[kind]
-    parts = fields(value, what, ("kind", "name", *own.saved_as))
+    absent: dict[str, Any] = {key: [] for key, form in own.saved_as.items() if form is Saved.KINDS}
+    parts = fields(absent | value, what, ("kind", "name", *own.saved_as))
     name = text(parts["name"], f"name of {what}")
     what = f"{what} ({shown(name)})"
     saved = {key: _READERS[form](parts[key], f"{key} of {what}") for key, form in own.saved_as.items()}
@@ -70,11 +76,19 @@ def _levels(value: Any, what: str) -> list[Any]:
     return levels
 
 
+def _kinds(value: Any, what: str) -> list[str]:
+    kinds = [text(kind, what) for kind in items(value, what, 0, len(Kind))]
+    if kinds != sorted({*kinds} & {*Kind}):
+        raise damaged(f"{what} must be some of {[*map(str, Kind)]}, in alphabetical order")
+    return kinds
+
+
 _READERS: dict[Saved, Callable[[Any, str], Any]] = {
     Saved.FLAG: flag,
     Saved.NUMBER: _number,
     Saved.NUMBERS: _numbers,
     Saved.LEVELS: _levels,
+    Saved.KINDS: _kinds,
 }
 
 

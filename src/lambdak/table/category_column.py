@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.category_levels import OTHER, natural, shown
+from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled, natural, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import Floats
@@ -35,19 +35,25 @@ class Category(Column):
     levels : tuple
         Levels in design order: numbers ascending, then strings in alphabetical order, then None if cells were missing
         in training, then OTHER if levels were pooled.
+    pooled : tuple of Kind
+        What pooled levels were that no other level is: a column of numbers whose rare cells are text holds both.
     """
 
     kind: ClassVar[str] = "category"
     is_number: ClassVar[bool] = False
-    saved_as: ClassVar[Mapping[str, Saved]] = {"levels": Saved.LEVELS}
+    saved_as: ClassVar[Mapping[str, Saved]] = {"levels": Saved.LEVELS, "pooled": Saved.KINDS}
 
     levels: tuple[object, ...]
+    pooled: tuple[Kind, ...] = ()
 
     @classmethod
     def fit(cls, seen: Seen, start: int, min_level_count: int, max_categories: int) -> Category:
         """Levels of a column; those with less than ``min_level_count`` rows, or too many of them, become OTHER."""
-        levels = _kept_levels(seen.name, seen.level_counts(), min_level_count, max_categories)
-        return cls(seen.name, start, levels=levels)
+        counts = seen.level_counts()
+        levels = _kept_levels(seen.name, counts, min_level_count, max_categories)
+        kept = set(levels)
+        pooled = [level for level in counts if level not in kept]
+        return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled))
 
     @property
     def stop(self) -> int:
@@ -78,6 +84,11 @@ class Category(Column):
     def holds_text(self) -> bool:
         """Whether some of its levels are text."""
         return any(isinstance(level, str) for level in self.levels)
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """What its cells were in training, those of pooled levels included; nothing if all were missing."""
+        return frozenset(kinds_of(self.levels) | {*self.pooled})
 
     def feature_names(self) -> list[str]:
         """Each level."""
@@ -137,8 +148,8 @@ class Category(Column):
 
     @cached_property
     def _known_types(self) -> set[bool]:
-        """Whether its levels are strings: both answers may occur."""
-        return _are_strings(self.levels)
+        """Whether its cells are strings: both answers may occur."""
+        return {kind is Kind.TEXT for kind in self.kinds - {Kind.LOOK_ALIKE}}
 
     # ---- its cells ---------------------------------------------------------------------------------------------
 
@@ -211,8 +222,8 @@ class Category(Column):
     # ---- in a file ---------------------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, Any]:
-        """Its levels."""
-        return {"levels": list(self.levels)}
+        """Its levels, and what pooled ones were."""
+        return {"levels": list(self.levels), "pooled": list(self.pooled)}
 
     @classmethod
     def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Category:
@@ -220,7 +231,10 @@ class Category(Column):
         levels = tuple(saved["levels"])
         if len(set(levels)) < len(levels):
             raise ValueError(f"levels of {what} must differ")
-        return cls(saved["name"], start, levels=levels)
+        pooled = tuple(map(Kind, saved["pooled"]))
+        if pooled and (OTHER not in levels or {*pooled} & kinds_of(levels)):
+            raise ValueError(f"pooled kinds of {what} must be of pooled levels, and no kinds of the others")
+        return cls(saved["name"], start, levels=levels, pooled=pooled)
 
 
 def _one_hot(positions: NDArray[np.intp], width: int) -> Floats:

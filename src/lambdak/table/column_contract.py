@@ -25,12 +25,16 @@ from lambdak.table.plain import Entries
 
 
 class Saved(Enum):
-    """What a field of a column is in a file: true or false, a number, increasing numbers, or levels of a category."""
+    """A field of a column in a file: true or false, a number, increasing numbers, levels of a category, or kinds.
+
+    Kinds of cells are omitted where there are none.
+    """
 
     FLAG = "flag"
     NUMBER = "number"
     NUMBERS = "numbers"
     LEVELS = "levels"
+    KINDS = "kinds"
 
 
 @dataclass(frozen=True, eq=False)

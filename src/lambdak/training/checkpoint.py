@@ -8,12 +8,29 @@ later epochs depend on. All else is computed again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+_NOTHING_KEPT = (
+    "the fit was interrupted outside of the epochs of its members, so no model is kept: pilot and trial models are "
+    "smaller and of some rows only; the estimator is as it was before"
+)
+
+
+@contextmanager
+def nothing_kept() -> Iterator[None]:
+    """Let an interrupt that ends a fit say that no model is kept, and why."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if _NOTHING_KEPT not in getattr(error, "__notes__", ()):
+            error.add_note(_NOTHING_KEPT)
+        raise
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from lambdak.model.importance import mean_effects
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.balance import balanced, check_balance
-from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
+from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State, nothing_kept
 from lambdak.training.draft import Draft, draft, kept_apart
 from lambdak.training.effort import Regularisation
 from lambdak.training.fingerprint import digest, rows_digests, settings_text
@@ -41,8 +41,6 @@ from lambdak.training.trials import Option, choose_capacity
 from lambdak.training.wide_categories import with_wide_categories
 
 _POLISHED = 0.25  # of the loss on unseen rows: where a polish gains more, the steps of a refit are too coarse
-
-
 _EARLY = 0.3  # of the epochs: members whose best states came before lose by further epochs
 _MEMBERS, _TRAINED = "members", "trained members"  # in progress: epochs with folds, and on all rows
 
@@ -101,6 +99,7 @@ class Request:
         self.checkpoint.begin(call, self.rng)
 
 
+@nothing_kept()
 def fit_model(request: Request) -> Fit:
     """A new model."""
     with single_threaded_blas():
@@ -182,6 +181,7 @@ def _option(request: Request, settings: FitSettings, terms: Terms | None = None)
     return Option(session, session.plan(), rows)
 
 
+@nothing_kept()
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
     """The same model, its members trained further on these rows."""
     with single_threaded_blas():

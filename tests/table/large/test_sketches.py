@@ -142,3 +142,13 @@ def test_sketches_that_travel_between_processes_have_the_bits_of_those_that_do_n
     here, there = together(lambda own: own), together(lambda own: pickle.loads(pickle.dumps(own)))
     np.testing.assert_array_equal(here.values, there.values)
     np.testing.assert_array_equal(here.mass, there.mass)
+
+
+def test_the_kinds_of_forgotten_levels_are_not_forgotten(monkeypatch):
+    monkeypatch.setattr("lambdak.table.large.sketches.MOST_LEVELS", 8)
+    counts = LevelCounts("zip")
+    counts.add_(np.zeros(1, np.intp), ["unknown"])
+    with pytest.warns(UserWarning, match="more than 8 levels"):
+        counts.add_(np.repeat(np.arange(10), 3), list(range(10)))
+    assert counts.counts["unknown"] == 1.0
+    assert len(counts.counts) == 5

@@ -8,7 +8,6 @@ from typing import final
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.c.names import comment, identifiers
-from lambdak.export.c.tables import level_codes
 from lambdak.export.formula import Levels, is_double
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_types import Category, Column, Numeric
@@ -74,8 +73,8 @@ def _kind(column: Column) -> str:
     """What its cells are: "number", "text", or "cell" if some are text and some are numbers."""
     if not isinstance(column, Category):
         return "number"
-    numbers, texts = level_codes(column)
-    return "cell" if numbers and texts else "number" if numbers else "text"
+    levels = Levels.of(column)
+    return "cell" if levels.take_numbers and levels.take_text else "number" if levels.take_numbers else "text"
 
 
 def _meaning(column: Column) -> str:

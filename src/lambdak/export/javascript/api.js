@@ -36,12 +36,12 @@ function readNumber({ name }, cell, where) {
 }
 
 // The position of a level, −1 for the average of all.
-function readLevel({ name, missing_level: missing, unseen_level: unseen }, { text, number }, cell, where) {
+function readLevel({ name, takes, missing_level: missing, unseen_level: unseen }, { text, number }, cell, where) {
   if (isMissing(cell)) return missing;
-  const known = typeof cell === "string" ? text : number, other = typeof cell === "string" ? number : text;
+  const known = typeof cell === "string" ? text : number;
   const plain = ["string", "number", "boolean", "bigint"].includes(typeof cell);
-  if (!plain || (!known.size && other.size)) {
-    const wanted = !text.size ? "numbers" : number.size ? "strings or numbers" : "strings";
+  if (!plain || !(typeof cell === "string" ? takes.text : takes.number)) {
+    const wanted = !takes.text ? "numbers" : takes.number ? "strings or numbers" : "strings";
     throw new TypeError(`column ${shown(name)} must hold ${wanted}, as in training; got ${shown(cell)}${where}: convert it first`);
   }
   const key = typeof cell === "string" ? cell : Number(cell);

@@ -37,10 +37,10 @@ def _type(column: Column) -> str:
     if not isinstance(column, Category):
         return "number | bigint | boolean"
     levels, kinds = Levels.of(column), []
-    if levels.texts or not levels.numbers:
+    if levels.take_text:
         few = [quoted(text) for text, _ in levels.texts] if len(levels.texts) <= _FEW_LEVELS else []
         kinds += [*few, "(string & {})"] if few else ["string"]
-    if levels.numbers:
+    if levels.take_numbers:
         kinds += ["number", "bigint", "boolean"]
     return " | ".join(kinds)
 

@@ -121,6 +121,7 @@ def _column(column: Column) -> dict[str, Any]:
     return engine_column(column) | {
         "texts": [(text, position(id_)) for text, id_ in levels.texts],
         "numbers": [(number, position(id_)) for number, id_ in levels.numbers],
+        "takes": {"text": levels.take_text, "number": levels.take_numbers or not levels.kinds},
         "missing_level": position(levels.missing),
         "unseen_level": position(levels.unseen),
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from lambdak.export.formula import Levels, is_double
 from lambdak.export.onnx.graph import Graph, Value
+from lambdak.table.category_levels import Kind
 
 ML_DOMAIN = "ai.onnx.ml"
 ONE_BY_ONE = 32  # levels up to which a cell is compared with all of them; beyond, they are searched
@@ -16,12 +17,17 @@ TEXT_EQUALITY = 19  # the operator set in which text can be compared
 
 def is_text(levels: Levels) -> bool:
     """Whether cells are text: also where training has seen no level, or numbers beside text."""
-    return bool(levels.texts) or not levels.numbers
+    return levels.take_text
 
 
 def spelled(levels: Levels, name: str, missing: str | None) -> dict[str, int]:
     """Design columns by text; numbers among text are spelled as Python does, 1 or 2.5, and booleans are 1 and 0."""
     texts = dict(levels.texts)
+    if Kind.LOOK_ALIKE in levels.kinds:
+        raise ValueError(
+            f"column {name!r} must not have a number and a text that look alike, as ONNX is given both as text; one of "
+            "them is pooled: rename such cells before the fit"
+        )
     for number, id_ in levels.numbers:
         if repr(number) in texts:
             raise ValueError(
@@ -54,7 +60,9 @@ def text_codes(graph: Graph, texts: dict[str, int], unseen: int, cells: Value, o
 def number_codes(graph: Graph, levels: Levels, cells: Value, name: str) -> Value:
     """Design columns (rows, 1) of numbers (rows, 1), NaN where one is missing."""
     numbers, ids = _held(levels, name, graph.dtype)
-    if len(numbers) <= ONE_BY_ONE:
+    if not ids:
+        codes = graph.whole([levels.unseen])
+    elif len(numbers) <= ONE_BY_ONE:
         codes = _matched(graph, graph("Equal", cells, graph.number(numbers)), ids, levels.unseen)
     else:
         codes = _searched(graph, numbers, ids, levels.unseen, cells)

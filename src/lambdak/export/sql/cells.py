@@ -9,6 +9,7 @@ from typing import final
 from lambdak.export.formula import NOTHING, Levels, is_double
 from lambdak.export.sql.dialects import TABLE, Dialect
 from lambdak.export.sql.script import Script
+from lambdak.table.category_levels import Kind
 from lambdak.table.cells import LARGEST
 from lambdak.table.column_types import Category, Column, Curve
 from lambdak.table.linear_column import Linear
@@ -48,12 +49,12 @@ class Reading:
             may_be_boolean = {*self.column.nodes().tolist()} <= {0.0, 1.0}
             return {self.x: (self.dialect.boolean_cell if may_be_boolean else self.dialect.number_cell)(cell)}
         levels = self.levels
-        if levels.numbers and levels.texts:
+        if levels.take_numbers and levels.take_text:
             number, text = self.dialect.mixed_cell(cell)
             return {self.x: text} | ({} if number == "NULL" else {self.x_number: number})
-        if not levels.numbers or self._numbers_as_text:
+        if levels.take_text or self._numbers_as_text:
             return {self.x: self.dialect.text_cell(cell)}
-        boolean = any(isinstance(level, bool) for level in self._category.levels)
+        boolean = Kind.BOOLEAN in levels.kinds
         return {self.x: (self.dialect.boolean_cell if boolean else self.dialect.number_cell)(cell)}
 
     def settle(self) -> str:
@@ -199,16 +200,21 @@ class Reading:
         levels = self.levels
         if self.x_number in self.read():
             return [(self.x_number, self.dialect.number(number), id_) for number, id_ in levels.numbers]
-        if not levels.texts and not self._numbers_as_text:
+        if not levels.take_text and not self._numbers_as_text:
             return [(self.x, self.dialect.number(number), id_) for number, id_ in levels.numbers]
         known = {text for text, _ in levels.texts}
         for number, _ in levels.numbers:
             if str(number) in known or (self._numbers_as_text and isinstance(number, float)):
-                raise ValueError(
-                    f"column {self.column.name!r} has the level {number!r} beside others that {self.dialect.title} "
-                    "cannot tell from it in one column: convert its levels to strings before the fit"
-                )
+                raise self._alike(f"the level {number!r}")
+        if Kind.LOOK_ALIKE in levels.kinds:
+            raise self._alike("a level, kept or pooled,")
         return [(self.x, self.dialect.text(str(number)), id_) for number, id_ in levels.numbers]
+
+    def _alike(self, what: str) -> ValueError:
+        return ValueError(
+            f"column {self.column.name!r} has {what} beside others that {self.dialect.title} cannot tell from it in "
+            "one column: convert its levels to strings before the fit"
+        )
 
 
 def halved(x: str, cuts: Sequence[str], values: Sequence[str]) -> str:

@@ -168,7 +168,7 @@ def open_cache(place: Path, key: str) -> PackedCache | None:
         return _opened(place, meta)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         warnings.warn(f"the cache {place} is damaged: it is built again", UserWarning, stacklevel=2)
         return None
 

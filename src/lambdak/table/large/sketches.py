@@ -217,7 +217,10 @@ class LevelCounts:
             )
             self._warned = True
         missing = self.counts.pop(None, None)
-        kept = sorted(self.counts, key=lambda level: (-self.counts[level], natural(level)))[: MOST_LEVELS // 2]
-        self.counts = {level: self.counts[level] for level in kept}
+        ordered = sorted(self.counts, key=lambda level: (-self.counts[level], natural(level)))
+        kept, rest = ordered[: MOST_LEVELS // 2], ordered[MOST_LEVELS // 2 :]
+        known = {type(level) for level in kept}  # what a column holds is not forgotten with its rare levels
+        others = {type(level): level for level in reversed(rest) if type(level) not in known}
+        self.counts = {level: self.counts[level] for level in [*kept, *others.values()]}
         if missing is not None:
             self.counts[None] = missing

@@ -14,6 +14,7 @@ from lambdak.table.large.batches import Batches, Drawn, drawn, errors_at
 from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
+from lambdak.training.checkpoint import nothing_kept
 from lambdak.training.fit import Fit, fit_model
 from lambdak.training.large.choice import Choice, LargeRequest, choose
 from lambdak.training.large.members import train_members
@@ -42,6 +43,7 @@ def summarised(request: LargeRequest, parts: Iterable[Drawn], rows: int | None =
     return summary
 
 
+@nothing_kept()
 def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Transport) -> Fit:
     """One model from the rows of all processes; each has some of them, and all return the same model."""
     own: list[Drawn] = []
@@ -88,6 +90,7 @@ class Source:
         return drawn(self.batches, self.y, self.sample_weight, self.offset, self.exposure)
 
 
+@nothing_kept()
 def fit_alone(request: LargeRequest, source: Source) -> Fit:
     """The model of a table that need not fit in memory."""
     settings, total = request.settings, source.batches.n_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lambdak.losses import Predicts
+from lambdak.losses import LOG, Predicts
 from lambdak.model import Model
 from lambdak.report.dossier.amounts import count, number, plural
 from lambdak.report.dossier.document import Block, Bullets, Fold, Paragraph, Section, Table
@@ -16,7 +16,8 @@ _PREDICTS = {
 }
 _LINKS = {
     "identity": "The raw score is the prediction itself.",
-    "log": "The raw score is the logarithm of the prediction, so that effects multiply.",
+    "log": f"The raw score is the logarithm of the prediction, so that effects multiply; from {LOG.most:g} on the "
+    "prediction stays as it is.",
     "logit": "The raw score is the log-odds of the prediction, so that effects multiply the odds.",
     "softmax": "There is one raw score for each class; probabilities are their exponentials, divided by their sum.",
 }
