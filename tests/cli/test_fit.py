@@ -125,7 +125,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far_and_says_so(shelf, tmp_path):
 
 def test_the_losses_to_choose_from_are_those_of_the_registry():
     names = {loss.name for loss in losses_of(Predicts.NUMBERS)}
-    assert set(fit_module._LOSSES) == names - {"quantile"}  # which --quantiles does better
+    assert set(fit_module.LOSSES) == names - {"quantile"}  # which --quantiles does better
 
 
 def test_a_command_that_was_killed_continues_from_its_checkpoint_and_writes_the_same_model(

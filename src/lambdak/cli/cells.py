@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,9 +12,12 @@ from lambdak.cli import options
 from lambdak.cli.errors import InputError, listed
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.close_names import meant
-from lambdak.table.column_contract import Column
 
-Columns = Mapping[str, Column]
+if TYPE_CHECKING:
+    from lambdak.table.column_contract import Column
+
+    Columns = Mapping[str, Column]
+
 _BOUNDS = "COLUMN=LOW:HIGH for a number, such as price=10:20, or COLUMN=LEVEL,… for a category"
 _RELATIONS = (">=", "<=")
 _CELL = "COLUMN=VALUE, such as age=40, or COLUMN= for a missing cell"

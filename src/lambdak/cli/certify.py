@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lambdak.atomic import write_text
-from lambdak.certify import Certificate, Verification
 from lambdak.cli import options
 from lambdak.cli.errors import complain, naming
 from lambdak.cli.independent import Checked, checked
@@ -16,6 +15,9 @@ from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, TableFormat
 from lambdak.cli.outputs import check_output, json_text, print_json, say
 from lambdak.cli.signatures import described_signature, signature_line
+
+if TYPE_CHECKING:
+    from lambdak.certify import Certificate, Verification
 
 EXAMPLES = (
     "lambdak certify",

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from lambdak.cli import tables
 from lambdak.cli.errors import InputError, listed, note
 from lambdak.cli.models import with_parts
-from lambdak.model.model import Model
-from lambdak.model.offsets import row_offset
 from lambdak.table.dates import date_columns, expanded, part_names
-from lambdak.table.identifiers import identifier_reason
-from lambdak.table.read import read_table
-from lambdak.table.rows import log_exposure
-from lambdak.table.stray_text import stray_text
+
+if TYPE_CHECKING:
+    from lambdak.model.model import Model
 
 Rows = NDArray[np.intp]
 FEWEST_TEST_ROWS = 10  # that a metric is worth printing for
@@ -57,6 +53,8 @@ class Dataset:
 
     def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
         """Targets, raw scores and weights of the rows."""
+        from lambdak.model.offsets import row_offset
+
         offset = row_offset(model.loss, self.offset, self.exposure, len(self))
         return self.y, model.raw(self.X, offset), self.weight
 
@@ -92,6 +90,8 @@ class ColumnRoles:
 
     def dataset(self, table: Any, path: str) -> Dataset:
         """The data of a table that was read from a file."""
+        from lambdak.table.rows import log_exposure
+
         self.check(table, path)
         table = self._complete(table, path)
         X = self.features(table, path)
@@ -173,6 +173,10 @@ def without_dates(X: Any) -> Any:
 
 def _note_doubts(X: Any, categorical: Sequence[str]) -> None:
     """Name identifiers, and the cells that keep columns from being numbers, by their rows in the file."""
+    from lambdak.table.identifiers import identifier_reason
+    from lambdak.table.read import read_table
+    from lambdak.table.stray_text import stray_text
+
     table = read_table(X)
     for i, name in enumerate(table.names):
         if name in categorical:
@@ -204,6 +208,8 @@ def numbers(table: Any, name: str, path: str, first_row: int = 0) -> NDArray[np.
 
 def split_rows(y: NDArray[Any], fraction: float, classes: bool, seed: int) -> tuple[Rows, Rows] | None:
     """Rows to train on, and a random share to test on, by their positions; None if all are trained on."""
+    from sklearn.model_selection import train_test_split
+
     count = round(fraction * len(y))
     if not fraction:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -16,15 +16,14 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.atomic import write_text
-from lambdak.certify.summary import plain_statement
-from lambdak.cli import demo_results
-from lambdak.cli.demo_results import CAPPED, MONOTONE, OURS, TREES, falls
 from lambdak.cli.errors import InputError
 from lambdak.cli.outputs import plotting, save_picture
 from lambdak.cli.written_tables import csv_text
-from lambdak.explain.quantile_fan import Fan
-from lambdak.table.read import named_array
 from lambdak.table.visible import visible
+
+if TYPE_CHECKING:
+    from lambdak.cli import demo_results
+    from lambdak.explain.quantile_fan import Fan
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
 EFFORT = "balanced"
@@ -45,6 +44,10 @@ def demo(
     Its peers have the same constraint. Takes about half a minute and needs no network. The files are there to try the
     other commands on.
     """
+    from lambdak.cli import demo_results
+    from lambdak.cli.demo_results import CAPPED, MONOTONE, OURS, falls
+    from lambdak.table.read import named_array
+
     _make_folder(out)
     patients = demo_results.load_patients()
     console.print(
@@ -95,6 +98,8 @@ def _cross_validated(
     patients: demo_results.Patients, step: Callable[[str], None]
 ) -> dict[str, list[demo_results.FoldResult]]:
     """Model → its results on all folds."""
+    from lambdak.cli import demo_results
+
     found: dict[str, list[demo_results.FoldResult]] = {}
     for result in demo_results.cross_validate(patients, demo_results.candidates(patients, EFFORT), FOLDS):
         found.setdefault(result.model, []).append(result)
@@ -138,6 +143,8 @@ def _drawn(model: Any, explanation: Any, local: Any, fan: Fan, out: Path) -> Ite
 
 
 def _print_accuracy(found: dict[str, list[demo_results.FoldResult]], fell: dict[str, dict[str, int]]) -> None:
+    from lambdak.cli.demo_results import OURS
+
     columns = ("R² on\nunseen rows", *(f"falls:\n{name}" for name in fell[OURS]), "seconds\nper fit")
     table = _table(f"Cross-validation, {FOLDS} folds", "", *columns)
     for name, folds in found.items():
@@ -148,6 +155,9 @@ def _print_accuracy(found: dict[str, list[demo_results.FoldResult]], fell: dict[
 
 
 def _about_accuracy(found: dict[str, list[demo_results.FoldResult]], fell: dict[str, dict[str, int]]) -> str:
+    from lambdak.cli import demo_results
+    from lambdak.cli.demo_results import MONOTONE, OURS, TREES
+
     column, most = demo_results.CAP
     costs = (f"{_r2(found[name + MONOTONE]) - _r2(found[name]):+.3f} ({name})" for name in (OURS, TREES))
     kept = not any(sum(fell[name + MONOTONE].values()) for name in (OURS, TREES))
@@ -165,6 +175,8 @@ def _r2(folds: list[demo_results.FoldResult]) -> float:
 
 
 def _print_columns(explanation: Any, capped: Any) -> None:
+    from lambdak.cli import demo_results
+
     names = ("column", "monotone", "proven", "observed", "proven,\ncapped", "observed,\ncapped")
     table = _table("Proven by lambdak: what a change of one column can do to a prediction", *names)
     for each in explanation.effects:
@@ -181,6 +193,8 @@ def _print_columns(explanation: Any, capped: Any) -> None:
 
 
 def _print_quantiles(fan: Fan, found: dict[str, demo_results.QuantileResult]) -> None:
+    from lambdak.cli.demo_results import OURS, TREES
+
     band = f"in the\n{fan.levels[-1] - fan.levels[0]:.0%} band"
     columns = [f"falls:\n{name}" for name in found[OURS].falls]
     table = _table(f"{len(fan.levels)} quantiles, all monotone", "", "pinball\nloss", band, "cross", *columns)
@@ -201,6 +215,8 @@ def _print_quantiles(fan: Fan, found: dict[str, demo_results.QuantileResult]) ->
 
 def _print_certificate(model: Any) -> None:
     """The requested claims of the certificate, and the bound on the response."""
+    from lambdak.certify.summary import plain_statement
+
     console.print("[bold]Certificate[/]")
     certificate = model.certify(TOLERANCES)
     for claim in certificate.claims:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,15 +14,17 @@ from lambdak.cli.errors import naming, note
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
 from lambdak.cli.outputs import check_output, plotting, print_json, say
-from lambdak.losses import LOG
-from lambdak.report.dossier.subject import OwnerWords
 
 EXAMPLES = (
     "lambdak dossier",
     "lambdak dossier patients.csv --target progression --out dossier.docx",
     "lambdak dossier patients.csv --target progression --say owner='Clinic' --say purpose='Follow-up' --card README.md",
 )
-_WORDS = ", ".join(own.name for own in fields(OwnerWords))
+WORDS = (  # the fields of OwnerWords
+    "name", "version", "purpose", "intended_use", "out_of_scope", "owner", "developer", "reviewer", "risk_tier",
+    "data_source", "target_meaning", "exclusions", "alternatives", "assumptions", "ethical_considerations",
+    "monitored_by", "monitored_when", "actions", "date",
+)  # fmt: skip
 
 
 def dossier(
@@ -47,7 +48,7 @@ def dossier(
     seeds: Annotated[int | None, typer.Option(min=0, help="How many of them; 5 with --train.")] = None,
     said: Annotated[
         list[str] | None,
-        typer.Option("--say", metavar="NAME=TEXT", help=f"What only the owner can say: {_WORDS}. Repeatable."),
+        typer.Option("--say", metavar="NAME=TEXT", help=f"What only the owner can say: {', '.join(WORDS)}."),
     ] = None,
     card: Annotated[Path | None, typer.Option(help="Also write a model card (.md).", show_default=False)] = None,
     public_key: Annotated[Path | None, typer.Option(help="Public key (PEM), if the model is signed.")] = None,
@@ -84,12 +85,11 @@ def _check_given(table: str | None, target: str | None, others: dict[str, str | 
 
 def _words(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     """What the owner says, by name."""
-    known = [own.name for own in fields(OwnerWords)]
     found = {}
     for text in given:
         name, sign, words = text.partition("=")
-        if not sign or name not in known:
-            raise typer.BadParameter(f"{text!r} must be NAME=TEXT, with one of {', '.join(known)}", param_hint="--say")
+        if not sign or name not in WORDS:
+            raise typer.BadParameter(f"{text!r} must be NAME=TEXT, with one of {', '.join(WORDS)}", param_hint="--say")
         found[name] = words
     return found
 
@@ -114,6 +114,8 @@ def _training(
     form: tables.Format | None,
 ) -> dict[str, Any]:
     """The same of the training rows; ``offsets`` are columns of offsets, and of exposures, which need a log link."""
+    from lambdak.losses import LOG
+
     data = read_columns(fitted, path, form)
     offset, exposure = offsets
     counted = offset is None and fitted.model_.loss.link is LOG

@@ -15,7 +15,6 @@ from lambdak.cli.errors import naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
 from lambdak.cli.outputs import check_output, print_json, say
-from lambdak.export.targets import TARGETS
 
 EXAMPLES = (
     "lambdak export --to c",
@@ -104,6 +103,8 @@ def export(
 
     Tables need no TABLE; with one they are fitted to its rows, which are shown beside.
     """
+    from lambdak.export.targets import TARGETS
+
     kind = _kind(to, out, table)
     given = {
         "--explain": explain or None, "--name": name, "--dtype": dtype, "--dialect": dialect, "--table": source,
@@ -141,12 +142,16 @@ def _kind(to: To | None, out: Path | None, table: str | None) -> To:
 
 def _named(path: Path | None) -> To | None:
     """What the ending of a file says that it is to be."""
+    from lambdak.export.targets import TARGETS
+
     ending = "" if path is None else path.suffix.lower()
     return next((To(name) for name, target in TARGETS.items() if ending in target.endings), None)
 
 
 def _check_ending(kind: To, path: Path) -> None:
     """Refuse a name by which a compiler, an import or a program of tables would not know the file."""
+    from lambdak.export.targets import TARGETS
+
     endings = TARGETS[kind.value].endings
     if kind in (To.C, To.JS, To.TABLE) and path.suffix.lower() not in endings:
         raise typer.BadParameter(

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,15 +17,14 @@ from lambdak.cli import options, tables
 from lambdak.cli.dataset import ColumnRoles, Dataset
 from lambdak.cli.errors import naming, note, noticing_interrupts
 from lambdak.cli.fit_summary import described, print_summary
-from lambdak.cli.large_rows import MEMORY, LargeRows, check_large_usage, is_large, large_data, large_like
 from lambdak.cli.metrics import metrics
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
 from lambdak.cli.outputs import check_output, print_json
+from lambdak.cli.table_size import MEMORY, check_large_usage, is_large
 from lambdak.cli.task import CLASSES, QUANTILES, Task, check_usage, choose_task, estimator_of
-from lambdak.losses import Predicts, Quantile, losses_of
-from lambdak.model.model import MAX_DIM, MAX_MEMBERS
-from lambdak.table.identifiers import IdentifierWarning
-from lambdak.table.stray_text import StrayTextWarning
+
+if TYPE_CHECKING:
+    from lambdak.cli.large_rows import LargeRows
 
 EXAMPLES = (
     "lambdak fit patients.csv --target progression",
@@ -39,17 +38,19 @@ EXAMPLES = (
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
 
 
-_LOSSES = [loss.name for loss in losses_of(Predicts.NUMBERS) if loss is not Quantile]  # --quantiles is better
+# Written out, so that --help need not load the library; tests compare them with it.
+LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "gamma", "tweedie")  # instead of quantile, --quantiles
+MAX_DIM, MAX_MEMBERS = 128, 64
 
 
 def _known_loss(name: str) -> str:
-    if name not in _LOSSES:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, _LOSSES))}.")
+    if name not in LOSSES:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, LOSSES))}.")
     return name
 
 
 _LOSS = typer.Option(
-    parser=_known_loss, metavar=f"[{'|'.join(_LOSSES)}]", help="Loss of a regression; squared_error by default."
+    parser=_known_loss, metavar=f"[{'|'.join(LOSSES)}]", help="Loss of a regression; squared_error by default."
 )
 
 
@@ -217,6 +218,8 @@ def fit(
 
     Ctrl-C stops the training early: the best model so far is kept, once the epochs of the members have begun.
     """
+    from lambdak.cli.large_rows import LargeRows, large_data, large_like
+
     levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
     groups = options.groups(interactions or ())
@@ -279,6 +282,9 @@ def _grouped(caps: dict[Any, Any], known: Sequence[str]) -> dict[Any, Any]:
 
 def _fit_(estimator: Any, rows: Dataset | LargeRows, checkpoint: Path | None) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
+    from lambdak.table.identifiers import IdentifierWarning
+    from lambdak.table.stray_text import StrayTextWarning
+
     began = time.perf_counter()
     with warnings.catch_warnings(), noticing_interrupts() as interrupts:
         for kind in (StrayTextWarning, IdentifierWarning):  # said already, with rows and options of the command

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lambdak.certify.summary import plain_statement
 from lambdak.cli.outputs import say
 from lambdak.cli.task import REQUESTED
-from lambdak.model.outward import separated
 from lambdak.table.visible import visible
 
 
 def described(model: Any, path: Path) -> dict[str, Any]:
     """A fitted model and its file as plain data."""
+    from lambdak.certify.summary import plain_statement
+
     columns, certificate = model.model_.encoder.columns, model.certify()
     answer: dict[str, Any] = {
         "model": str(path),
@@ -32,6 +32,8 @@ def described(model: Any, path: Path) -> dict[str, Any]:
 
 def print_summary(answer: dict[str, Any]) -> None:
     """A few lines, each with a word on what it is about."""
+    from lambdak.model.outward import separated
+
     lines = [("target", f"{answer['target']}: {answer['task']}, {_why(answer)}"), *_classes(answer)]
     test = f", {answer['test_rows']} to test on" if answer["test_rows"] else ""
     lines += [("rows", f"{answer['rows']} to train on{test}"), ("columns", _columns(answer))]

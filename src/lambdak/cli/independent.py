@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lambdak import certify
-
-CHECKER = Path(certify.__file__).with_name("lambdak_check.py")
+CHECKER = Path(__file__).parents[1] / "certify" / "lambdak_check.py"
 
 
 class Checked(NamedTuple):

@@ -12,65 +12,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from lambdak.cli import tables
 from lambdak.cli.dataset import ColumnRoles, Rows, cells, missing_cells, numbers, split_rows
-from lambdak.cli.errors import InputError, note
 from lambdak.cli.models import with_parts
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.tables import Format
-from lambdak.eigen.runtime import get_num_threads
-from lambdak.model.model import Model
-from lambdak.model.offsets import row_offset
 from lambdak.table.dates import expanded
 from lambdak.table.large.batches import Batches
-from lambdak.table.large.parquet import path_batches
 
-LARGE = 1 << 30  # bytes of memory that a fit may take before rows are no longer all in memory: any machine has those
-# Bytes of memory that a fit takes for each byte of a file, where all rows are in memory: measured on 20 columns, six of
-# them text, were 3.0 of CSV, 3.2 of JSON lines, and 8.1 of Parquet that hardly compresses: most does twice as well.
-_MEMORY_OF_A_BYTE = {Format.PARQUET: 16, Format.CSV: 4, Format.JSONL: 4}
-_OF_GZIP = 5  # bytes that a byte of a compressed file stands for
+if TYPE_CHECKING:
+    from lambdak.model.model import Model
+
 _HEAD = 200_000  # rows by which the task is chosen, and doubtful columns are named
-MEMORY = f"a fit that would take more than {LARGE >> 30} GiB of memory"
-
-
-def is_large(path: str, given: Format | None, requested: bool | None) -> bool:
-    """Whether a table is read batch by batch: as requested, or by its size; folders always are."""
-    if Path(path).is_dir():
-        if requested is False:
-            raise InputError(f"{path} is a folder, whose files are never read as a whole: omit --no-large")
-        return True
-    if requested is not None or path == STREAM or not Path(path).is_file():
-        return bool(requested)
-    size = Path(path).stat().st_size
-    taken = size * _MEMORY_OF_A_BYTE[tables.format_of(path, given)] * (_OF_GZIP if path.endswith(".gz") else 1)
-    if taken <= LARGE:
-        return False
-    note(f"{path} has {size / 1e6:,.0f} MB: its rows are read in batches, and are not all in memory (or --no-large)")
-    return True
-
-
-def check_large_usage(large: bool, balance: bool, cache: Path | None) -> None:
-    """Refuse options that do not belong to the way in which rows are read."""
-    if large and balance:
-        raise typer.BadParameter(
-            "needs all rows in memory, and this table is read in batches: omit it, or add --no-large to a table that "
-            "fits into memory",
-            param_hint="--balance",
-        )
-    if cache is None:
-        return
-    if not large:
-        raise typer.BadParameter("belongs to tables that are read in batches: add --large", param_hint="--cache")
-    if not cache.is_dir() or not os.access(cache, os.W_OK):
-        raise InputError(f"--cache must be a folder that exists and can be written to; got {cache}: mkdir -p {cache}")
 
 
 @contextmanager
@@ -132,6 +91,8 @@ class _LargeTable:
 
     def placed(self, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
         """Where parts come from, and the parts: of Parquet files those of the library, so that fits are the same."""
+        from lambdak.table.large.parquet import path_batches
+
         names = list(self.every if columns is None else columns)
         if self.is_parquet:
             for place, part in path_batches(self.path).some_columns(names).read():
@@ -149,6 +110,8 @@ class _LargeTable:
     @property
     def fingerprint(self) -> str | None:
         """Text that changes with the file."""
+        from lambdak.table.large.parquet import path_batches
+
         if self.path == STREAM:
             return None
         if self.is_parquet:
@@ -210,6 +173,9 @@ class LargeRows:
 
     def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
         """Targets, raw scores and weights, part by part."""
+        from lambdak.eigen.runtime import get_num_threads
+        from lambdak.model.offsets import row_offset
+
         roles, raw, weights = self.table.roles, list[NDArray[Any]](), list[NDArray[np.float64]]()
         for place, before, part in self.parts():
             weight, offset, exposure = (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.cli.errors import InputError
-from lambdak.model.metrics import class_codes, raw_metrics
-from lambdak.model.model import Model
+
+if TYPE_CHECKING:
+    from lambdak.model.model import Model
 
 
 class Scored(Protocol):
@@ -21,6 +22,8 @@ class Scored(Protocol):
 
 def metrics(estimator: Any, rows: Scored) -> dict[str, float]:
     """Name of the metric → number."""
+    from lambdak.model.metrics import class_codes, raw_metrics
+
     y, raw, weight = rows.scored(estimator.model_)
     if hasattr(estimator, "classes_"):
         unknown = y[class_codes(estimator.classes_, y) < 0]

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from lambdak.cli import tables
 from lambdak.cli.errors import InputError, listed
-from lambdak.estimators import load
 from lambdak.table.close_names import meant
 from lambdak.table.dates import expanded, part_names
 
 
 def read_model(path: Path, public_key: Path | None = None) -> Any:
     """The model in a file, which must be signed with this key if one is given."""
+    from sklearn.pipeline import Pipeline
+
+    from lambdak.estimators import load
+
     if not path.exists():
         raise InputError(
             f"there is no model file {path}: make one with lambdak fit TABLE --target COLUMN --model {path}"

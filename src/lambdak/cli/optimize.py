@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich
 import typer
@@ -19,7 +19,9 @@ from lambdak.cli.models import read_model, text_columns
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, RawText, TableFormat
 from lambdak.cli.outputs import check_output, json_text, plain, plotting, print_json, save_picture, say
 from lambdak.cli.written_tables import write
-from lambdak.optimize import Moment, Optimum, minimize
+
+if TYPE_CHECKING:
+    from lambdak.optimize import Moment, Optimum
 
 EXAMPLES = (
     "lambdak optimize patients.csv --row 0 --free bmi,pressure",
@@ -96,6 +98,8 @@ def optimize(
     Ctrl-C ends the search early with the best row so far and its gap. The exit code is 3 if no row meets the
     constraints, or none was found.
     """
+    from lambdak.optimize import minimize
+
     names, integers = options.names(free), options.names(whole or ())
     _check_files(out, plot)
     fitted, others = read_model(model), _named_models(constraint_model or ())

@@ -17,7 +17,6 @@ from rich.table import Table
 
 from lambdak.atomic import write_bytes
 from lambdak.cli.errors import InputError
-from lambdak.model.outward import separated, upwards
 from lambdak.table.visible import visible, visible_lines
 
 _BOUNDS = ("proven", "per_unit")  # columns that are rounded upwards
@@ -106,6 +105,8 @@ def print_columns(columns: dict[str, list[Any]], legend: str) -> None:
 
 
 def _shown(cell: object, bound: bool) -> str:
+    from lambdak.model.outward import separated, upwards
+
     if cell is None or cell != cell:
         return ""
     if not isinstance(cell, float):

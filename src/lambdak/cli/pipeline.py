@@ -8,8 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import TypeVar, cast
 
-from lambdak.table.large.batches import ahead
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -24,6 +22,8 @@ def made_ahead(items: Generator[Item, None, None]) -> Iterator[Iterator[Item]]:
     ...     list(squares)
     [0, 1, 4]
     """
+    from lambdak.table.large.batches import ahead
+
     with closing(items), closing(cast("Generator[Item, None, None]", ahead(items))) as made:
         yield made
 

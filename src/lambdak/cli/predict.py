@@ -23,10 +23,7 @@ from lambdak.cli.pipeline import made_ahead, spread
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.written_tables import table_writer
-from lambdak.eigen.runtime import get_num_threads
-from lambdak.model.offsets import check_exposure, check_offset
 from lambdak.table.dates import part_names
-from lambdak.table.read import read_table
 
 EXAMPLES = (
     "lambdak predict patients.csv",
@@ -97,6 +94,8 @@ class _Answers:
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
+        from lambdak.eigen.runtime import get_num_threads
+
         rows = stream.prepare(self._wanted(stream), bar.begin("reading types", 1.0))
         advance, done = bar.begin("predicting", rows), 0
         with (
@@ -110,6 +109,8 @@ class _Answers:
         return rows, part.column_names
 
     def _wanted(self, stream: TableStream) -> Wanted:
+        from lambdak.model.offsets import check_exposure, check_offset
+
         names = self.fitted.model_.encoder.feature_names
         sources = date_sources(names, stream.column_names)
         parts = [part for name in sources for part in part_names(name)]
@@ -127,6 +128,8 @@ class _Answers:
 
     def _answer(self, numbered: tuple[int, Any]) -> Any:
         """The table of predictions, with the columns that are kept before them."""
+        from lambdak.table.read import read_table
+
         first_row, part = numbered
         X = replace(read_table(columns_of(self.fitted, self._dated(part))), first_row=first_row)
         beside = {option: numbers(part, name, self.path, first_row) for option, name in self.beside.items()}

@@ -14,7 +14,6 @@ from lambdak.cli.models import read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson
 from lambdak.cli.outputs import print_json, say
 from lambdak.cli.signatures import as_data, print_signature
-from lambdak.store import create_keys, is_encrypted, public_path, sign_file
 
 EXAMPLES = (
     "lambdak sign --new-key key.pem",
@@ -48,6 +47,8 @@ def sign(
     The signature is written into the file, in place of an older one. A key with a passphrase prompts for it, or takes
     it from the environment variable LAMBDAK_PASSPHRASE.
     """
+    from lambdak.store import is_encrypted, sign_file
+
     if new_key is not None:
         _create(new_key, key, signer, passphrase, as_json)
         return
@@ -68,6 +69,8 @@ def sign(
 
 def _create(path: Path, key: Path | None, signer: str | None, passphrase: bool, as_json: bool) -> None:
     """Create a key, and say what its files are for."""
+    from lambdak.store import create_keys, public_path
+
     for option, given in {"--key": key, "--signer": signer}.items():
         if given is not None:
             raise typer.BadParameter("does not go with --new-key, which only creates a key", param_hint=option)

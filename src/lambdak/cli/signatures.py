@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lambdak.cli.outputs import say
-from lambdak.store import ClaimedSignature, ModelFileError, Signature, claimed_signature, verify_file
 from lambdak.table.visible import visible
+
+if TYPE_CHECKING:
+    from lambdak.store import ClaimedSignature, Signature
 
 
 def described_signature(path: Path, public_key: Path | None) -> dict[str, Any] | None:
     """The signature of a file as plain data, None if it has none; it is verified only with a public key."""
+    from lambdak.store import ModelFileError, claimed_signature, verify_file
+
     if public_key is not None:
         return as_data(verify_file(path, public_key))
     try:
@@ -23,6 +27,8 @@ def described_signature(path: Path, public_key: Path | None) -> dict[str, Any] |
 
 def as_data(signature: Signature | ClaimedSignature) -> dict[str, Any]:
     """A signature as plain data."""
+    from lambdak.store import Signature
+
     checksum = {"sha256": signature.checksum} if isinstance(signature, Signature) else {}
     return {
         "verified": isinstance(signature, Signature),

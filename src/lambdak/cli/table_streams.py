@@ -20,7 +20,6 @@ from lambdak.cli.csv_stream import CsvStream
 from lambdak.cli.errors import InputError
 from lambdak.cli.plain_files import plain_file
 from lambdak.cli.tables import Format
-from lambdak.table.large.parquet import path_batches
 
 ROWS = 1 << 15  # at a time
 _PAGES = 1 << 20  # bytes of a column that are read at a time, however large its chunks are
@@ -125,6 +124,8 @@ class _ParquetFolder(TableStream):
     """All Parquet files of a folder, sorted by name, with what the folders in it stand for."""
 
     def __init__(self, path: str) -> None:
+        from lambdak.table.large.parquet import path_batches
+
         self._path = path
         try:
             self._batches = path_batches(path)

@@ -11,13 +11,6 @@ from numpy.typing import NDArray
 
 from lambdak.cli.errors import InputError, note
 from lambdak.cli.options import quantile_levels
-from lambdak.estimators import (
-    SpectralClassifier,
-    SpectralOrdinalClassifier,
-    SpectralQuantileRegressor,
-    SpectralRegressor,
-)
-from lambdak.losses import SquaredError
 
 QUANTILES = "0.05,0.5,0.95"
 REQUESTED = "as requested"
@@ -73,6 +66,14 @@ def check_usage(
 
 def estimator_of(task: Task, levels: tuple[float, ...] | None, loss: str | None, power: float, **settings: Any) -> Any:
     """The estimator of a task."""
+    from lambdak.estimators import (
+        SpectralClassifier,
+        SpectralOrdinalClassifier,
+        SpectralQuantileRegressor,
+        SpectralRegressor,
+    )
+    from lambdak.losses import SquaredError
+
     if task is Task.QUANTILE:
         return SpectralQuantileRegressor(levels or quantile_levels(QUANTILES), **settings)
     if task is Task.REGRESSION:

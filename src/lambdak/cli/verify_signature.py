@@ -11,7 +11,6 @@ from lambdak.cli.errors import InputError, complain, note
 from lambdak.cli.options import DEFAULT_MODEL, AsJson
 from lambdak.cli.outputs import print_json
 from lambdak.cli.signatures import as_data, print_signature, signature_line
-from lambdak.store import ModelFileError, claimed_signature, verify_file
 
 EXAMPLES = ("lambdak verify-signature model.safetensors --key key.pub.pem",)
 _PROVES_NOTHING = "without a public key that you trust, a signature proves nothing: anybody can sign with any name"
@@ -30,6 +29,8 @@ def verify_signature(
     A valid signature says that whoever has the private key signed exactly this file, under this name and at this time.
     That the key is theirs is for you to know: get it from them, and not with the file.
     """
+    from lambdak.store import ModelFileError, verify_file
+
     if key is None:
         raise InputError(f"{_claimed(model)} {_PROVES_NOTHING}. Give it with --key")
     try:
@@ -48,6 +49,8 @@ def verify_signature(
 
 def _claimed(path: Path) -> str:
     """What a file says about its signature."""
+    from lambdak.store import claimed_signature
+
     claimed = claimed_signature(path)
     if claimed is None:
         return f"{path} is not signed; and"

@@ -8,7 +8,7 @@ from lambdak._checks import FloatArray
 from lambdak.eigen.engine import DescentRule
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch
-from lambdak.paper.profiles import PYTORCH_ADAM
+from lambdak.paper.synthetic.stacks import PYTORCH_ADAM
 
 
 class Adam:

@@ -12,14 +12,14 @@ from scipy.linalg import hessenberg
 
 from lambdak._checks import FloatArray
 from lambdak.eigen import tridiagonal_eigenvalue
-from lambdak.eigen.engine import AdamRule, DesignRows
+from lambdak.eigen.engine import AdamConstants, AdamRule, DesignRows
 from lambdak.eigen.packing import padded_width, unsym
 from lambdak.eigen.steps import step_engine
-from lambdak.paper.profiles import PYTORCH_ADAM
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.pencil.constraints import SEMIDEFINITE, Constraint, Tridiagonal
 from lambdak.pencil.initial import gapped
 
+PYTORCH_ADAM = AdamConstants(beta1=0.9, beta2=0.999, tiny=1e-8)  # its defaults, as in the paper
 _MEASURED_ROWS = 1 << 20  # at a time
 _SQRT2 = np.float32(np.sqrt(2.0))
 
