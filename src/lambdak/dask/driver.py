@@ -17,7 +17,7 @@ from distributed import Client, Future
 
 from lambdak.dask import worker
 from lambdak.dask.attempt import POLL, Addresses, Attempt, Shard
-from lambdak.dask.parts import Partition, Partitions
+from lambdak.dask.parts import Partitions
 from lambdak.dask.progress import PACKING, READING, ShownProgress, reporting
 from lambdak.dask.watch import Watch
 from lambdak.dask.wire import Deadlines
@@ -58,7 +58,7 @@ class DaskFit:
             fit: Fit = self._awaited([decided], watch)[0]
             return fit
         parts = self._of_partitions(shown.topic, PACKING, worker.pack, request, decided)
-        sizes = self._awaited([self.client.submit(len, part, pure=False) for part in parts], watch)
+        sizes = self._awaited(self.client.map(len, parts, pure=False), watch)
         return self._trained(decided, parts, sizes, watch, shown.topic)
 
     # ---- the sample and the records ----------------------------------------------------------------------------
@@ -74,13 +74,13 @@ class DaskFit:
     def _of_partitions(self, topic: str | None, what: str, compute: Callable[..., Any], *args: Any) -> list[Future]:
         """What workers compute of every partition."""
 
-        def submitted(part: Partition) -> Future:
-            given = (compute, *args, part.index, *part.pieces)
-            if topic is not None:
-                given = (reporting, topic, what, part.index, self.partitions.count, *given)
-            return self.client.submit(*given, pure=False)
-
-        return [submitted(part) for part in self.partitions.computed(self.client)]
+        held = self.partitions.computed(self.client)
+        columns = list(zip(*([part.index, *part.pieces] for part in held), strict=True))
+        if topic is not None:
+            args, compute = (topic, what, self.partitions.count, compute, *args), reporting
+        given = [[value] * len(held) for value in args]
+        futures: list[Future] = self.client.map(compute, *given, *columns, pure=False)  # one graph for all of them
+        return futures
 
     def _awaited(self, futures: list[Future], watch: Watch) -> list[Any]:
         """Results of what Dask computes, and computes again if workers are lost."""

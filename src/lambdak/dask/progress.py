@@ -101,8 +101,9 @@ def report(topic: str, **news: Any) -> None:
     get_worker().log_event(topic, news)
 
 
-def reporting(topic: str, what: str, number: int, total: int, compute: Callable[..., Any], *args: Any) -> Any:
-    """What ``compute(*args)`` returns for one of several partitions, which is reported."""
+def reporting(topic: str, what: str, total: int, compute: Callable[..., Any], *args: Any) -> Any:
+    """What ``compute(*args)`` returns for one of several partitions, which is reported by its index."""
     result = compute(*args)
-    report(topic, what=what, number=number, total=total)
+    index = next(value for value in args if isinstance(value, int))
+    report(topic, what=what, number=index, total=total)
     return result
