@@ -73,7 +73,6 @@ class DaskFit:
 
     def _of_partitions(self, topic: str | None, what: str, compute: Callable[..., Any], *args: Any) -> list[Future]:
         """What workers compute of every partition."""
-
         held = self.partitions.computed(self.client)
         columns = list(zip(*([part.index, *part.pieces] for part in held), strict=True))
         if topic is not None:
