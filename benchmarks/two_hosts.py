@@ -1,13 +1,13 @@
 """Fit on two hosts that are network namespaces of this machine, over links that are slow, lossy, cut and encrypted.
 
-usage: python benchmarks/two_hosts.py [--rows 3000] [--short] [--engine Dask]
+usage: python benchmarks/two_hosts.py [--rows 3000] [--short] [--engine Dask] [--tls yes]
 
-Root and ip (iproute2) are needed; all traffic stays within the two namespaces, which are removed at the end. Each has one
-end of a link. `tc` sets delay and loss where the kernel has netem; elsewhere packets pass a relay in this process, which
-delays and drops them. A link is cut by `ip link set down`, and up again after the stated seconds.
+Root and ip (iproute2) are needed; all traffic stays within the two namespaces, which are removed at the end. Each has
+one end of a link. `tc` sets delay and loss where the kernel has netem; elsewhere packets pass a relay in this process,
+which delays and drops them. A link is cut by `ip link set down`, and up again after the stated seconds.
 
 Dask has a scheduler, a client and a worker on one host and a worker on the other; torch.distributed a process on each.
-The bits to compare with are those of one process. The exit code is 1 if any differ, and 77 if there can be no namespaces.
+The bits to compare with are those of one process. The exit code is 1 if any differ, 77 if there can be no namespaces.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HERE = Path(__file__).resolve()
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 DEVICE, PACKET = "lambdak0", 1 << 16
 SILENCE = 10.0  # seconds: the time-out of the fits
-PATIENCE = 180.0  # seconds for one fit
+PATIENCE = 400.0  # seconds for one fit
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 
@@ -380,19 +380,28 @@ def namespaces() -> str:
     return ""
 
 
+def plan(options: argparse.Namespace) -> list[tuple[str, bool, tuple[Condition, ...]]]:
+    """Engine, whether connections are encrypted, and conditions."""
+    if options.short:
+        return [("Dask", True, CONDITIONS[2:3]), ("torch", False, CONDITIONS[1:2])]
+    engines = [options.engine] if options.engine else ["Dask", "torch"]
+    encrypted = [options.tls == "yes"] if options.tls else [False, True]
+    return [(engine, tls, CONDITIONS) for engine in engines for tls in encrypted]
+
+
 def trials(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Condition, bool, dict[str, Any], str]]:
     """Engine, condition, TLS, result, and what delayed packets, of every fit."""
     files = certificate(folder)
     hosts = Hosts()
     try:
-        for tls in (True,) if options.short else (False, True) if options.engine != "torch" else ():
+        for engine, tls, conditions in plan(options):
             own = files if tls else {}
-            chosen = CONDITIONS[1:3] if options.short else CONDITIONS
-            for condition, result in on_dask(hosts, options.rows, chosen, own):
-                yield "Dask", condition, tls, result, hosts.by
-        for tls in (False,) if options.short else (False, True) if options.engine != "Dask" else ():
-            for condition in CONDITIONS[1:2] if options.short else CONDITIONS:
-                yield "torch", condition, tls, on_torch(hosts, options.rows, condition, files if tls else {}), hosts.by
+            if engine == "Dask":
+                for condition, result in on_dask(hosts, options.rows, conditions, own):
+                    yield engine, condition, tls, result, hosts.by
+            else:
+                for condition in conditions:
+                    yield engine, condition, tls, on_torch(hosts, options.rows, condition, own), hosts.by
     finally:
         hosts.close()
 
@@ -400,8 +409,11 @@ def trials(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Con
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=3_000)
-    parser.add_argument("--short", action="store_true", help="two fits on Dask, with TLS, and one of torch")
+    parser.add_argument(
+        "--short", action="store_true", help="one fit of each engine"
+    )
     parser.add_argument("--engine", choices=("Dask", "torch"), help="this one alone")
+    parser.add_argument("--tls", choices=("yes", "no"), help="this alone")
     for name in ("role", "scheduler", "key", "cert"):
         parser.add_argument(f"--{name}", default="", help=argparse.SUPPRESS)
     parser.add_argument("--rank", type=int, default=0, help=argparse.SUPPRESS)
@@ -420,10 +432,11 @@ def main() -> int:
             same = result.get("bits") == wanted[engine]
             different += not same and "lost" not in result
             said = result.get("lost", "; ".join(result.get("messages", [])))
-            shown.add_row(engine, condition.name, by if condition.delay else "ip" if condition.cut else "",
-                          "yes" if tls else "no", f"{result.get('seconds', float('nan')):.1f}",
-                          "yes" if same else "lost" if "lost" in result else "NO", str(result.get("attempts", "")), said)  # fmt: skip
-            print(engine, condition.name, tls, result, flush=True)
+            bits = "yes" if same else "lost" if "lost" in result else "NO"
+            by = by if condition.delay else "ip link" if condition.cut else ""
+            seconds, attempts = f"{result.get('seconds', float('nan')):.1f}", str(result.get("attempts", ""))
+            shown.add_row(engine, condition.name, by, "yes" if tls else "no", seconds, bits, attempts, said)
+            print(engine, condition.name, tls, bits, result, flush=True)
     Console(width=160).print(shown)
     return int(different > 0)
 
