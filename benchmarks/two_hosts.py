@@ -409,9 +409,7 @@ def trials(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Con
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=3_000)
-    parser.add_argument(
-        "--short", action="store_true", help="one fit of each engine"
-    )
+    parser.add_argument("--short", action="store_true", help="one fit of each engine")
     parser.add_argument("--engine", choices=("Dask", "torch"), help="this one alone")
     parser.add_argument("--tls", choices=("yes", "no"), help="this alone")
     for name in ("role", "scheduler", "key", "cert"):

@@ -61,8 +61,8 @@ class ProcessGroup:
         except RuntimeError as error:
             others = [rank for rank in range(self.size) if rank != self.rank]
             raise PeerLostError(
-                f"rank {self.rank} of {self.size}: {_named(others)} was lost or did not answer within the time-out of the "
-                f"group; see their logs, and start all ranks again: {error}"
+                f"rank {self.rank} of {self.size}: {_named(others)} was lost or did not answer within the time-out of "
+                f"the group; see their logs, and start all ranks again: {error}"
             ) from None
 
 
