@@ -109,3 +109,36 @@ def test_values_whose_partitions_dask_has_joined_are_refused_with_the_way_out(fo
     assert frame["target"].values.numblocks < (FILES,)
     with pytest.raises(ValueError, match=r"y must have the 4 partitions of X; got .* as frames or series"):
         partitions(frame[COLUMNS], frame["target"].values)
+
+
+@pytest.mark.parametrize("method", ["tasks", "p2p"])
+def test_rows_of_X_and_y_stay_together_through_a_merge(client, folder, method):
+    """Whatever columns are taken of a merged table: its rows may come in any order, but only in one."""
+    frame = dd.read_parquet(folder)
+    frame["number"] = frame.index
+    frame["target"] = frame["number"] * 1.0
+    other = pd.DataFrame({"number": np.random.default_rng(0).permutation(len(FRAME)), "extra": 1.0})
+    merged = frame.merge(dd.from_pandas(other, npartitions=3), on="number", shuffle_method=method)
+    held = partitions(merged[["number", "extra"]], merged["target"]).computed(client)
+    rows = [(part.X.result()["number"].tolist(), part.y.result().tolist()) for part in held]
+    assert all(numbers == targets for numbers, targets in rows)
+    assert sorted(number for numbers, _ in rows for number in numbers) == list(range(len(FRAME)))
+
+
+def test_arrays_of_known_lengths_fit_where_dask_leaves_partitions_as_they_are(client, folder):
+    """The way out that the guide names: Dask alone cannot give the lengths of partitions that it joins."""
+    frame = dd.read_parquet(folder)
+    with dask.config.set({"optimization.tune.active": False}):
+        X, y = (frame[name].to_dask_array(lengths=True) for name in (["a", "b", "c"], "target"))
+        assert pieces(client, X, y) == [150] * FILES
+
+
+def test_rows_of_files_without_rows_after_a_filter_are_fitted(client, folder):
+    frame = dd.read_parquet(folder)
+    frame["number"] = frame.index
+    last = frame[frame["number"] >= 300]
+    assert pieces(client, last[COLUMNS], last["target"]) == [0, 0, 150, 150]
+    model = SpectralRegressor(**FAST).fit(last[COLUMNS], last["target"])
+    here = model._in_memory().predict(last[COLUMNS].compute())
+    np.testing.assert_array_equal(model.predict(last[COLUMNS]).compute(), here)
+    assert model.score(FRAME[COLUMNS], FRAME["target"]) > 0.6

@@ -38,7 +38,7 @@ try:
     fit = fit_together(request_of(CASES[{case!r}][0]()), own, group)
     print(hashlib.sha256(repr(bits(fit)).encode()).hexdigest())
 except PeerLostError as error:
-    print("lost")
+    print(error)
 """
 
 
@@ -60,5 +60,7 @@ def test_two_processes_fit_the_model_of_two_threads(tmp_path, case):
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_is_an_error_of_the_other(tmp_path):
-    assert processes(tmp_path, "squared error", killed=True) == ["lost", ""]
+def test_a_process_that_is_killed_is_an_error_of_the_other_that_names_both_ranks(tmp_path):
+    error, killed = processes(tmp_path, "squared error", killed=True)
+    assert error.startswith("rank 0 of 2: rank 1 was lost or did not answer within the time-out of the group")
+    assert killed == ""

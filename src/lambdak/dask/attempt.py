@@ -32,15 +32,21 @@ class Shard(NamedTuple):
 
 @final
 class Attempt:
-    """Afterwards ``why`` says what was lost, and ``left_out`` which workers were too slow or too busy."""
+    """Afterwards ``why`` says what was lost, and ``left_out`` what workers that were too slow or too busy still do."""
 
     def __init__(
-        self, client: Client, workers: list[str], deadlines: Deadlines, route: Callable[[Addresses], Addresses]
+        self,
+        client: Client,
+        workers: list[str],
+        deadlines: Deadlines,
+        route: Callable[[Addresses], Addresses],
+        topic: str | None = None,
     ) -> None:
         self._client, self._workers, self._deadlines, self._route = client, workers, deadlines, route
+        self._topic = topic  # under which laps are reported
         self._name = secrets.token_hex(8)
         self.why = "a connection between workers was lost"
-        self.left_out: set[str] = set()
+        self.left_out: dict[str, Future] = {}
 
     def run(self, choice: Future, shards: list[Shard], before: worker.Outcome | None) -> worker.Outcome | None:
         """A model, or what another attempt can continue from, if there is anything new."""
@@ -58,7 +64,9 @@ class Attempt:
                 self._leave_out(tasks, "did not end in time")
             return outcome
         finally:
-            self._client.cancel([*tasks.values(), *ending], force=True)
+            kept = self.left_out  # to see when they end
+            over = [task for address, task in tasks.items() if address not in kept]
+            self._client.cancel([*over, *ending], force=True)
 
     def _listening(self) -> Addresses | None:
         """Where the workers wait for each other; None if some do not."""
@@ -78,7 +86,7 @@ class Attempt:
         lengths, tasks = [shard.rows for shard in shards], {}
         for rank, address in enumerate(self._workers):
             own = {k: shard.parts for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
-            place = worker.Place(self._name, rank, addresses, token, self._deadlines)
+            place = worker.Place(self._name, rank, addresses, token, self._deadlines, None if rank else self._topic)
             tasks[address] = self._submit(address, worker.train, choice, place, own, lengths, before)
         return tasks
 
@@ -126,6 +134,6 @@ class Attempt:
     def _leave_out(self, tasks: Mapping[str, Future], why: str) -> None:
         """Note the workers that are there but did not do their part."""
         alive = self._client.nthreads()
-        self.left_out = {address for address, task in tasks.items() if address in alive and not task.done()}
+        self.left_out = {address: task for address, task in tasks.items() if address in alive and not task.done()}
         if self.left_out:
             self.why = ", ".join(f"worker {address} {why}" for address in sorted(self.left_out))

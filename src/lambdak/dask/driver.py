@@ -18,6 +18,7 @@ from distributed import Client, Future
 from lambdak.dask import worker
 from lambdak.dask.attempt import POLL, Addresses, Attempt, Shard
 from lambdak.dask.parts import Partitions
+from lambdak.dask.progress import PACKING, READING, ShownProgress, reporting
 from lambdak.dask.watch import Watch
 from lambdak.dask.wire import Deadlines
 from lambdak.training.fit import Fit
@@ -27,50 +28,58 @@ _SHARDS = 16  # of a table, if it has as many partitions …
 _SHARD_ROWS = 2_000_000  # … or one for so many rows
 FAN_IN = 8  # summaries that are merged at once
 _MOST_ATTEMPTS = 50
-_START = 300.0  # seconds until all workers have begun
+START = 300.0  # seconds until all workers have begun
 
 
 @dataclass
 class DaskFit:
-    """One fit on a cluster; ``silence`` is for how many seconds a worker may not answer."""
+    """One fit on a cluster; ``silence`` is for how many seconds a worker may not answer, ``start`` until it begins."""
 
     client: Client
     request: LargeRequest
     partitions: Partitions
     silence: float
-    start: float = _START
+    start: float = START
     route: Callable[[Addresses], Addresses] = list  # where workers reach each other, if not where they listen
-    _left_out: set[str] = field(default_factory=set)  # workers that were too slow or too busy
+    _left_out: dict[str, Future] = field(default_factory=dict)  # what workers that were too slow or busy still do
 
     def run(self) -> Fit:
         """The model."""
-        with Watch(self.client, self.silence, self.start) as watch:
-            return self._run(watch)
+        with (
+            Watch(self.client, self.silence, self.start) as watch,
+            ShownProgress(self.client, self.request.settings.verbose) as shown,
+        ):
+            return self._run(watch, shown)
 
-    def _run(self, watch: Watch) -> Fit:
-        decided = self._decided()
+    def _run(self, watch: Watch, shown: ShownProgress) -> Fit:
+        request = shown.quiet(self.request)
+        decided = self._decided(request, shown.topic)
         if self._awaited([self.client.submit(isinstance, decided, Fit, pure=False)], watch)[0]:
             fit: Fit = self._awaited([decided], watch)[0]
             return fit
-        parts = [
-            self.client.submit(worker.pack, self.request, decided, part.index, *part.pieces, pure=False)
-            for part in self.partitions.computed(self.client)
-        ]
-        sizes = self._awaited([self.client.submit(len, part, pure=False) for part in parts], watch)
-        return self._trained(decided, parts, sizes, watch)
+        parts = self._of_partitions(shown.topic, PACKING, worker.pack, request, decided)
+        sizes = self._awaited(self.client.map(len, parts, pure=False), watch)
+        return self._trained(decided, parts, sizes, watch, shown.topic)
 
     # ---- the sample and the records ----------------------------------------------------------------------------
 
-    def _decided(self) -> Future:
+    def _decided(self, request: LargeRequest, topic: str | None) -> Future:
         """What the sample decides, on a worker: a choice, or the fit of a small table."""
-        level = [
-            self.client.submit(worker.summarise, self.request, part.index, *part.pieces, pure=False)
-            for part in self.partitions.computed(self.client)
-        ]
+        level = self._of_partitions(topic, READING, worker.summarise, request)
         while len(level) > 1:
             groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
             level = [self.client.submit(worker.merge, *group, pure=False) for group in groups]
-        return self.client.submit(worker.decide, self.request, level[0], pure=False)
+        return self.client.submit(worker.decide, request, level[0], pure=False)
+
+    def _of_partitions(self, topic: str | None, what: str, compute: Callable[..., Any], *args: Any) -> list[Future]:
+        """What workers compute of every partition."""
+        held = self.partitions.computed(self.client)
+        columns = list(zip(*([part.index, *part.pieces] for part in held), strict=True))
+        if topic is not None:
+            args, compute = (topic, what, self.partitions.count, compute, *args), reporting
+        given = [[value] * len(held) for value in args]
+        futures: list[Future] = self.client.map(compute, *given, *columns, pure=False)  # one graph for all of them
+        return futures
 
     def _awaited(self, futures: list[Future], watch: Watch) -> list[Any]:
         """Results of what Dask computes, and computes again if workers are lost."""
@@ -86,14 +95,14 @@ class DaskFit:
 
     # ---- training ----------------------------------------------------------------------------------------------
 
-    def _trained(self, choice: Future, parts: list[Future], sizes: list[int], watch: Watch) -> Fit:
+    def _trained(self, choice: Future, parts: list[Future], sizes: list[int], watch: Watch, topic: str | None) -> Fit:
         given = [Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards_of(sizes)]
         before: worker.Outcome | None = None
         for _ in range(_MOST_ATTEMPTS):
             self._wait([choice, *parts], watch)
             workers = self._workers()
             attempt = Attempt(
-                self.client, workers[: len(given)], Deadlines(self.start, self.silence), self.route
+                self.client, workers[: len(given)], Deadlines(self.start, self.silence), self.route, topic
             )  # fmt: skip
             outcome = attempt.run(choice, given, before)
             if outcome is not None and outcome.fit is not None:
@@ -110,7 +119,8 @@ class DaskFit:
         while True:
             alive = set(self.client.nthreads())
             if alive:
-                return sorted(alive - self._left_out or alive)
+                busy = {address for address, task in self._left_out.items() if not task.done()}
+                return sorted(alive - busy or alive)
             if time.monotonic() > until:
                 raise RuntimeError(f"the cluster has had no workers for {self.start:g} s: start some, and fit again")
             time.sleep(POLL)

@@ -13,7 +13,7 @@ from dask import delayed
 from lambdak import estimators as local
 from lambdak._checks import check_positive
 from lambdak.dask import worker
-from lambdak.dask.driver import DaskFit
+from lambdak.dask.driver import START, DaskFit
 from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.own_names import with_own_names
@@ -27,12 +27,16 @@ _TIMEOUT = 60.0
 class _OnDask(SpectralEstimator):
     """What the estimators share."""
 
-    def _fit_on(self, X: Any, y: Any, sample_weight: Any, offset: Any, client: Client | None, timeout: float) -> Self:
+    def _fit_on(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, client: Client | None, timeouts: tuple[float, float]
+    ) -> Self:
         if self.warm_start and hasattr(self, "model_"):
             raise ValueError("warm_start must be False on Dask: partial_fit continues with rows in memory")
         request = self._large_request()
         parts = partitions(X, y, sample_weight, offset)
-        fit = DaskFit(client or _client(), request, parts, check_positive(timeout, "timeout")).run()
+        silence = check_positive(timeouts[0], "timeout")
+        start = check_positive(timeouts[1], "start_timeout")
+        fit = DaskFit(client or _client(), request, parts, silence, start).run()
         return self._keep(fit, request.parameters)
 
     def _each(
@@ -72,16 +76,18 @@ class SpectralRegressor(_OnDask, local.SpectralRegressor):
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None,
-        client: Client | None = None, timeout: float = _TIMEOUT,
+        client: Client | None = None, timeout: float = _TIMEOUT, start_timeout: float = START,
     ) -> Self:  # fmt: skip
         """Fit on the workers of a cluster; y, sample_weight and offset, or exposure, have the partitions of X.
 
-        ``timeout`` is for how many seconds a worker may be silent before the fit continues without it.
+        ``timeout`` is for how many seconds a worker may be silent before the fit continues without it; it comes back
+        when it answers. ``start_timeout`` is for how many seconds workers may take to begin: to import, and to end what
+        else they compute. ``verbose`` shows progress here, not on workers.
         """
         if exposure is not None:
             check_exposure(self._loss(), offset)
             offset = logarithms(exposure)
-        return self._fit_on(X, y, sample_weight, offset, client, timeout)
+        return self._fit_on(X, y, sample_weight, offset, client, (timeout, start_timeout))
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """The predicted mean (or quantile) of each row; of a collection, a Dask Array."""
@@ -93,10 +99,11 @@ class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
     """:class:`lambdak.SpectralQuantileRegressor` on Dask DataFrames and Arrays, with the same parameters."""
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any, sample_weight: Any = None, *, client: Client | None = None, timeout: float = _TIMEOUT
-    ) -> Self:
+        self, X: Any, y: Any, sample_weight: Any = None, *, client: Client | None = None, timeout: float = _TIMEOUT,
+        start_timeout: float = START,
+    ) -> Self:  # fmt: skip
         """Fit on the workers of a cluster: see :meth:`SpectralRegressor.fit`."""
-        return self._fit_on(X, y, sample_weight, None, client, timeout)
+        return self._fit_on(X, y, sample_weight, None, client, (timeout, start_timeout))
 
     def predict_quantiles(self, X: Any) -> Any:
         """The quantiles of each row, (rows, quantiles); of a collection, a Dask Array."""
@@ -114,10 +121,10 @@ class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
 class _ClassifierOnDask(_OnDask):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, client: Client | None = None,
-        timeout: float = _TIMEOUT,
+        timeout: float = _TIMEOUT, start_timeout: float = START,
     ) -> Self:  # fmt: skip
         """Fit on the workers of a cluster: see :meth:`SpectralRegressor.fit`."""
-        return self._fit_on(X, y, sample_weight, offset, client, timeout)
+        return self._fit_on(X, y, sample_weight, offset, client, (timeout, start_timeout))
 
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """The predicted class of each row; of a collection, a Dask Array."""

@@ -14,6 +14,7 @@ from distributed import get_worker, secede
 from distributed.comm import get_address_host
 
 from lambdak.dask.parts import drawn
+from lambdak.dask.progress import ReportedLaps
 from lambdak.dask.wire import Deadlines, Security, SocketTransport, listen
 from lambdak.table.large.batches import errors_at
 from lambdak.table.large.packed import Records
@@ -23,7 +24,6 @@ from lambdak.training.fit import Fit
 from lambdak.training.large.choice import Choice, LargeRequest, choose
 from lambdak.training.large.fit import fit_sample
 from lambdak.training.large.members import train_members
-from lambdak.training.large.progress import Laps
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import PeerLostError
 
@@ -88,6 +88,7 @@ class Place:
     addresses: Sequence[tuple[str, int]]
     token: bytes
     deadlines: Deadlines
+    topic: str | None = None  # under which laps are reported; of one process alone
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def train(
     found = _listeners.get((place.attempt, get_worker().address))
     if found is None:  # Dask runs a task again whose result was lost; that attempt is over
         return Outcome(None, why="this attempt is over")
-    laps = Laps(None if before is None else before.state, 0 if before is None else before.laps)
+    laps = ReportedLaps(place.topic, *((None, 0) if before is None else (before.state, before.laps)))
     listener, transport = found[1], None
     try:
         own = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}

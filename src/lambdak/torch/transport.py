@@ -12,6 +12,8 @@ import torch
 from lambdak.training.large.transport import Bytes, PeerLostError, Whole
 from torch import distributed
 
+_NAMED = 8  # ranks in a message
+
 
 @final
 class ProcessGroup:
@@ -39,22 +41,34 @@ class ProcessGroup:
 
     def allreduce(self, array: Whole) -> None:
         """Replace every number by its sum over all processes."""
-        with _losing():
+        with self._losing():
             distributed.all_reduce(torch.from_numpy(array), group=self._group)
 
     def broadcast(self, array: Bytes, root: int = 0) -> None:
         """Replace the bytes by those of one process."""
         source = root if self._group is None else distributed.get_global_rank(self._group, root)
         room = np.array(array)  # bytes that were sent may be read-only
-        with _losing():
+        with self._losing():
             distributed.broadcast(torch.from_numpy(room), source, group=self._group)
         if self.rank != root:
             array[...] = room
 
+    @contextmanager
+    def _losing(self) -> Iterator[None]:
+        """Name this process, and the others where PyTorch does not: every process prints an error of its own."""
+        try:
+            yield
+        except RuntimeError as error:
+            others = [rank for rank in range(self.size) if rank != self.rank]
+            raise PeerLostError(
+                f"rank {self.rank} of {self.size}: {_named(others)} was lost or did not answer within the time-out of "
+                f"the group; see their logs, and start all ranks again: {error}"
+            ) from None
 
-@contextmanager
-def _losing() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        raise PeerLostError(f"a process of the group was lost: {error}") from None
+
+def _named(ranks: list[int]) -> str:
+    """Ranks in words, the first few of many."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    shown = ", ".join(map(str, ranks[:_NAMED]))
+    return f"one of the ranks {shown}{', …' if len(ranks) > _NAMED else ''}"

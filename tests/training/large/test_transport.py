@@ -54,9 +54,9 @@ def fails(transport, where):
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
-def test_an_error_of_one_rank_is_raised_by_all(rank):
+def test_an_error_of_one_rank_is_raised_by_all_and_names_it(rank):
     found = together(3, lambda transport: everywhere(transport, lambda: fails(transport, rank)))
-    assert [str(error) for error in found] == ["column 'a' is bad"] * 3
+    assert [str(error) for error in found] == [f"column 'a' is bad (on rank {rank})"] * 3
     assert all(isinstance(error, ValueError) for error in found)
 
 

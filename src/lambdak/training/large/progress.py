@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from lambdak.training.checkpoint import Checkpoint, State
 
 
-@final
 class Laps(Checkpoint):
     """The state after the last lap, and how many there were; begins with those of an earlier attempt."""
 

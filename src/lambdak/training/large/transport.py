@@ -74,8 +74,11 @@ def gather_objects(transport: Transport, value: Any) -> list[Any]:
 
 
 def everywhere(transport: Transport, compute: Callable[[], T]) -> list[T]:
-    """What every process computes, in the order of ranks; an error of one of them is raised by all."""
+    """What every process computes, in the order of ranks; an error of one of them is raised by all, with its rank."""
     results = gather_objects(transport, _attempted(compute))
+    for rank, (_, error) in enumerate(results):
+        if error is not None and transport.size > 1:
+            raise _error_of(rank, error)
     return [_succeeded(result) for result in results]
 
 
@@ -96,6 +99,14 @@ def _succeeded(result: tuple[Any, Exception | None]) -> Any:
     if error is not None:
         raise error
     return value
+
+
+def _error_of(rank: int, error: Exception) -> Exception:
+    """An error that says on which rank it happened, in its message or, where that is not free, in a note."""
+    if type(error) in (ValueError, TypeError):
+        return type(error)(f"{error} (on rank {rank})")
+    error.add_note(f"on rank {rank}")
+    return error
 
 
 def gather_numbers(transport: Transport, own: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
