@@ -1,4 +1,4 @@
-"""How the statements about one model are decided: with which arithmetic, and how much integers may do for all of them."""
+"""How the statements about one model are decided: in which arithmetic, and how much integers may do for all of them."""
 
 from __future__ import annotations
 

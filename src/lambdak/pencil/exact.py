@@ -25,8 +25,8 @@ _ROOT, _ROOT_UNIT = ROOT_HALF.as_integer_ratio()
 _MANTISSA_BITS = 53
 _LEADING_BITS = 192  # of a factorisation: it proves what is more than about 2⁻⁹⁰ of its size from being singular
 
-# Microseconds that Python's integers took (benchmarks/integers.py): for an entry of a matrix that is built, a product in
-# a factorisation, and a step of an elimination, at first and for every bit of its numbers, squared.
+# Microseconds that Python's integers took (benchmarks/integers.py): for an entry of a matrix that is built, for a
+# product in a factorisation, and for a step of an elimination, at first and for every bit of its numbers, squared.
 _ENTRY, _PRODUCT, _STEP, _BIT = 1.5, 0.12, 1.6, 5.8e-7
 
 DOUBTS = 2e6  # work that is worth a doubt which float64 leaves, all doubts together: some seconds
