@@ -14,13 +14,15 @@ from lambdak.certify.exact_bounds import MOST_CELLS, MOST_CORNERS, any_change_is
 from lambdak.model.influence import (
     Reach,
     any_change,
+    apart,
     box,
     box_moves,
     box_rounding,
+    changes,
     corners_of,
     of_outputs,
     per_unit,
-    together,
+    summed,
 )
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
@@ -35,7 +37,7 @@ def influence_claims(
     """The bound of each of these columns; proven, unless it is beyond the cap that was requested."""
     for i in columns:
         column, cap = outputs[0].columns[i], caps.get(i)
-        reaches = [any_change(output, i) for output in outputs]
+        reaches = changes(outputs, i)
         whole = max(reaches, key=lambda reach: reach.bound)
         value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
         details = _influence_details(outputs, i, whole)
@@ -52,7 +54,9 @@ def joint_claims(
 ) -> Iterator[Claim]:
     """What the columns of each group can do together; proven, unless it is beyond the cap that was requested."""
     for group, cap in groups:
-        value = max(of_outputs(output, together(output, group)) for output in outputs)
+        reaches = {i: changes(outputs, i) for i in group}
+        totals = [summed(parts) for parts in zip(*reaches.values(), strict=True)]
+        value = max(of_outputs(output, total) for output, total in zip(outputs, totals, strict=True))
         names = ", ".join(outputs[0].columns[i].name for i in group)
         size = f"by more than {upwards(value)}" if value else "at all"
         words = f"no change of {names} together moves a raw score {size}"
@@ -61,7 +65,6 @@ def joint_claims(
         if allowance.exact:
             how += f", {IN_FLOAT}" if any(len(outputs[0].columns[i].all_names()) > MOST_CELLS for i in group) else ""
             if verdict:
-                reaches = {i: [any_change(own, i) for own in outputs] for i in group}
                 verdict = all_of(_in_integers(outputs, i, reach, allowance.promises) for i, reach in reaches.items())
         words += f"{_limit(outputs)}; cap {cap}"
         how += undecided(verdict)
@@ -72,18 +75,19 @@ def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach], wor
     """Whether the bounds of column i are proven in integers; True where its cells are too many for that."""
     if len(outputs[0].columns[i].all_names()) > MOST_CELLS:
         return True
-    pairs = zip(outputs, reaches, strict=True)
+    pairs = {id(output.coef): (output, reach) for output, reach in zip(outputs, reaches, strict=True)}.values()
     return all_of(any_change_is_below(output, i, reach.bound, work) for output, reach in pairs)
 
 
 def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
     details: dict[str, float | str] = {}
     if outputs[0].columns[i].is_number:
-        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
+        unit = max((per_unit(output, i) for output in apart(outputs)), key=lambda reach: reach.bound)
         details["per unit"] = unit.bound
         if unit.cells:
             details["steepest between"] = " and ".join(unit.cells)
-        inside = [of_outputs(output, any_change(output, i, present_only=True).bound) for output in outputs]
+        present = {id(output.coef): any_change(output, i, present_only=True).bound for output in apart(outputs)}
+        inside = [of_outputs(output, present[id(output.coef)]) for output in outputs]
         details["across the range"] = max(inside)
     if whole.cells:
         details["largest between"] = " and ".join(whole.cells)

@@ -18,7 +18,7 @@ from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
-from lambdak.model.influence import rounding_matters, score_range
+from lambdak.model.influence import apart, rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
 from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.exact import Verdict, all_of
@@ -76,7 +76,7 @@ def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Clai
     """The claims with what computing can do to a raw score; none is proven if that matters next to its range."""
     margin = max(output.error for output in outputs)
     matters = rounding_matters(outputs)
-    reach = max(map(score_range, outputs)) if matters else 0.0
+    reach = max(map(score_range, apart(outputs))) if matters else 0.0
     words = f"; {TOO_ROUGH} {margin:.1e}, which matters next to its range of {reach:.1e}"
     for claim in claims:
         weighed = replace(claim, margin=margin)

@@ -160,7 +160,8 @@ def _array_bytes(stream: Any, length: int) -> int:
     version = npy.read_magic(stream)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
-    size = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or size > length or (not dtype.itemsize and math.prod(shape)) or min(shape, default=0) < 0:
+    numbers: int = math.prod([int(axis) for axis in shape])
+    size = numbers * dtype.itemsize
+    if dtype.hasobject or size > length or (not dtype.itemsize and numbers) or min(shape, default=0) < 0:
         raise ModelFileError(f"an array of its steps must have as many numbers as its shape {shape} says")
     return size
