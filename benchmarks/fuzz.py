@@ -1,4 +1,4 @@
-"""Fuzzing: hostile files, texts, tables, parameters, commands and certificates, for as long as it is told.
+"""Fuzzing: hostile files, texts, tables, parameters, commands, certificates and slow files, for as long as it is told.
 
     python benchmarks/fuzz.py --seconds 600
     python benchmarks/fuzz.py --only files tables --seconds 60
@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import lambdak
-from fuzzing import certificates, commands, files, parameters, tables, texts
+from fuzzing import certificates, commands, files, parameters, slow, tables, texts
 from fuzzing.trial import Trial
 
 TARGETS: dict[str, tuple[Callable[[Trial], str], int]] = {  # with the examples of a round
@@ -38,6 +38,7 @@ TARGETS: dict[str, tuple[Callable[[Trial], str], int]] = {  # with the examples 
     "parameters": (parameters.target, 12),
     "commands": (commands.target, 12),
     "certificates": (certificates.target, 12),
+    "slow": (slow.target, 4),
 }
 BUILD = Path(__file__).parent.parent / "build" / "fuzz"
 

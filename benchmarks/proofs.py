@@ -5,7 +5,8 @@
 Random models of all kinds, honest and tampered with; what is true of them is decided with fractions, by code of its own
 (rational.py). The exit code is 1 if any two disagree about a promise:
 
-- what is false must be accepted by nobody;
+- what is false must be accepted by nobody, and classes out of order neither by load nor by the checker;
+- what the checker calls proven as a whole, ``load`` accepts;
 - what is true must be proven by both ways of ``certify`` and refuted by nobody. Two things may be true and still not
   certified: promises of models whose computed raw scores err by too much, and caps that are met by less than the
   rounding that a certificate adds to them. Those are counted as "true, within rounding".
@@ -148,6 +149,14 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
     broken = False in true.values()
     row.counts += Counter(broken=broken, proven=fast.holds, refuted=not fast.holds)
     row.counts["true, within rounding"] += not broken and not fast.holds and excused
+    if disordered(subject):  # which ``certify`` is not asked about: it takes a model as it is
+        row.counts += Counter(broken=1, caught=not loaded and code != 0)
+        if loaded or code == 0:
+            disagree(f"its classes are out of order, but load says {loaded}, and the checker {code}")
+        return row
+    excused_by_norms = any(close_to_cap(claims[key], caps.get(claims[key].subject)) for key in claims)
+    if code == 0 and not loaded and not excused_by_norms:
+        disagree("the checker says that all is proven, but load refuses it")
     accepted = [
         who
         for who, ok in (("certify", fast.holds), ("exact", exact.holds), ("load", loaded), ("checker", code == 0))
@@ -159,6 +168,19 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> Row
     if loaded != fast.holds:
         disagree(f"load says {loaded}, certify {fast.holds}")
     return row
+
+
+def disordered(subject: Subject) -> bool:
+    """Whether the labels of the classes do not increase."""
+    classes = subject.model.classes
+    return classes is not None and not bool((classes[:-1] < classes[1:]).all())
+
+
+def close_to_cap(claim: Claim, cap: float | None) -> bool:
+    """Whether a cap is met by less than bounds on norms in float64 may add, rounding of scores apart."""
+    if claim.proven or claim.kind != "influence" or cap is None or claim.value is None:
+        return False
+    return claim.value - cap <= _CAP_ROUNDING * claim.value
 
 
 def disagreements(claim: Claim, near: bool, true: bool | None, verdict: str | None) -> list[str]:

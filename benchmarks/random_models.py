@@ -219,8 +219,8 @@ def _random_coef(rng: Rng, model: Model) -> np.ndarray:
     for column, sign in zip(model.encoder.columns, model.promises.signs, strict=True):
         if column.is_number and (sign or bend):
             _semidefinite_(rng, coef, column, model.loss.sign * sign, bend if column.n_ramps else 0, size)
-    if model.outputs.quantile_levels:
-        _semidefinite_(rng, coef, level_column(model.outputs.quantile_levels, model.encoder.n_design), 1, 0, size)
+    if model.outputs.levels:
+        _semidefinite_(rng, coef, level_column(model.outputs.levels, model.encoder.n_design), 1, 0, size)
     return coef
 
 

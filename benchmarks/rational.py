@@ -43,12 +43,13 @@ def truths(model: Any) -> dict[Key, bool | None]:
 
 def orders(model: Any) -> dict[Key, bool | None]:
     """Quantiles and cut-points."""
-    levels, indices = model.outputs.quantile_levels, model.outputs.indices
+    levels, indices = model.outputs.levels, model.outputs.indices
+    kind = "quantiles" if model.outputs.quantile_levels else "cut-points"
     same = len(set(model.start.tolist())) == 1
     first = model.encoder.columns[-1].stop
     if len(levels) > 1:
         rows = [[first + i] for i in range(len(levels))]
-        return {("quantiles", ""): same and all(map(semidefinite, _steps(model, rows, 1, False)))}
+        return {(kind, ""): same and all(map(semidefinite, _steps(model, rows, 1, False)))}
     if len(indices) > 1:
         return {("cut-points", ""): same and all(low < high for low, high in pairwise(indices))}
     return {}

@@ -176,6 +176,36 @@ def other_outputs(rng: Rng, subject: Subject) -> Subject | None:
     return changed(subject, outputs=replace(outputs, indices=(int(rng.integers(dim)),)))
 
 
+def rounded_cap(rng: Rng, subject: Subject) -> Subject:
+    """A constant so large that computing errs by more than the cap leaves, but by little next to the range."""
+    model = subject.model
+    columns = model.encoder.columns
+    kept, other = (int(i) for i in rng.choice(len(columns), 2, replace=False))
+    coef = model.coef.copy()
+    size = float(np.abs(coef).max()) or 1.0
+    wide = slice(columns[other].start, columns[other].stop)
+    coef[:, 0, diagonal_indices(model.dim)] += size * 10.0 ** rng.uniform(12, 15)
+    sign = model.loss.sign * (model.promises.signs[other] or 1)
+    steps = size * 10.0 ** rng.uniform(11, 13) * np.arange(columns[other].stop - columns[other].start)
+    coef[:, wide, : model.matrices.shape[-1]] = 0.0
+    coef[:, wide, diagonal_indices(model.dim)] = sign * steps[:, None]
+    changed_ = with_coef(subject, coef)
+    from lambdak.model.influence import any_change
+    from lambdak.model.readout import readouts
+
+    bound = max(any_change(output, kept).bound for output in readouts(changed_.model))
+    return requested(changed_, caps={kept: max(bound * float(rng.choice([1.01, 2.0, 1e3])), 1e-300)})
+
+
+def other_classes(rng: Rng, subject: Subject) -> Subject | None:
+    """The labels of the classes in another order, or one of them twice."""
+    classes = subject.model.classes
+    if classes is None:
+        return None
+    order = rng.permutation(len(classes)) if rng.random() < 0.7 else np.maximum(np.arange(len(classes)), 1)
+    return changed(subject, classes=classes[order])
+
+
 TAMPERINGS: dict[str, Tamper] = {
     "last bits": last_bits,
     "equal knots but one bit": equal_knots,
@@ -189,6 +219,8 @@ TAMPERINGS: dict[str, Tamper] = {
     "other direction": other_constraint,
     "lower cap": lower_cap,
     "other outputs": other_outputs,
+    "a cap below rounding": rounded_cap,
+    "classes in another order": other_classes,
 }
 
 

@@ -56,6 +56,10 @@ def broken(header, tensors):
         blueprint._check_tensors(tensors)
     except (ModelFileError, ValueError):
         return None
+    if blueprint.loss.link.joint and any(blueprint.promises.signs):  # no direction of several probabilities at once
+        return None
+    if not (blueprint.encoder.clamp or blueprint.promises.shape):
+        return None
     found = {*_monotone(blueprint, tensors), *_bent(blueprint, tensors), *_crossing(blueprint, tensors)}
     capped = dict(_reaches(blueprint, tensors))
     close = {key for key, ratio in capped.items() if abs(ratio - 1) <= CLOSE}

@@ -12,7 +12,9 @@ from fitted_models import SPARSE
 from hostile_cases import CLASSES, MONOTONE, SMALL, X, Y, fill, put, sealed
 from tampered_models import base
 
+import lambdak
 from lambdak import SpectralRegressor
+from lambdak.store import ModelFileError
 from lambdak.store._header import Blueprint, describe
 
 # ---- refused -------------------------------------------------------------------------------------------------------
@@ -61,6 +63,8 @@ CHANGES = {
     "other dtype": (put("dtype", value="float32"), "tensor coef must be"),
     "unknown loss": (put("loss", "kind", value="Hinge"), "KeyError: 'Hinge'"),
     "loss of classes": (put("loss", value={"kind": "SoftmaxLog", "n_classes": 3}), "do not fit the loss"),
+    "continued without a shape": (put("encoder", "clamp", value=False), "shape must be what the model was fitted with"),
+    "tiny scale": (put("scale", value=1e-310), "scale must be a number from"),
     "unknown column": (put("parameters", "monotonic_cst", value={"dict": [["z", 1]]}), "names an unknown column"),
     "unknown position": (put("parameters", "max_influence", value={"dict": [[4, 1.0]]}), "names an unknown column"),
     "column twice": (put("parameters", "monotonic_cst", value={"dict": [["x0", 0], [0, 1]]}), "or one twice: 0"),
@@ -94,6 +98,53 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, name):
     header, tensors = deepcopy(MONOTONE)
     change(header, tensors)
     refused(write(tmp_path / "model", header, tensors), match)
+
+
+ORDINAL = deepcopy(base("ordinal"))
+LABELS = {
+    "falling numbers": [2, 1, 0],
+    "repeated numbers": [0, 1, 1],
+    "falling text": ["c", "b", "a"],
+    "not comparable": ["a", None, 1],
+    "not a number": [0.0, 1.0, {"float": "nan"}],
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_classes_out_of_order_are_refused_as_load_does(tmp_path, name):
+    """With classes stored as [2, 1, 0], P(y > j) is a promise about the opposite order."""
+    kind = {int: "i8", str: "U1", float: "f8"}[type(LABELS[name][0])] if name != "not comparable" else "O"
+    header, tensors = deepcopy(ORDINAL)
+    header["classes"] = {"array": {"dtype": kind, "values": LABELS[name]}}
+    path = write(tmp_path / "model", header, tensors)
+    refused(path, "" if name == "not comparable" else "classes do not fit the loss, or are not in their order")
+    with pytest.raises(ModelFileError, match="classes must be 3 labels that differ, in their order"):
+        lambdak.load(path)
+
+
+def test_classes_that_are_no_array_are_refused(tmp_path):
+    header, tensors = deepcopy(ORDINAL)
+    refused(write(tmp_path / "model", {**header, "classes": "abc"}, tensors), "classes do not fit the loss")
+
+
+def test_a_direction_of_several_classes_is_refused_as_load_does(tmp_path):
+    header, tensors = deepcopy(CLASSES)
+    header["parameters"]["monotonic_cst"] = [1, 0, 0, 0]
+    path = write(tmp_path / "model", header, {**tensors, "coef": np.zeros_like(tensors["coef"])})
+    refused(path, "monotonic_cst needs two classes")
+    with pytest.raises(ModelFileError, match="monotonic_cst needs two classes"):
+        lambdak.load(path)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_a_quantile_level_at_an_end_is_refused_as_load_does(tmp_path, level):
+    header, tensors = deepcopy(base("quantiles"))
+    header["loss"]["quantiles"] = [0.0, 0.1, 0.5] if level == 0 else [0.1, 0.5, 1.0]
+    header["parameters"].pop("quantiles")
+    path = write(tmp_path / "model", header, tensors)
+    refused(path, "quantiles must increase, and lie between 0 and 1")
+    with pytest.raises(ModelFileError, match="quantiles must be in"):
+        lambdak.load(path)
 
 
 def rewritten(change):

@@ -11,6 +11,7 @@ from lambdak.eigen.packing import unsym
 from lambdak.model.promises import Promises
 from lambdak.model.statements import bending, rising
 from lambdak.model.widening import widen_
+from lambdak.pencil.exact import Work
 from lambdak.table.curve_column import Curve
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
@@ -46,7 +47,7 @@ def test_singular_steps_become_exactly_semidefinite(sign, dim):
     coef[:, 1:] = coef[:, 1:2]
     coef[:, 2:] += sign * np.cumsum([steps(rng, 11, dim) for _ in range(3)], axis=1)
     found = widened(coef, column, sign)
-    assert rising(column, found, sign).all_true(exact=True)
+    assert rising(column, found, sign).all_true(Work(np.inf), exact=True)
     assert np.abs(found - coef).max() <= 1e-12 * np.abs(coef).max()
     np.testing.assert_array_equal(found[:, 0], coef[:, 0])
     off_diagonal = [i for i in range(width) if i not in {j * (j + 3) // 2 for j in range(dim)}]
@@ -71,8 +72,8 @@ def test_bends_become_exactly_semidefinite_and_stay_monotone(shape, sign):
     hinges = np.array([steps(rng, spread.shape[1], 5) for _ in range(2)])
     coef = np.concatenate([rng.normal(size=(2, 1, 15)), bend * (spread @ hinges)], axis=1)
     found = widened(coef, column, sign, shape)
-    assert bending(column, found, bend).all_true(exact=True)
-    assert not sign or rising(column, found, sign).all_true(exact=True)
+    assert bending(column, found, bend).all_true(Work(np.inf), exact=True)
+    assert not sign or rising(column, found, sign).all_true(Work(np.inf), exact=True)
     assert np.abs(found - coef).max() <= 1e-7 * np.abs(coef).max()
 
 
@@ -80,7 +81,7 @@ def test_a_line_is_widened_too():
     column = Linear("x", 1, low=-1.0, high=1.0, median=0.0)
     coef = np.zeros((1, 2, 3))
     coef[0, 1] = unsym(np.array([[1.0, 0.1], [0.1, 0.01]]))
-    assert rising(column, widened(coef, column, 1), 1).all_true(exact=True)
+    assert rising(column, widened(coef, column, 1), 1).all_true(Work(np.inf), exact=True)
 
 
 def test_knots_too_close_for_a_shape_are_named():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lambdak.eigen.packing import packed_size, sym, unsym
 from lambdak.pencil.definite import UNIT, frobenius, norm_bound, proven_psd
-from lambdak.pencil.exact import combination_is_psd, frobenius_is_below, norm_is_below
+from lambdak.pencil.exact import Work, combination_is_psd, frobenius_is_below, norm_is_below
 from lambdak.pencil.statements import Statements, bends, rises
 
 
@@ -82,19 +82,19 @@ class TestStatements:
         lengths = [Fraction(float(x)) for x in rng.uniform(1e-3, 10, 4)]
         for combinations in (rises(increments, 1), rises(increments, -1), bends(increments, lengths, 1)):
             statements = Statements(rows, combinations)
-            exact = statements.all_true(exact=True)
-            assert statements.all_true() == exact
+            exact = statements.all_true(Work(np.inf), exact=True)
+            assert statements.all_true(Work(np.inf)) == exact
             assert exact or not statements.proven().all()
 
     def test_a_matrix_that_hides_a_fall_in_its_size_is_refuted(self):
         one, fall = unsym(np.eye(4)), unsym(np.diag([1.0, 1.0, 1.0, -37.0]))
         rows = np.stack([1e14 * one, 1e14 * one + fall])[None]
         statements = Statements(rows, rises(np.diff(np.eye(2), axis=0), 1))
-        assert not statements.all_true()
-        assert not statements.all_true(exact=True)
+        assert not statements.all_true(Work(np.inf))
+        assert not statements.all_true(Work(np.inf), exact=True)
 
     def test_no_statements_are_true(self):
         empty = Statements(np.zeros((2, 1, 3)), [])
-        assert empty.all_true()
-        assert empty.all_true(exact=True)
+        assert empty.all_true(Work(np.inf))
+        assert empty.all_true(Work(np.inf), exact=True)
         assert empty.least == np.inf

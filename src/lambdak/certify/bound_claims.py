@@ -7,74 +7,87 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 
+from lambdak.certify.allowance import Allowance
 from lambdak.certify.certificate import IN_FLOAT, IN_RANGE, Claim
+from lambdak.certify.claim import undecided
 from lambdak.certify.exact_bounds import MOST_CELLS, MOST_CORNERS, any_change_is_below, box_is_below
 from lambdak.model.influence import (
     Reach,
     any_change,
+    apart,
     box,
     box_moves,
     box_rounding,
+    changes,
     corners_of,
     of_outputs,
     per_unit,
-    together,
+    summed,
 )
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
+from lambdak.pencil.exact import Verdict, Work, all_of
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 
 
 def influence_claims(
-    outputs: tuple[Readout, ...], caps: Mapping[int, float], columns: Iterable[int], exact: bool = False
+    outputs: tuple[Readout, ...], caps: Mapping[int, float], columns: Iterable[int], allowance: Allowance
 ) -> Iterator[Claim]:
     """The bound of each of these columns; proven, unless it is beyond the cap that was requested."""
     for i in columns:
         column, cap = outputs[0].columns[i], caps.get(i)
-        reaches = [any_change(output, i) for output in outputs]
+        reaches = changes(outputs, i)
         whole = max(reaches, key=lambda reach: reach.bound)
         value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
         details = _influence_details(outputs, i, whole)
         words = _influence_words(column, value, details) + _limit(outputs) + ("" if cap is None else f"; cap {cap}")
-        proven = (cap is None or value <= cap) and (not exact or _in_integers(outputs, i, reaches))
-        how = _influence_method(column, whole, exact)
-        yield Claim("influence", column.name, words, proven, cap is not None, value, None, how, details)
+        kept = cap is None or value <= cap
+        in_integers = kept and allowance.exact
+        verdict = _in_integers(outputs, i, reaches, allowance.work(cap is not None)) if in_integers else kept
+        how = _influence_method(column, whole, allowance.exact) + undecided(verdict)
+        yield Claim("influence", column.name, words, verdict is True, cap is not None, value, None, how, details)
 
 
 def joint_claims(
-    outputs: tuple[Readout, ...], groups: Iterable[tuple[Sequence[int], float]], exact: bool = False
+    outputs: tuple[Readout, ...], groups: Iterable[tuple[Sequence[int], float]], allowance: Allowance
 ) -> Iterator[Claim]:
     """What the columns of each group can do together; proven, unless it is beyond the cap that was requested."""
     for group, cap in groups:
-        value = max(of_outputs(output, together(output, group)) for output in outputs)
+        reaches = {i: changes(outputs, i) for i in group}
+        totals = [summed(parts) for parts in zip(*reaches.values(), strict=True)]
+        value = max(of_outputs(output, total) for output, total in zip(outputs, totals, strict=True))
         names = ", ".join(outputs[0].columns[i].name for i in group)
         size = f"by more than {upwards(value)}" if value else "at all"
         words = f"no change of {names} together moves a raw score {size}"
         how = f"sum of the bounds of its {len(group)} columns"
-        proven = value <= cap
-        if exact:
-            proven = proven and all(_in_integers(outputs, i, [any_change(own, i) for own in outputs]) for i in group)
+        verdict: Verdict = value <= cap
+        if allowance.exact:
             how += f", {IN_FLOAT}" if any(len(outputs[0].columns[i].all_names()) > MOST_CELLS for i in group) else ""
+            if verdict:
+                verdict = all_of(_in_integers(outputs, i, reach, allowance.promises) for i, reach in reaches.items())
         words += f"{_limit(outputs)}; cap {cap}"
-        yield Claim("joint influence", names, words, proven, True, value, None, how)
+        how += undecided(verdict)
+        yield Claim("joint influence", names, words, verdict is True, True, value, None, how)
 
 
-def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach]) -> bool:
+def _in_integers(outputs: tuple[Readout, ...], i: int, reaches: list[Reach], work: Work) -> Verdict:
     """Whether the bounds of column i are proven in integers; True where its cells are too many for that."""
     if len(outputs[0].columns[i].all_names()) > MOST_CELLS:
         return True
-    return all(any_change_is_below(output, i, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
+    pairs = {id(output.coef): (output, reach) for output, reach in zip(outputs, reaches, strict=True)}.values()
+    return all_of(any_change_is_below(output, i, reach.bound, work) for output, reach in pairs)
 
 
 def _influence_details(outputs: tuple[Readout, ...], i: int, whole: Reach) -> dict[str, float | str]:
     details: dict[str, float | str] = {}
     if outputs[0].columns[i].is_number:
-        unit = max((per_unit(output, i) for output in outputs), key=lambda reach: reach.bound)
+        unit = max((per_unit(output, i) for output in apart(outputs)), key=lambda reach: reach.bound)
         details["per unit"] = unit.bound
         if unit.cells:
             details["steepest between"] = " and ".join(unit.cells)
-        inside = [of_outputs(output, any_change(output, i, present_only=True).bound) for output in outputs]
+        present = {id(output.coef): any_change(output, i, present_only=True).bound for output in apart(outputs)}
+        inside = [of_outputs(output, present[id(output.coef)]) for output in outputs]
         details["across the range"] = max(inside)
     if whole.cells:
         details["largest between"] = " and ".join(whole.cells)
@@ -111,7 +124,7 @@ def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
 # ---- the response to tolerances ------------------------------------------------------------------------------------
 
 
-def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | str], exact: bool = False) -> Claim:
+def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | str], allowance: Allowance) -> Claim:
     """The bound on the change of raw scores when all of these columns change within tolerances."""
     tolerances = _tolerances(outputs[0].columns, within)
     found = [box(output, tolerances) for output in outputs]
@@ -123,19 +136,23 @@ def response_claim(outputs: tuple[Readout, ...], within: Mapping[str, float | st
     if any(size is not None for size in tolerances.values()):
         words += "; numbers that are missing stay missing"
     words += _limit(outputs)
-    decided = [
-        _box_in_integers(output, tolerances, own) for output, (own, _) in zip(outputs, found, strict=True) if exact
-    ]
-    how = f"{found[0][1]}, {IN_FLOAT}" if None in decided else found[0][1]
-    return Claim("response", ", ".join(within), words, False not in decided, False, bound, None, how)
+    verdict: Verdict = True
+    how, moves = found[0][1], box_moves(outputs[0], tolerances) if allowance.exact else None
+    if allowance.exact and (moves is None or corners_of(moves) > MOST_CORNERS):
+        how += f", {IN_FLOAT}"
+    elif allowance.exact:
+        pairs, work = zip(outputs, found, strict=True), allowance.others
+        verdict = all_of(_box_in_integers(output, tolerances, own, work) for output, (own, _) in pairs)
+    how += undecided(verdict)
+    return Claim("response", ", ".join(within), words, verdict is True, False, bound, None, how)
 
 
-def _box_in_integers(readout: Readout, tolerances: Mapping[int, float | None], bound: float) -> bool | None:
-    """Whether the bound of a box is proven in integers; None if it has too many corners for that."""
+def _box_in_integers(readout: Readout, tolerances: Mapping[int, float | None], bound: float, work: Work) -> Verdict:
+    """Whether the bound of a box is proven in integers."""
     moves = box_moves(readout, tolerances)
-    if moves is None or corners_of(moves) > MOST_CORNERS:
+    if moves is None:  # these depend on the columns only, so that no output has too many if one has not
         return None
-    return box_is_below(readout, moves, bound - box_rounding(readout, tolerances, moves))
+    return box_is_below(readout, moves, bound - box_rounding(readout, tolerances, moves), work)
 
 
 def _tolerances(columns: tuple[Column, ...], within: Mapping[str, float | str]) -> dict[int, float | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 IN_RANGE = "within the training range"  # how far a bound goes if its column is not constant beyond
+TOO_LONG = "undecided: to decide it in integers would take too long"  # how a claim was checked if it was not
 TOO_ROUGH = "but computing a raw score can err by"
 BOUNDS = ("influence", "joint influence", "response")  # kinds of claims whose value holds for what is computed
 
@@ -46,3 +47,8 @@ class Claim:
     margin: float | None
     how: str
     details: dict[str, float | str] = field(default_factory=dict)
+
+
+def undecided(verdict: bool | None) -> str:
+    """What is added to how a claim was checked: that it was not decided, if the verdict is None."""
+    return f"; {TOO_LONG}" if verdict is None else ""

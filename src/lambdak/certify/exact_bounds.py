@@ -14,7 +14,7 @@ import numpy as np
 
 from lambdak.model.readout import Readout
 from lambdak.pencil.definite import frobenius, norm_bound
-from lambdak.pencil.exact import frobenius_is_below, norm_is_below
+from lambdak.pencil.exact import Verdict, Work, all_of, frobenius_is_below, norm_is_below
 from lambdak.pencil.spectrum import Float64Array
 
 MOST_CELLS = 256  # beyond, pairs are too many for integers
@@ -23,19 +23,27 @@ _OUTWARDS, _INWARDS, _TINY = 1 + 1e-14, 1 - 1e-15, 1e-310  # what is proposed ma
 _CLOSE = 1 + Fraction(1, 10**9)  # bounds on norms are closer than that
 
 
-def any_change_is_below(readout: Readout, i: int, bound: float) -> bool:
-    """Whether no change of column i moves the raw score, the real function, by more than ``bound``."""
+def any_change_is_below(readout: Readout, i: int, bound: float, work: Work | None = None) -> Verdict:
+    """Whether no change of column i moves the raw score, the real function, by more than ``bound``.
+
+    None if deciding that takes more integers than ``work`` allows.
+    """
     limit = Fraction(bound) / Fraction(readout.scale)
     start, cells = readout.columns[i].start, readout.columns[i].exact_cells()
-    return all(_is_below(readout, _difference(a, b, start), limit) for a, b in combinations(cells, 2))
+    return all_of(_is_below(readout, _difference(a, b, start), limit, work) for a, b in combinations(cells, 2))
 
 
-def box_is_below(readout: Readout, moves: Mapping[int, Float64Array], bound: float) -> bool:
-    """Whether no corner of a box, a move of each column in either direction, moves the raw score by more."""
+def box_is_below(
+    readout: Readout, moves: Mapping[int, Float64Array], bound: float, work: Work | None = None
+) -> Verdict:
+    """Whether no corner of a box, a move of each column in either direction, moves the raw score by more.
+
+    None if deciding that takes more integers than ``work`` allows.
+    """
     limit = Fraction(bound) / Fraction(readout.scale)
     parts = [[_factors(move, readout.columns[i].start) for move in own] for i, own in moves.items()]
     either = [parts[0], *([*own, *(_negative(move) for move in own)] for own in parts[1:])]
-    return all(_is_below(readout, _joined(corner), limit) for corner in product(*either))
+    return all_of(_is_below(readout, _joined(corner), limit, work) for corner in product(*either))
 
 
 def _factors(move: Float64Array, start: int) -> dict[int, Fraction]:
@@ -50,23 +58,26 @@ def _joined(moves: Sequence[Mapping[int, Fraction]]) -> dict[int, Fraction]:
     return {j: q for move in moves for j, q in move.items()}
 
 
-def _is_below(readout: Readout, factors: Mapping[int, Fraction], limit: Fraction) -> bool:
-    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for factors of design columns."""
+def _is_below(readout: Readout, factors: Mapping[int, Fraction], limit: Fraction, work: Work | None) -> Verdict:
+    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for factors of design columns; None if that takes too much work."""
     if not factors:
         return limit >= 0
     rows = readout.coef[:, list(factors)]  # (members, terms, D)
     packed = np.array([float(q) for q in factors.values()]) @ rows
     weights = list(map(Fraction, readout.weights.tolist()))
     terms = [list(zip(factors.values(), own, strict=True)) for own in rows]
+    verdict: Verdict = False
     for propose, check in ((frobenius, frobenius_is_below), (norm_bound, norm_is_below)):
         proposed = [Fraction(n) for n in (_OUTWARDS * propose(packed) + _TINY * rows.any()).tolist()]
         total = _total(weights, proposed)
         if limit < total <= _CLOSE * limit:  # floats propose a little too much: what is left of the limit may do
             proposed = [Fraction(_INWARDS * float(n * limit / total)) for n in proposed]
             total = _total(weights, proposed)
-        if total <= limit and all(check(own, n) for own, n in zip(terms, proposed, strict=True)):
-            return True
-    return False
+        if total <= limit:
+            verdict = all_of(check(own, n, work) for own, n in zip(terms, proposed, strict=True))
+        if verdict is True:
+            break
+    return verdict
 
 
 def _total(weights: Sequence[Fraction], norms: Sequence[Fraction]) -> Fraction:

@@ -16,7 +16,8 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
   interactions  in every member, all columns but those of one group have matrices c I, and λ_k(A + c I) = λ_k(A) + c
 They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
-differs by rounding: a bound on that is printed, and if it exceeds 1e-4 of the range, nothing counts as proven.
+differs by rounding: a bound on that is printed, a cap must leave room for twice as much, and if it exceeds 1e-4 of the
+range, nothing counts as proven. What would take integers too long is not proven either.
 The exit code is 0 if all that was requested is proven, 1 if not, 2 if the file cannot be read. Needs Python 3.11 only.
 """
 
@@ -37,22 +38,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
-MOST_BITS, MOST_CELLS = 20_000, 600  # more would take minutes: in an elimination, of a column whose cells are compared
+MOST_WORK, MOST_CELLS = 2e6, 600  # more would take long: microseconds of eliminations, cells that are compared
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
 LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
 SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog")
+LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
 
 
-def semidefinite(rows: Rows) -> bool | None:
-    """Whether the matrix with this lower triangle is ⪰ 0; None if that is undecided."""
-    if (quick := factorised(rows)) or len(rows) * max(x.bit_length() for row in rows for x in row) > MOST_BITS:
-        return quick or None
-    before = 1
+def semidefinite(rows: Rows, work: list[float]) -> bool | None:
+    """Whether the matrix with this lower triangle is ⪰ 0; None if that takes more than the ``work`` that is left."""
+    if any(row[-1] < 0 for row in rows) or factorised(rows) or not any(map(any, rows)):
+        return all(row[-1] >= 0 for row in rows)
+    dim, bits, before = len(rows), max(x.bit_length() for row in rows for x in row), 1
+    takes = dim**3 / 6 * (1.6 + 5.8e-7 * (dim * bits) ** 2)  # microseconds, about
+    if takes > work[0]:
+        return None
+    work[0] -= takes
     while rows:  # elimination in integers (Bareiss): no pivot may be negative, and a zero needs a row of zeros
         (pivot, *rest), rows = [row[0] for row in rows], [row[1:] for row in rows[1:]]
         if pivot < 0 or (pivot == 0 and any(rest)):
@@ -219,6 +225,7 @@ class Model:
                 type(cap) in (int, float) and cap >= 0, f"max_influence of {what} must be a number that is not negative"
             )
             column.sign, column.cap = int(sign), cap
+        need(self.clamp or self.shape is not None, "shape must be what the model was fitted with; got None")
         together = decoded(asked.get("interaction_cst"))
         self.few = 2 if together == "pairwise" else 1  # so few are a group
         self.together = read_groups(together, places, "interaction_cst")
@@ -226,19 +233,23 @@ class Model:
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
         several = {**dict.fromkeys(SINGLE, 1), "Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
         self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
-        fits = self.levels == sorted({*self.levels}) and len(self.classes) == wanted and self.outputs > 0
-        need(fits, "classes or quantiles do not fit the loss")
+        fits = type(self.classes) is list and len(self.classes) == wanted
+        fits = fits and all(low < high for low, high in pairwise(self.classes))
+        need(fits, "classes do not fit the loss, or are not in their order")
+        fits = self.levels == sorted({*self.levels}) and self.outputs > 0
+        need(fits and all(0 < q < 1 for q in self.levels), "quantiles must increase, and lie between 0 and 1")
+        need(self.loss != "SoftmaxLog" or not any(c.sign for c in self.columns), "monotonic_cst needs two classes")
         self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
         self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
         cuts = self.outputs if self.loss == "Ordinal" else 1
         self.levels += range(cuts * (len(self.indices) < cuts))  # cut-points saved before are eigenvalues instead
         need(len(self.indices) == (1 if self.levels else cuts), "indices must fit the loss")
         self._read_tensors(header, outer, data[8 + size :])
-        self.scale, reach = Fraction(number(header["scale"], "scale", 5e-324)), math.fsum(map(abs, self.coef))
+        self.scale, reach = Fraction(number(header["scale"], "scale", LEAST_SCALE)), math.fsum(map(abs, self.coef))
         need(reach <= MOST_SIZE and reach * self.scale <= 1.7e308, "its matrices are too large to compute with")
         one = abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
         need(one and min(self.weights) > 0, "weights must be positive and sum to 1")
-        self.rounding = self._rounding()
+        self.rounding, self.work = self._rounding(), ([MOST_WORK], [MOST_WORK])  # of claims not requested, requested
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
@@ -272,15 +283,18 @@ class Model:
 
     def _rounding(self) -> float:
         """How far a raw score that predict computes is from the exact one, within the training range, at most."""
-        most = 0.0  # of the norms of all matrices of a row together
+        sums = [0.0] * self.pencils  # of the norms of all matrices of a row together: the mean over members
         sizes = [math.hypot(*self.coef[i : i + self.width]) for i in range(0, len(self.coef), self.width)]
-        for own in (sizes[i : i + self.n_design] for i in range(0, len(sizes), self.n_design)):
+        for at, own in enumerate(sizes[i : i + self.n_design] for i in range(0, len(sizes), self.n_design)):
             parts = [column.reach * max(own[column.start : column.stop]) for column in self.columns]
-            most = max(most, own[0] + max([0.0, *own[self.columns[-1].stop :]]) + sum(parts))
+            parts += [own[0], max([0.0, *own[self.columns[-1].stop :]])]
+            sums[at % self.pencils] += float(self.weights[at // self.pencils]) * sum(parts)
         # in units of 2^-53: 2 for each column, and 16; 4.5 d² + 44.5 d for an eigenvalue; members + 6 for their mean
         units = 2 * len(self.columns) + 22 + self.members + (4.5 * self.dim**2 + 44.5 * self.dim) * (self.dim > 1)
-        error = units / 2**53 * most * float(self.scale) + (self.members + 6) / 2**53 * float(max(map(abs, self.start)))
-        return float(f"{1.2 * error + 1e-290 * float(self.scale) + 1e-320:.1e}")  # more, for second order and underflow
+        error = units / 2**53 * max(sums) * float(self.scale) + (self.members + 6) / 2**53 * float(
+            max(map(abs, self.start))
+        )
+        return float(f"{1.03 * error + 1e-290 * float(self.scale) + 1e-318:.3g}")  # for second order and underflow
 
     def steps(self, column: Record, sign: int) -> Iterator[tuple[str, list[int]]]:
         """What must be ⪰ 0 if a column is monotone: where, and a packed matrix."""
@@ -300,11 +314,12 @@ class Model:
                 if at := i % len(lengths):  # or else they belong to different members
                     yield where, [y * lengths[at - 1] - x * lengths[at] for x, y in zip(one, other, strict=True)]
 
-    def proof(self, statements: Iterator[tuple[str, list[int]]]) -> tuple[str, str]:
+    def proof(self, statements: Iterator[tuple[str, list[int]]], requested: bool = True) -> tuple[str, str]:
         """Whether all these matrices are ⪰ 0: the verdict, and what shows it."""
         count = 0
         for count, (where, packed) in enumerate(statements, 1):  # noqa: B007
-            holds = semidefinite([packed[i * (i + 1) // 2 :][: i + 1] for i in range(self.dim)])
+            rows = [packed[i * (i + 1) // 2 :][: i + 1] for i in range(self.dim)]
+            holds = semidefinite(rows, self.work[requested])
             if not holds:
                 return ("not proven", f"undecided {where}") if holds is None else ("refuted", f"it fails {where}")
         return "proven", f"{count} matri{'x' if count == 1 else 'ces'}, all positive semidefinite"
@@ -363,10 +378,12 @@ class Model:
         found = [[*zip(*own, strict=True)] for own in zip(*(column.reaches for column in columns), strict=True)]
         most, where = max((sum(high), where[0]) for high, _, where in found)
         broken = alone and max(sum(low) for _, low, _ in found) > cap
-        verdict = "proven" if most <= cap else "refuted" if broken else "not proven"
+        computed = most + 2 * Fraction(self.rounding) * (most > 0)  # what predict returns moves by no more
+        verdict = "proven" if computed <= cap else "refuted" if broken else "not proven"
         words = f"no change of {names}{' together' * (not alone)} moves a raw score by more than {shown(most)}"
         words += "" if self.clamp or all(own.kind == "category" for own in columns) else " within the training range"
         how = (where if alone else "sum of the columns' bounds") + f"; the cap is {shown(cap)}" * (cap < math.inf)
+        how += f", but computing can add {2 * self.rounding:.3g}" * (most <= cap < computed)
         name, kind = (columns[0].name, "influence") if alone else (names, "joint influence")
         return kind, name, words, verdict, cap < math.inf, how, float(shown(most))
 
@@ -384,7 +401,8 @@ class Model:
         own = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}.get(self.loss, own)
         for column in self.columns:
             for sign in [column.sign] if column.sign else [1, -1] * (column.kind != "category"):
-                verdict, how = self.proof(self.steps(column, -sign if self.loss == "Ordinal" else sign))
+                steps = self.steps(column, -sign if self.loss == "Ordinal" else sign)
+                verdict, how = self.proof(steps, bool(column.sign))
                 if column.sign or (verdict == "proven" and not column.rising):
                     words = f"{own} never {'falls' if sign > 0 else 'rises'} as {shown(column.name)} rises"
                     yield "monotone", column.name, words, verdict, bool(column.sign), how, None

@@ -11,14 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from lambdak.certify.allowance import Allowance
 from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
+from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
-from lambdak.model.influence import rounding_matters, score_range
+from lambdak.model.influence import apart, rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
 from lambdak.model.statements import all_bending, ordered_levels, rising
+from lambdak.pencil.exact import Verdict, all_of
 from lambdak.pencil.spectrum import Float64Array, extremes
 from lambdak.table.column_contract import Column
 
@@ -35,26 +38,28 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
         change of the raw score for any row when all of these columns change together.
     exact
         Whether every statement is decided in integers, without any rounding. Otherwise float64 with error bounds comes
-        first, and integers decide where these leave a doubt: the verdicts are the same, in less time.
+        first, and integers decide where these leave a doubt: the verdicts are the same, in less time. What would take
+        integers too long (minutes, or seconds where they decide doubts) is not proven, and the claim says so.
     """
     if not isinstance(exact, bool):
         raise TypeError(f"exact must be True or False; got {exact!r}")
-    outputs = _positive(readouts(model))
-    claims = [*_monotone(model, outputs, exact), *_shapes(model, outputs, exact)]
-    claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), exact)
-    claims += joint_claims(outputs, model.promises.groups, exact)
+    outputs, allowance = _positive(readouts(model)), Allowance.of(exact)
+    claims = [*_monotone(model, outputs, allowance), *_shapes(model, outputs, allowance)]
+    claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), allowance)
+    claims += joint_claims(outputs, model.promises.groups, allowance)
     if within is not None:
-        claims.append(response_claim(outputs, within, exact))
-    claims += [*_orders(model, outputs, exact), *interaction_claims(model)]
+        claims.append(response_claim(outputs, within, allowance))
+    claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
     return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
 
 
 def promised(model: Model) -> Iterator[Claim]:
     """What was requested of a model, each proven or refuted, as :func:`certify` does."""
-    outputs, capped = _positive(readouts(model)), model.promises.capped
-    claims = [*_monotone(model, outputs, only=model.promises.monotone), *_shapes(model, outputs)]
-    claims += [*influence_claims(outputs, capped, capped), *joint_claims(outputs, model.promises.groups)]
-    claims += [*_orders(model, outputs), *interaction_claims(model)]
+    outputs, capped, allowance = _positive(readouts(model)), model.promises.capped, Allowance.of()
+    claims = [*_monotone(model, outputs, allowance, model.promises.monotone), *_shapes(model, outputs, allowance)]
+    claims += influence_claims(outputs, capped, capped, allowance)
+    claims += joint_claims(outputs, model.promises.groups, allowance)
+    claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
     return _weighed(outputs, [claim for claim in claims if claim.requested])
 
 
@@ -71,7 +76,7 @@ def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Clai
     """The claims with what computing can do to a raw score; none is proven if that matters next to its range."""
     margin = max(output.error for output in outputs)
     matters = rounding_matters(outputs)
-    reach = max(map(score_range, outputs)) if matters else 0.0
+    reach = max(map(score_range, apart(outputs))) if matters else 0.0
     words = f"; {TOO_ROUGH} {margin:.1e}, which matters next to its range of {reach:.1e}"
     for claim in claims:
         weighed = replace(claim, margin=margin)
@@ -82,26 +87,27 @@ def _weighed(outputs: tuple[Readout, ...], claims: list[Claim]) -> Iterator[Clai
 
 
 def _monotone(
-    model: Model, outputs: tuple[Readout, ...], exact: bool = False, only: Mapping[int, int] | None = None
+    model: Model, outputs: tuple[Readout, ...], allowance: Allowance, only: Mapping[int, int] | None = None
 ) -> Iterator[Claim]:
     """One claim for each column of numbers, in the direction requested, or else nearer to a proof."""
     if model.loss.link.joint:
         return
     for i, column in enumerate(outputs[0].columns):
         if column.is_number and (only is None or i in only):
-            yield _monotone_claim(model, outputs[0], i, exact)
+            yield _monotone_claim(model, outputs[0], i, allowance)
 
 
-def _monotone_claim(model: Model, readout: Readout, i: int, exact: bool) -> Claim:
+def _monotone_claim(model: Model, readout: Readout, i: int, allowance: Allowance) -> Claim:
     column, requested, flip = readout.columns[i], model.promises.signs[i], model.loss.sign
     sign = requested or flip * _nearer(column.increments() @ readout.column(i))
     statements = rising(column, model.matrices, flip * sign)
-    proven = statements.all_true(exact)
+    verdict = statements.all_true(allowance.work(bool(requested)), allowance.exact)
+    proven = verdict is True
     value = readout.scale * _decisive(statements.least, proven)
     return Claim(
         "monotone", column.name, _monotone_words(readout, column, sign, flip), proven, bool(requested), value, None,
         f"{'' if flip * sign > 0 else 'minus '}{_count(column.n_steps, readout)} positive semidefinite"
-        f"{_missing_words(column)}",
+        f"{_missing_words(column)}{undecided(verdict)}",
         {"sign": float(sign)},
     )  # fmt: skip
 
@@ -139,21 +145,24 @@ def _missing_words(column: Column) -> str:
 # ---- convex and concave --------------------------------------------------------------------------------------------
 
 
-def _shapes(model: Model, outputs: tuple[Readout, ...], exact: bool = False) -> Iterator[Claim]:
+def _shapes(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Iterator[Claim]:
     """Convex and concave: those that are proven or were requested, or else convex, as not proven."""
     requested = model.promises.shape
-    claims = [_shape_claim(model, outputs, bend, exact) for bend in (1, -1)]
+    claims = [_shape_claim(model, outputs, bend, allowance) for bend in (1, -1)]
     for claim in claims:
         if claim.requested or claim.proven or (requested is None and claim.kind == "convex" and not claims[1].proven):
             yield claim
 
 
-def _shape_claim(model: Model, outputs: tuple[Readout, ...], bend: int, exact: bool) -> Claim:
+def _shape_claim(model: Model, outputs: tuple[Readout, ...], bend: int, allowance: Allowance) -> Claim:
     kind, readout = ("convex" if bend > 0 else "concave"), outputs[0]
     extreme = all(output.index == (readout.dim - 1 if bend > 0 else 0) for output in outputs)
     straight = not any(column.bounded and column.n_steps for column in readout.columns)
-    possible = extreme and straight
-    bent = possible and all(own.all_true(exact) for own in all_bending(readout.columns, model.matrices, bend))
+    verdict: Verdict = extreme and straight
+    if verdict:
+        work, bends = allowance.work(model.promises.shape == kind), all_bending(readout.columns, model.matrices, bend)
+        verdict = all_of(own.all_true(work, allowance.exact) for own in bends)
+    bent = verdict is True
     how = _index_words(outputs, bend, extreme)
     if not straight:
         how += "; columns are clamped at the ends of the training range"
@@ -163,7 +172,7 @@ def _shape_claim(model: Model, outputs: tuple[Readout, ...], bend: int, exact: b
     return Claim(
         kind, "all columns of numbers together", f"the raw score is {kind} for any fixed categories",
         bent, model.promises.shape == kind, _decisive(least, bent) if curved else None, None,
-        how + (what if curved else "; columns are linear"),
+        how + (what if curved else "; columns are linear") + undecided(verdict),
     )  # fmt: skip
 
 
@@ -189,28 +198,28 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 # ---- order of several outputs --------------------------------------------------------------------------------------
 
 
-def _orders(model: Model, outputs: tuple[Readout, ...], exact: bool = False) -> Iterator[Claim]:
+def _orders(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Iterator[Claim]:
     if len(outputs) == 1 or not model.outputs.in_order:
         return
     kind, words = "quantiles", "a higher quantile is never below a lower one"
     if model.loss.arrangement is Arrangement.ORDERED:
         kind, words = "cut-points", "cumulative probabilities never fall from class to class"
     apart = np.diff([output.start for output in outputs])
-    proven, value, how = _ordered(model, outputs, exact)
+    proven, value, how = _ordered(model, outputs, allowance)
     if apart.any():
         proven, value = False, float(apart.min())
     yield Claim(kind, f"{len(outputs)} {kind}", words, proven, True, value, None, how)
 
 
-def _ordered(model: Model, outputs: tuple[Readout, ...], exact: bool) -> tuple[bool, float | None, str]:
+def _ordered(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> tuple[bool, float | None, str]:
     """Whether eigenvalues are in order, by how much, and why."""
     if model.outputs.levels:
         statements, between = ordered_levels(model.outputs, model.matrices), "quantile to quantile"
         if model.loss.arrangement is Arrangement.ORDERED:
             between = "cut-point to cut-point"
-        proven = statements.all_true(exact)
-        value = model.scale * _decisive(statements.least, proven)
-        return proven, value, f"the steps from {between} are positive semidefinite"
+        verdict = statements.all_true(allowance.promises, allowance.exact)
+        value = model.scale * _decisive(statements.least, verdict is True)
+        return verdict is True, value, f"the steps from {between} are positive semidefinite{undecided(verdict)}"
     indices = [output.index for output in outputs]
     numbers = ", ".join(str(i + 1) for i in indices)
     how = f"eigenvalues number {numbers} of one matrix are always in this order"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import os
+import reprlib
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from typing import Any, final
 from sklearn.pipeline import Pipeline
 
 from lambdak.atomic import regular_file
+from lambdak.estimators.pipeline_contents import check_contents, check_stored
 from lambdak.store import ModelFileError
 
 _STEPS, _MODEL = "steps.skops", "model.safetensors"
@@ -56,17 +58,19 @@ class PipelineFile:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> PipelineFile:
-        """The parts of a file; memory is bounded by its length, because nothing in it may be compressed."""
+        """The parts of a file; its length bounds the memory that they take, then and when they are built."""
         try:
             with zipfile.ZipFile(path) as archive:
                 if archive.namelist() != [_STEPS, _MODEL]:
-                    raise ModelFileError(f"a pipeline must hold {_STEPS} and {_MODEL}; it holds {archive.namelist()}")
-                _check_stored(archive)
+                    names = reprlib.repr(archive.namelist())
+                    raise ModelFileError(f"a pipeline must hold {_STEPS} and {_MODEL}; it holds {names}")
+                check_stored(archive, os.stat(path).st_size)
                 parts = cls(archive.read(_STEPS), archive.read(_MODEL))
-            with zipfile.ZipFile(BytesIO(parts.steps)) as inner:
-                _check_stored(inner)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
-            raise ModelFileError(f"it is damaged: {error}: save the pipeline again") from None
+            check_contents(parts.steps)
+        except ModelFileError:
+            raise
+        except Exception as error:  # of archives, compressed data, JSON or headers of arrays
+            raise ModelFileError(f"it is damaged: {type(error).__name__}: {error}: save the pipeline again") from None
         return parts
 
     def untrusted(self, trusted: Sequence[str] = ()) -> list[str]:
@@ -76,6 +80,7 @@ class PipelineFile:
     def _check_readable(self, trusted: Sequence[str]) -> None:
         """Refuse steps that nobody could load again, such as a lambda, which has no name to find it by."""
         try:
+            check_contents(self.steps)
             _skops().loads(self.steps, trusted=[*trusted, *_SAFE])
         except Exception as error:  # whatever skops, or a step, makes of it
             raise TypeError(
@@ -128,12 +133,6 @@ def is_pipeline_file(path: str | os.PathLike[str]) -> bool:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:  # which reading it as a model names
         return False
-
-
-def _check_stored(archive: zipfile.ZipFile) -> None:
-    for entry in archive.infolist():
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-            raise ModelFileError(f"{entry.filename!r} in it must be stored as it is, not compressed")
 
 
 def _skops() -> Any:

@@ -13,6 +13,7 @@ from lambdak.model.influence import any_change, norms, of_outputs, per_unit, wey
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout, slots_of
 from lambdak.model.statements import rising
+from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
@@ -134,8 +135,12 @@ def column_effect(
     cells: Cells | None = None,
     importance: float = np.nan,
     most: int = _MOST_POINTS,
+    work: Work | None = None,
 ) -> ColumnEffect:
-    """The effect of column ``i`` on design rows, at about ``most`` points, with slopes (rows, columns) and cells."""
+    """The effect of column ``i`` on design rows, at about ``most`` points, with slopes (rows, columns) and cells.
+
+    ``work`` is what integers may do to prove its sign, and that of further columns.
+    """
     column = readout.columns[i]
     is_number = column.is_number
     (x, points), reference = column.points(most), column.baseline()
@@ -146,7 +151,7 @@ def column_effect(
     return ColumnEffect(
         column=column.name,
         kind="number" if is_number else "category",
-        sign=_sign(readout, i),
+        sign=_sign(readout, i, work or Work(DOUBTS)),
         x=x,
         reference=column.baseline_name,
         low=low - rounding,
@@ -198,12 +203,12 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
     return scores[:, 1:] - scores[:, :1]
 
 
-def _sign(readout: Readout, i: int) -> int:
+def _sign(readout: Readout, i: int, work: Work) -> int:
     """+1 or −1 if all increments of a column of numbers are proven to have that sign."""
     column = readout.columns[i]
     if not column.is_number:
         return 0
-    rises, falls = (rising(column, readout.coef, sign).all_true() for sign in (1, -1))
+    rises, falls = (rising(column, readout.coef, sign).all_true(work) is True for sign in (1, -1))
     return int(rises) - int(falls)
 
 

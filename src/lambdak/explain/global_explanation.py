@@ -15,6 +15,7 @@ from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
 from lambdak.model.importance import column_effects
 from lambdak.model.output_choice import chosen_output, output_labels
+from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.frames import make_frame
@@ -163,8 +164,10 @@ def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExp
         cells = tuple(table.cells(position, seen) for position in model.encoder.positions(table))
     packed = readout.packed(design)
     steep = None if slopes is None else local_slopes(readout, packed, slopes, slopes).influence
+    work = Work(DOUBTS)
     effects = [
-        column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i])) for i in range(n)
+        column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work)
+        for i in range(n)
     ]
     ordered = sorted(effects, key=lambda own: (-own.importance if rows else 0.0, -own.proven))
     pairs = interactions(readout, design if rows else None)

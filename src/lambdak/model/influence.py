@@ -100,10 +100,26 @@ def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     return Reach(float(bounds[worst]), (names[first[worst]], names[second[worst]]))
 
 
+def changes(outputs: Sequence[Readout], i: int) -> list[Reach]:
+    """The bound on any change of column i, for each output; outputs with the same matrices share it."""
+    found = {id(output.coef): any_change(output, i) for output in apart(outputs)}
+    return [found[id(output.coef)] for output in outputs]
+
+
+def apart(outputs: Sequence[Readout]) -> list[Readout]:
+    """The first output of each array of matrices: of hundreds of quantiles one, because constants change no bound."""
+    return list({id(output.coef): output for output in reversed(outputs)}.values())[::-1]
+
+
 def together(readout: Readout, columns: Sequence[int]) -> float:
     """A bound on any change of these columns at once: the sum of their own bounds."""
-    total = math.fsum(any_change(readout, i).bound for i in columns)
-    return total if len(columns) == 1 else _OUTWARDS * total
+    return summed([any_change(readout, i) for i in columns])
+
+
+def summed(reaches: Sequence[Reach]) -> float:
+    """A bound on changes that have these bounds, at once."""
+    total = math.fsum(reach.bound for reach in reaches)
+    return total if len(reaches) == 1 else _OUTWARDS * total
 
 
 def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
@@ -128,9 +144,10 @@ def strengths(model: Model) -> Float64Array:
     """The bound on any change of each column, over all outputs, (columns,)."""
     outputs = readouts(model)
     bounds = [
-        [of_outputs(output, any_change(output, i).bound) for i in range(len(output.columns))] for output in outputs
+        [of_outputs(output, reach.bound) for output, reach in zip(outputs, changes(outputs, i), strict=True)]
+        for i in range(len(outputs[0].columns))
     ]
-    return np.asarray(np.max(bounds, axis=0))
+    return np.asarray(np.max(bounds, axis=1))
 
 
 def per_unit(readout: Readout, i: int) -> Reach:
@@ -221,7 +238,8 @@ def score_range(readout: Readout) -> float:
 def rounding_matters(outputs: Sequence[Readout]) -> bool:
     """Whether computing raw scores errs by so much, next to their range, that no claim is worth its words."""
     enough = max(output.error for output in outputs) / _MOST_ROUNDING
-    return all(_falls_short(output, enough) for output in outputs) and any(map(score_range, outputs))
+    own = apart(outputs)
+    return all(_falls_short(output, enough) for output in own) and any(map(score_range, own))
 
 
 def _falls_short(readout: Readout, enough: float) -> bool:

@@ -116,17 +116,21 @@ class Readout:
 
 
 def readouts(model: Model) -> tuple[Readout, ...]:
-    """All outputs of a model."""
-    return tuple(_readout(model, i, name) for i, name in enumerate(model.output_names))
+    """All outputs of a model; those that differ by their constant only have one array of matrices."""
+    shared: dict[str, Float64Array] = {}
+    return tuple(_readout(model, i, name, shared) for i, name in enumerate(model.output_names))
 
 
-def _readout(model: Model, i: int, name: str) -> Readout:
+def _readout(model: Model, i: int, name: str, shared: dict[str, Float64Array]) -> Readout:
     outputs, n_design = model.outputs, model.encoder.n_design
-    own = model.matrices[outputs.own_pencils(i)]
+    pencils = outputs.own_pencils(i)
+    own = model.matrices[pencils]
     level = outputs.own_level(i)
     parts = own[:, [0] if level is None else [0, n_design + level]]
-    features = own[:, :n_design].copy()
-    features[:, 0] = 0.0
+    if str(pencils) not in shared:
+        shared[str(pencils)] = own[:, :n_design].copy()
+        shared[str(pencils)][:, 0] = 0.0
+    features = shared[str(pencils)]
     return Readout(
         name=name,
         columns=model.encoder.columns,

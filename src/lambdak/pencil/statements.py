@@ -14,13 +14,10 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.pencil.definite import SAFE, UNIT, frobenius, proven_psd
-from lambdak.pencil.exact import combination_is_psd
+from lambdak.pencil.exact import Verdict, Work, all_of, combination_is_psd
 from lambdak.pencil.spectrum import Float64Array, extremes
 
 Combination = Mapping[int, Fraction]  # position of a row → its factor
-
-# Of integers where float64 leaves a doubt, in statements times dim⁴: some ten seconds. Fits leave none, but files may.
-_MOST_WORK = 1.3e8
 
 
 @final
@@ -42,14 +39,17 @@ class Statements:
     def __len__(self) -> int:
         return len(self.rows) * len(self.combinations)
 
-    def all_true(self, exact: bool = False) -> bool:
-        """Whether all are true: in float64 where that is a proof, and otherwise, or if asked, in integers."""
+    def all_true(self, work: Work, exact: bool = False) -> Verdict:
+        """Whether all are true: in float64 where that is a proof, and otherwise, or if asked, in integers.
+
+        None if deciding that takes more of these than ``work`` allows.
+        """
         if exact:
-            return all(map(self._is_true, range(len(self))))
+            return all_of(self._is_true(which, work) for which in range(len(self)))
         unproven = np.flatnonzero(~self.proven())
-        if self._refuted(unproven).any() or len(unproven) * packed_dim(self.rows.shape[-1]) ** 4 > _MOST_WORK:
+        if self._refuted(unproven).any():
             return False
-        return all(map(self._is_true, unproven.tolist()))
+        return all_of(self._is_true(which, work) for which in unproven.tolist())
 
     def proven(self) -> NDArray[np.bool_]:
         """Which are proven in float64, (members * combinations,)."""
@@ -83,9 +83,10 @@ class Statements:
         slack = error + SAFE * eigenvalue_error(packed_dim(packed.shape[-1])) * frobenius(packed)
         return np.asarray(extremes(packed)[0] < -slack)
 
-    def _is_true(self, which: int) -> bool:
+    def _is_true(self, which: int, work: Work) -> Verdict:
         member, own = divmod(which, len(self.combinations))
-        return combination_is_psd([(q, self.rows[member, j]) for j, q in self.combinations[own].items()])
+        factors = self.combinations[own]
+        return combination_is_psd([(q, self.rows[member, j]) for j, q in factors.items()], work=work)
 
 
 def rises(increments: Float64Array, sign: int) -> list[Combination]:

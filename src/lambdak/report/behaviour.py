@@ -16,6 +16,7 @@ from lambdak.model import Model
 from lambdak.model.importance import mean_effects
 from lambdak.model.influence import strengths
 from lambdak.model.readout import Readout, dense_rows, readouts
+from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.rows import spread_rows
@@ -80,7 +81,8 @@ def behaviour(
     middle = outputs[0 if model.loss.link.joint else len(outputs) // 2]
     rows = baseline_row(middle) if design is None else design.take(spread_rows(len(design), _EFFECT_ROWS))
     first = [i for i in order[:MOST_COLUMNS] if proven[i] > 0] or list(order[:1])
-    effects = {i: column_effect(middle, rows, i, most=_EFFECT_POINTS) for i in first}
+    work = Work(DOUBTS)
+    effects = {i: column_effect(middle, rows, i, most=_EFFECT_POINTS, work=work) for i in first}
     used = [i for i in first if i not in last]
     pairs = {} if design is None or model.dim == 1 else _pairs(outputs, design, used)
     return Behaviour(proven, mean, order, middle.name, effects, pairs)

@@ -20,11 +20,11 @@ _TURNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # one level down, or up:
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 
 
-def parse(text: str, what: str, most: float = math.inf) -> Any:
-    """The value of a JSON text that holds at most ``most`` values."""
+def parse(text: str, what: str, most: float = math.inf, most_depth: int = MOST_DEPTH) -> Any:
+    """The value of a JSON text that holds at most ``most`` values, at most ``most_depth`` of them in one another."""
     depth, values = measure(text)
-    if depth > MOST_DEPTH:
-        raise damaged(f"{what} is nested deeper than {MOST_DEPTH} levels")
+    if depth > most_depth:
+        raise damaged(f"{what} is nested deeper than {most_depth} levels")
     if values > most:
         raise damaged(f"{what} holds {values:,} values, of which at most {most:,} are read")
     try:
