@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from research_cases import MODULES
 
-import torch
 import lambdak.torch as lt
+import torch
 from torch import nn
 
 WIDE, ROWS, IDS = np.zeros((4, 3)), np.zeros((4, 10)), np.zeros((4, 2), int)

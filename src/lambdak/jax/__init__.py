@@ -1,4 +1,4 @@
-"""The eigenvalue and the neuron for JAX: derivatives of any order in both modes, jit and vmap, by the compiled kernel."""
+"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel."""
 
 try:
     import jax  # noqa: F401

@@ -3,9 +3,9 @@ r"""Proximal steps after the steps of an optimiser: a Lasso over inputs, with ex
 The parameters of a matrix are its coordinates, or those of L in A = (L Lᵀ)^{1/2} ("root"): steps in parameters and in A
 have one scale, and the proximal step of :mod:`lambdak.torch.shrink` follows them. Under "factor", A = L Lᵀ, a step in θ
 moves A in proportion to A, so that no matrix would ever be exactly zero. There the penalty takes an implicit gradient
-step in θ, whose stationary points are those of loss plus penalty, and a matrix becomes zero when two things hold: a step of
-plain coordinates would remove it; and along its own ray, t A for t in [0, 1], the loss gains less than half of what the
-penalty costs. The latter is known exactly: ⟨∂loss/∂A, A⟩ = ½ ⟨∂loss/∂θ, θ⟩, as A is quadratic in θ.
+step in θ, whose stationary points are those of loss plus penalty, and a matrix becomes zero when two things hold: a step
+of plain coordinates would remove it; and along its own ray, t A for t in [0, 1], the loss gains less than half of what
+the penalty costs. The latter is known exactly: ⟨∂loss/∂A, A⟩ = ½ ⟨∂loss/∂θ, θ⟩, as A is quadratic in θ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import torch
 from lambdak._checks import check_positive
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.hermitian import HermitianSpectralNeuron, real_form
-from lambdak.torch.modules import SpectralNeuron
 from lambdak.torch.shrink import check_shrinkable, penalised_modules, shrink_, shrink_rows_, signed_rows
 from lambdak.torch.sparse import SparseSpectralNeuron
 from torch import Tensor, nn
@@ -159,7 +158,7 @@ def _shrink_factors_(module: Any, theta: Tensor, alpha: float, steps: _Steps) ->
     pull = torch.zeros_like(trace) if gradient is None else (gradient * leaf).sum(-1).cpu().double() / 2
     gone = (trace <= plain) & (pull + alpha * sizes / 2 > 0)
     with torch.no_grad():
-        # Implicit, as the slope along the first direction is 2 L: an explicit step would miss the minimum by its length.
+        # Implicit, as the slope along the first direction is 2 L: an explicit step would miss the minimum.
         moved = leaf - (step / (1 + 2 * step)).unsqueeze(-1).to(leaf) * slope
         theta.copy_(torch.where(gone.unsqueeze(-1).to(leaf.device), 0, moved))
 

@@ -156,7 +156,7 @@ def _coordinates(module: nn.Module) -> tuple[_Map, _Map, bool]:
 
 
 def proximal(rows: Tensor, threshold: Tensor, signs: Tensor, matrices: _Map, back: _Map, is_dense: bool) -> Tensor:
-    """argmin ½‖B − A‖_F² + t ‖B‖₂ for coordinates (rows, width), thresholds (rows,) and signs of the matrices."""
+    """Argmin ½‖B − A‖_F² + t ‖B‖₂ for coordinates (rows, width), thresholds (rows,) and signs of the matrices."""
     given = matrices(rows)
     if is_dense or not len(rows):
         return back(_dense(given, threshold, signs))
