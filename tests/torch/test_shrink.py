@@ -191,6 +191,10 @@ def test_the_penalty_of_predicted_matrices_is_the_mean_over_contexts():
         spectral_penalty(nn.ModuleList([SpectralNeuron(2, 3), model]))
     with pytest.raises(TypeError, match=r"got HyperSpectralNeuron: .* or add spectral_penalty"):
         shrink_(model, 0.1)
+    both = nn.ModuleList([SpectralNeuron(2, 3), model])
+    with pytest.raises(TypeError, match="got HyperSpectralNeuron"):
+        add_proximal_step(torch.optim.SGD(both.parameters(), lr=0.1), both, 0.1)
+    add_proximal_step(torch.optim.SGD(both[0].parameters(), lr=0.1), both, 0.1)  # which does not train the other
 
 
 KINDS = {

@@ -3,9 +3,9 @@ r"""Proximal steps after the steps of an optimiser: a Lasso over inputs, with ex
 The parameters of a matrix are its coordinates, or those of L in A = (L Lᵀ)^{1/2} ("root"): steps in parameters and in A
 have one scale, and the proximal step of :mod:`lambdak.torch.shrink` follows them. Under "factor", A = L Lᵀ, a step in θ
 moves A in proportion to A, so that no matrix would ever be exactly zero. There the penalty takes an implicit gradient
-step in θ, whose stationary points are those of loss plus penalty, and a matrix becomes zero when two things hold: a step
-of plain coordinates would remove it; and along its own ray, t A for t in [0, 1], the loss gains less than half of what
-the penalty costs. The latter is known exactly: ⟨∂loss/∂A, A⟩ = ½ ⟨∂loss/∂θ, θ⟩, as A is quadratic in θ.
+step in θ, whose stationary points are those of loss plus penalty. A matrix becomes zero when two things hold: a step of
+plain coordinates would remove it; and along its own ray, t A for t in [0, 1], the loss gains less than half of what the
+penalty costs. The latter is known exactly: ⟨∂loss/∂A, A⟩ = ½ ⟨∂loss/∂θ, θ⟩, as A is quadratic in θ.
 """
 
 from __future__ import annotations
@@ -172,6 +172,8 @@ def _norms(module: Any, coords: Tensor) -> Tensor:
 
 def _weights(module: nn.Module) -> list[Tensor]:
     """The tensors that an optimiser has for a module's weight: all rows, or free ones and parameters of the others."""
+    if isinstance(module, HyperSpectralNeuron):
+        return [module.bias]  # of which the matrices are made; it is refused with its name
     if not parametrize.is_parametrized(module, "weight"):
-        return [module.weight] if hasattr(module, "weight") else []  # type: ignore[list-item]
+        return [module.weight]  # type: ignore[list-item]
     return list(module.get_submodule("parametrizations.weight").parameters())
