@@ -96,8 +96,8 @@ def _rows(tensor: Tensor, *tail: int) -> Any:
     whole = tensor.detach().contiguous().resolve_neg()
     if not whole.numel():
         return np.empty(shape, _DTYPES[whole.dtype])
-    memory = (ctypes.c_char * whole.nbytes).from_address(whole.data_ptr())
-    memory.owner = whole  # type: ignore[attr-defined]  # a copy lives as long as its array
+    memory: Any = (ctypes.c_char * whole.nbytes).from_address(whole.data_ptr())
+    memory.owner = whole  # a copy lives as long as its array
     return np.ndarray(shape, _DTYPES[whole.dtype], memory)
 
 

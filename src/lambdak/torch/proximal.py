@@ -19,6 +19,7 @@ import torch
 from lambdak._checks import check_positive
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.hermitian import HermitianSpectralNeuron, real_form
+from lambdak.torch.hyper import HyperSpectralNeuron
 from lambdak.torch.shrink import check_shrinkable, penalised_modules, shrink_, shrink_rows_, signed_rows
 from lambdak.torch.sparse import SparseSpectralNeuron
 from torch import Tensor, nn
@@ -50,6 +51,7 @@ def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alph
 
     Examples
     --------
+    >>> from lambdak.torch import SpectralNeuron
     >>> _ = torch.manual_seed(0)
     >>> x = torch.randn(256, 3)
     >>> neuron = SpectralNeuron(3, dim=3)
