@@ -18,7 +18,9 @@ MAX_DIM = 512
 
 
 def check_dim(dim: int) -> int:
-    """Return ``dim`` as an int in [1, 512]."""
+    """Return ``dim`` as an int in [1, 512], also of tridiagonal matrices."""
+    if isinstance(dim, int) and dim > MAX_DIM:
+        raise ValueError(f"dim must be in [1, {MAX_DIM + 1}), for tridiagonal matrices as for dense ones; got {dim}")
     return check_int(dim, "dim", 1, MAX_DIM + 1)
 
 

@@ -6,11 +6,16 @@ from copy import deepcopy
 
 import pytest
 from research_cases import MODULES
-from torch_cases import layer
+from torch_cases import layer, scrambled
 
 import torch
 from lambdak.torch import (
+    GeneralizedSpectralNeuron,
+    HermitianSpectralNeuron,
+    HyperSpectralNeuron,
     OrderedSpectralLayer,
+    SparseSpectralNeuron,
+    SpectralLayer,
     SpectralMixture,
     SpectralNeuron,
     add_proximal_step,
@@ -72,7 +77,7 @@ def test_a_large_threshold_gives_exact_zeros_and_training_finds_the_inputs_that_
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"monotonic_cst": 1, "constraint": "squareplus"}, "constraint must be one of"),
-     ({"structure": "tridiagonal"}, "structure must be 'dense'")],
+     ({"monotonic_cst": 1, "constraint": "diagonal", "structure": "tridiagonal"}, "constraint must be one of")],
 )  # fmt: skip
 def test_modules_that_cannot_become_zero_are_refused(settings, message):
     neuron = SpectralNeuron(3, 4, **settings)
@@ -96,7 +101,7 @@ OPTIMISERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMISERS)
-@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": 1, "constraint": "root"}])
+@pytest.mark.parametrize("settings", [{}, {"monotonic_cst": 1, "constraint": "root"}, {"monotonic_cst": 1}])
 def test_proximal_steps_end_at_the_minimum_of_loss_plus_penalty(name, settings):
     torch.manual_seed(0)
     neuron = SpectralNeuron(1, 1, dtype=torch.float64, **settings)  # f = a + b x
@@ -147,17 +152,15 @@ def test_a_threshold_that_makes_no_sense_is_refused(threshold):
         shrink_(SpectralNeuron(2, 3), threshold)
 
 
-def test_optimisers_whose_steps_are_not_known_and_constraints_of_another_scale_are_refused():
+def test_optimisers_whose_steps_are_not_known_are_refused():
     neuron = SpectralNeuron(2, 3)
     with pytest.raises(TypeError, match="got Adagrad"):
         add_proximal_step(torch.optim.Adagrad(neuron.parameters()), neuron, 0.1)
-    bent = SpectralNeuron(2, 3, monotonic_cst=1)
-    with pytest.raises(ValueError, match=r"one of \('root',\) .* got 'factor'"):
-        add_proximal_step(torch.optim.SGD(bent.parameters(), lr=0.1), bent, 0.1)
 
 
 def test_the_penalty_counts_modules_of_every_kind():
-    network = nn.ModuleList([layer(2, 3, 0), *(make(dtype=torch.float64) for make in MODULES.values())])
+    sparse = SparseSpectralNeuron(9, 3, dtype=torch.float64)
+    network = nn.ModuleList([layer(2, 3, 0), sparse, *(make(dtype=torch.float64) for make in MODULES.values())])
     torch.testing.assert_close(spectral_penalty(network), sum(module.norms.sum() for module in network))
 
 
@@ -171,6 +174,127 @@ def test_ordered_layers_are_shrunk_and_what_has_another_bound_is_refused():
         (ordered(x) - x[:, :1]).square().mean().backward()
         optimizer.step()
     assert (ordered.norms == 0).tolist() == [False, True, True]
-    network = nn.Sequential(ordered, SpectralMixture(2, 4))
-    with pytest.raises(TypeError, match=r"got SpectralMixture: .* add spectral_penalty to the loss"):
+    network = nn.Sequential(ordered, GeneralizedSpectralNeuron(2, 4))
+    with pytest.raises(TypeError, match=r"GeneralizedSpectralNeuron, whose influences .* add spectral_penalty"):
         add_proximal_step(torch.optim.SGD(network.parameters(), lr=0.1), network, 0.1)
+
+
+def hyper():
+    return HyperSpectralNeuron(nn.Linear(2, 5), 3, 4, encoder_features=5, dtype=torch.float64).double()
+
+
+def test_the_penalty_of_predicted_matrices_is_the_mean_over_contexts():
+    model, context = hyper(), torch.randn(6, 2).double()
+    norms = torch.linalg.matrix_norm(model.at(context).matrices[:, 1:], 2)
+    torch.testing.assert_close(spectral_penalty(model.at(context)), norms.sum(1).mean())
+    with pytest.raises(TypeError, match=r"add spectral_penalty\(hyper\.at\(context\)\)"):
+        spectral_penalty(nn.ModuleList([SpectralNeuron(2, 3), model]))
+    with pytest.raises(TypeError, match=r"got HyperSpectralNeuron: .* or add spectral_penalty"):
+        shrink_(model, 0.1)
+    both = nn.ModuleList([SpectralNeuron(2, 3), model])
+    with pytest.raises(TypeError, match="got HyperSpectralNeuron"):
+        add_proximal_step(torch.optim.SGD(both.parameters(), lr=0.1), both, 0.1)
+    add_proximal_step(torch.optim.SGD(both[0].parameters(), lr=0.1), both, 0.1)  # which does not train the other
+
+
+KINDS = {
+    "tridiagonal": lambda: SpectralNeuron(3, 5, structure="tridiagonal", dtype=torch.float64),
+    "monotone tridiagonal": lambda: SpectralNeuron(
+        3, 5, monotonic_cst=[1, -1, 0], structure="tridiagonal", dtype=torch.float64
+    ),
+    "Hermitian": lambda: HermitianSpectralNeuron(3, 4, dtype=torch.float64),
+    "monotone Hermitian": lambda: HermitianSpectralNeuron(3, 4, monotonic_cst=[1, -1, 0], dtype=torch.float64),
+    "mixture": lambda: SpectralMixture(3, 4, dtype=torch.float64),
+    "ordered": lambda: OrderedSpectralLayer(3, 2, 4, monotonic_cst=[1, -1, 0], dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("name", KINDS)
+def test_no_matrix_of_the_same_structure_and_sign_is_better_than_the_proximal_step(name, threshold):
+    module = scrambled(KINDS[name]())
+    before = module.matrices.detach()[1:].clone()
+    shrink_(module, threshold)
+    after, weight = module.matrices.detach()[1:], module.weight.detach().clone()
+
+    def objective(matrices):
+        return (matrices - before).abs().square().sum((1, 2)) / 2 + threshold * torch.linalg.matrix_norm(matrices, 2)
+
+    best = objective(after)
+    for scale in (1.0, 1e-1, 1e-2, 1e-3, 1e-4):
+        for _ in range(20):
+            module.set_weight_(weight + scale * torch.randn_like(weight))  # the nearest of its structure and sign
+            assert (objective(module.matrices.detach()[1:]) >= best - 1e-6).all()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_large_threshold_makes_matrices_of_every_kind_exactly_zero(name):
+    module = scrambled(KINDS[name]())
+    shrink_(module, 1000.0)
+    assert (module.weight == 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("make", [
+    lambda: SpectralNeuron(4, 3, monotonic_cst=1),
+    lambda: SpectralLayer(4, 2, 3, monotonic_cst=[1, 1, 0, 0]),
+    lambda: SpectralNeuron(4, 3, monotonic_cst=1, structure="tridiagonal"),
+    lambda: HermitianSpectralNeuron(4, 2, monotonic_cst=1),
+    lambda: SpectralMixture(4, 3, monotonic_cst=1),
+    lambda: SpectralNeuron(4, 3, structure="tridiagonal"),
+], ids=["neuron", "layer", "tridiagonal", "Hermitian", "mixture", "free tridiagonal"])  # fmt: skip
+def test_lasso_and_monotone_inputs_combine_by_default(make, optimiser):
+    x, module = torch.randn(128, 4), make()
+    optimizer = OPTIMISERS[optimiser](module.parameters())
+    add_proximal_step(optimizer, module, alpha=0.2)
+    for _ in range(300):
+        optimizer.zero_grad()
+        (module(x) - (2 * x[:, 1]).reshape(-1, *[1] * (module.constant.ndim - 1))).square().mean().backward()
+        optimizer.step()
+    norms = module.norms.detach().reshape(4, -1).sum(1)
+    assert (norms == 0).tolist() == [True, False, True, True]
+
+
+def test_a_small_matrix_that_the_loss_wants_does_not_vanish():
+    neuron = SpectralNeuron(1, 1, monotonic_cst=1, dtype=torch.float64)  # f = a + b x with b = θ²
+    x = torch.tensor([[-1.0], [1.0]]).double()
+    optimizer = torch.optim.SGD(neuron.parameters(), lr=0.05)
+    add_proximal_step(optimizer, neuron, alpha=0.5)
+    with torch.no_grad():
+        neuron.weight = torch.full_like(neuron.weight, 0.02)  # less than alpha times the rate
+    for _ in range(3000):
+        optimizer.zero_grad()
+        ((neuron(x) - 0.504 * x[:, 0]).square().mean() / 2).backward()  # with the penalty the minimum is at b = 0.004
+        optimizer.step()
+    assert 0.003 < neuron.weight.item() < 0.0045
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_ids_without_effect_vanish_and_rows_that_were_not_seen_are_spared(sparse):
+    neuron = SparseSpectralNeuron(6, 3, active=2, sparse=sparse)
+    before = neuron.weight.detach().clone()
+    optimizer = torch.optim.SGD(neuron.parameters(), lr=0.1)
+    add_proximal_step(optimizer, neuron, alpha=0.3)
+    ids = torch.tensor([[0, 1], [2, 3], [0, 3], [2, 1]])
+    for _ in range(200):
+        optimizer.zero_grad()
+        (neuron(ids) - torch.tensor([2.0, 0.0, 2.0, 0.0])).square().mean().backward()
+        optimizer.step()
+    zeros = (neuron.norms == 0).tolist()
+    assert not zeros[0]
+    assert zeros[1]
+    assert zeros[3]
+    assert torch.equal(neuron.weight[4:], before[4:]) == sparse  # a dense gradient of zero is a step, too
+    assert zeros[4:] == [not sparse] * 2
+
+
+def test_sparse_adam_is_followed_as_well():
+    neuron = SparseSpectralNeuron(6, 3, active=1)
+    optimizer = torch.optim.SparseAdam([neuron.weight], lr=0.05)
+    add_proximal_step(optimizer, neuron, alpha=0.5)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (neuron(torch.tensor([[0], [1]])) - torch.tensor([2.0, 0.0])).square().mean().backward()
+        optimizer.step()
+    assert (neuron.norms == 0)[:2].tolist() == [False, True]

@@ -52,3 +52,21 @@ def test_the_start_has_the_papers_jitter(active):
     spread = (diagonal.amax(1) - diagonal.amin(1)).max()
     largest = 1 / (4 * 5 * active)  # 1/(4Rs) for R = 5
     assert 1.8 * largest < spread <= 2 * largest
+
+
+def test_states_of_earlier_versions_whose_table_had_another_name_load_alone_and_in_networks():
+    neuron, other = SparseSpectralNeuron(9, 3), SparseSpectralNeuron(9, 3)
+    old = {"constant": neuron.constant.detach(), "weight": neuron.weight.detach()}
+    other.load_state_dict(old)
+    assert torch.equal(other.weight, neuron.weight)
+    network = torch.nn.Sequential(SparseSpectralNeuron(9, 3))
+    network.load_state_dict({f"0.{name}": tensor for name, tensor in old.items()})
+    assert torch.equal(network[0].weight, neuron.weight)
+    assert list(old) == ["constant", "weight"]
+
+
+def test_the_form_of_gradients_can_be_changed_afterwards():
+    neuron = SparseSpectralNeuron(9, 3)
+    neuron.sparse = False
+    neuron(torch.tensor([[1, 2]])).sum().backward()
+    assert not neuron.weight.grad.is_sparse

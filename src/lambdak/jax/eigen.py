@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import sqrt
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ from jax import Array
 from lambdak import eigen
 from lambdak._checks import FloatArray, check_dim, check_index
 from lambdak.eigen.packing import sym as host_sym
-from lambdak.jax.packing import check_packed, layout, sym
+from lambdak.jax.packing import as_floats, check_packed, layout, sym, unsym
 
 _HALVES = (jnp.float16, jnp.bfloat16)
 _Indices = tuple[int, ...]
@@ -48,9 +49,7 @@ def eigenvalue(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> Array
     >>> jax.grad(eigenvalue)(jnp.array([2.0, 0.0, 5.0]), 2, 1).tolist()
     [0.0, 0.0, 1.0]
     """
-    coords, indices, single = _checked(packed, dim, index)
-    value = _values(_wide(coords), dim, indices).astype(coords.dtype)
-    return value[..., 0] if single else value
+    return _value(packed, dim, index, False)
 
 
 def eigenpair(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> EigenPair:
@@ -63,17 +62,76 @@ def eigenpair(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> EigenP
     >>> value.item(), abs(vector).tolist()
     (5.0, [0.0, 1.0])
     """
-    coords, indices, single = _checked(packed, dim, index)
-    value, vector = (part.astype(coords.dtype) for part in _pairs(_wide(coords), dim, indices))
+    return _pair(packed, dim, index, False)
+
+
+def tridiagonal_eigenvalue(diagonal: ArrayLike, offdiagonal: ArrayLike, index: int | Sequence[int]) -> Array:
+    """λ_k of symmetric tridiagonal matrices, in O(d) each, from diagonals (..., d) and off-diagonals (..., d − 1).
+
+    d goes up to 512, as that of dense matrices does.
+
+    >>> round(tridiagonal_eigenvalue(jnp.zeros(2), jnp.array([2.0]), 1).item(), 4)
+    2.0
+    """
+    return _value(*_joined(diagonal, offdiagonal), index, True)
+
+
+def tridiagonal_eigenpair(diagonal: ArrayLike, offdiagonal: ArrayLike, index: int | Sequence[int]) -> EigenPair:
+    """λ_k and v_k of symmetric tridiagonal matrices; see :func:`tridiagonal_eigenvalue`."""
+    return _pair(*_joined(diagonal, offdiagonal), index, True)
+
+
+def spectral_norm(packed: ArrayLike, dim: int, tridiagonal: bool = False) -> Array:
+    """‖A‖₂ = max(λ_d, −λ_1) of symmetric matrices in coordinates, (...), see :func:`lambdak.jax.sym`.
+
+    >>> round(spectral_norm(jnp.array([2.0, 0.0, -5.0]), 2).item(), 4)
+    5.0
+    """
+    values = _value(packed, dim, sorted({0, check_dim(dim) - 1}), tridiagonal)
+    return jnp.maximum(values[..., -1], -values[..., 0])
+
+
+def coordinate_eigenvalue(coords: Array, dim: int, index: int, tridiagonal: bool) -> Array:
+    """λ_k from coordinates of either structure, (...)."""
+    return _value(coords, dim, index, tridiagonal)
+
+
+def coordinate_eigenpair(coords: Array, dim: int, index: int, tridiagonal: bool) -> EigenPair:
+    """λ_k and v_k from coordinates of either structure, (...) and (..., d)."""
+    return _pair(coords, dim, index, tridiagonal)
+
+
+def _joined(diagonal: ArrayLike, offdiagonal: ArrayLike) -> tuple[Array, int]:
+    """Coordinates of tridiagonal matrices, and their size."""
+    first, second = as_floats(diagonal, "diagonal"), as_floats(offdiagonal, "offdiagonal")
+    dim = first.shape[-1] if first.ndim else 0
+    if first.shape[:-1] != second.shape[:-1] or second.shape[-1:] != (dim - 1,):
+        raise ValueError(
+            f"diagonal and offdiagonal must have shapes (..., d) and (..., d - 1); got {first.shape} and {second.shape}"
+        )
+    return jnp.concatenate([first, second * sqrt(2.0)], -1), dim
+
+
+def _value(packed: ArrayLike, dim: int, index: int | Sequence[int], tridiagonal: bool) -> Array:
+    coords, indices, single = _checked(packed, dim, index, tridiagonal)
+    value = _values(_wide(coords), dim, indices, tridiagonal).astype(coords.dtype)
+    return value[..., 0] if single else value
+
+
+def _pair(packed: ArrayLike, dim: int, index: int | Sequence[int], tridiagonal: bool) -> EigenPair:
+    coords, indices, single = _checked(packed, dim, index, tridiagonal)
+    value, vector = (part.astype(coords.dtype) for part in _pairs(_wide(coords), dim, indices, tridiagonal))
     return EigenPair(value[..., 0], vector[..., 0, :]) if single else EigenPair(value, vector)
 
 
-def _checked(packed: ArrayLike, dim: int, index: int | Sequence[int]) -> tuple[Array, _Indices, bool]:
+def _checked(
+    packed: ArrayLike, dim: int, index: int | Sequence[int], tridiagonal: bool
+) -> tuple[Array, _Indices, bool]:
     for name, number in (("dim", dim), ("index", index)):
         if isinstance(number, jax.core.Tracer):
             raise TypeError(f"{name} must be known when JAX traces; got a traced one: name it in jit's static_argnames")
-    coords = jnp.asarray(packed)
-    check_packed(coords, check_dim(dim))
+    coords = as_floats(packed, "packed")
+    check_packed(coords, check_dim(dim), tridiagonal)
     indices, single = check_index(index, dim)
     return coords, tuple(indices), single
 
@@ -89,28 +147,34 @@ def _shaped(shape: tuple[int, ...], like: Array) -> Any:
 # Functions of (..., D) with results (..., m) and (..., m, d), and their derivatives.
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def _values(packed: Array, dim: int, index: _Indices) -> Array:
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _values(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> Array:
     shape = _shaped((*packed.shape[:-1], len(index)), packed)
 
     def solve(rows: ArrayLike) -> FloatArray:
+        if tridiagonal:
+            return eigen.tridiagonal_eigenvalue(*_halves(rows, dim), index)
         return eigen.eigenvalue(np.asarray(rows), dim, index)
 
     return jax.pure_callback(solve, shape, packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
 
 
 @_values.defjvp
-def _values_jvp(dim: int, index: _Indices, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    value, vector = _pairs(primals[0], dim, index)
-    return value, _forms(vector, tangents[0], dim)
+def _values_jvp(
+    dim: int, index: _Indices, tridiagonal: bool, primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
+    value, vector = _pairs(primals[0], dim, index, tridiagonal)
+    return value, _forms(vector, tangents[0], tridiagonal)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def _pairs(packed: Array, dim: int, index: _Indices) -> tuple[Array, Array]:
+@partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _pairs(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> tuple[Array, Array]:
     value = _shaped((*packed.shape[:-1], len(index)), packed)
     vector = _shaped((*value.shape, dim), packed)
 
     def solve(rows: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        if tridiagonal:
+            return eigen.tridiagonal_eigenpair(*_halves(rows, dim), index)
         return eigen.eigenpair(np.asarray(rows), dim, index)
 
     return jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
@@ -118,17 +182,24 @@ def _pairs(packed: Array, dim: int, index: _Indices) -> tuple[Array, Array]:
 
 @_pairs.defjvp
 def _pairs_jvp(
-    dim: int, index: _Indices, primals: tuple[Array], tangents: tuple[Array]
+    dim: int, index: _Indices, tridiagonal: bool, primals: tuple[Array], tangents: tuple[Array]
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    value, vector = _pairs(primals[0], dim, index)
-    moved = vector @ sym(tangents[0], dim)  # dA v_m in rows
-    turned = _pseudo_inverse(primals[0], value, vector, moved)
-    return (value, vector), (_forms(vector, tangents[0], dim), turned)
+    value, vector = _pairs(primals[0], dim, index, tridiagonal)
+    moved = vector @ sym(tangents[0], dim, tridiagonal)  # dA v_m in rows
+    dense = unsym(sym(primals[0], dim, True)) if tridiagonal else primals[0]
+    turned = _pseudo_inverse(dense, value, vector, moved)
+    return (value, vector), (_forms(vector, tangents[0], tridiagonal), turned)
 
 
-def _forms(vector: Array, tangent: Array, dim: int) -> Array:
-    """v_mᵀ dA v_m, as products of packed coordinates."""
-    row, column, factor = layout(dim)
+def _halves(coords: ArrayLike, dim: int) -> tuple[FloatArray, FloatArray]:
+    """Diagonals and off-diagonals, from coordinates of tridiagonal matrices."""
+    rows = np.asarray(coords)
+    return np.ascontiguousarray(rows[..., :dim]), rows[..., dim:] * rows.dtype.type(sqrt(0.5))
+
+
+def _forms(vector: Array, tangent: Array, tridiagonal: bool) -> Array:
+    """v_mᵀ dA v_m, as products of coordinates."""
+    row, column, factor = layout(vector.shape[-1], tridiagonal)
     outer = vector[..., row] * vector[..., column] * factor.astype(vector.dtype)
     return (outer * tangent[..., None, :]).sum(-1)
 

@@ -29,7 +29,8 @@ from lambdak.torch.hyper import HyperSpectralNeuron
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.torch.packing import sym, unsym
-from lambdak.torch.shrink import add_proximal_step, shrink_, spectral_penalty
+from lambdak.torch.proximal import add_proximal_step
+from lambdak.torch.shrink import shrink_, spectral_penalty
 from lambdak.torch.sparse import SparseSpectralNeuron
 from lambdak.torch.sums import SpectralMixture, eigenvalue_sum, ky_fan_sum
 from lambdak.torch.transport import ProcessGroup

@@ -17,7 +17,7 @@ import torch
 from lambdak._checks import check_dim, check_index
 from lambdak.torch import derivatives
 from lambdak.torch.dispatch import is_tracing
-from lambdak.torch.inputs import HALVES, narrowed
+from lambdak.torch.inputs import HALVES, check_tensor, narrowed
 from lambdak.torch.packing import width
 from torch import Tensor
 
@@ -54,6 +54,8 @@ def eigenpair(packed: Tensor, dim: int, index: int | Sequence[int]) -> EigenPair
 
 def tridiagonal_eigenvalue(diagonal: Tensor, offdiagonal: Tensor, index: int | Sequence[int]) -> Tensor:
     """λ_k of symmetric tridiagonal matrices, in O(d) each, from diagonals (..., d) and off-diagonals (..., d − 1).
+
+    d goes up to 512, as that of dense matrices does.
 
     >>> tridiagonal_eigenvalue(torch.zeros(2), torch.tensor([2.0]), index=1).round(decimals=4)
     tensor(2.)
@@ -100,6 +102,7 @@ def coordinate_eigenpair(coords: Tensor, dim: int, index: int, tridiagonal: bool
 
 def _joined(diagonal: Tensor, offdiagonal: Tensor) -> Tensor:
     for name, tensor in (("diagonal", diagonal), ("offdiagonal", offdiagonal)):
+        check_tensor(tensor, name)
         if not tensor.is_floating_point():
             raise TypeError(f"{name} must be a tensor of floats; got {tensor.dtype}")
     dim = diagonal.shape[-1] if diagonal.ndim else 0
@@ -115,6 +118,7 @@ def _solve(
     coords: Tensor, dim: int, index: int | Sequence[int], tridiagonal: bool, want_vector: bool
 ) -> tuple[Tensor, ...]:
     """Check, and give a single index no axis of its own."""
+    check_tensor(coords, "packed")
     wanted = width(check_dim(dim), tridiagonal)
     if coords.ndim == 0 or coords.shape[-1] != wanted:
         raise ValueError(

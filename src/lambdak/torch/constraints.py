@@ -10,39 +10,25 @@ ways that ``lambdak.pencil.constraints.SEMIDEFINITE`` names:
 "squareplus"    V squareplus(Λ) Vᵀ    dense; smooth everywhere
 ==============  ====================  ================================================================
 
-The last two are computed by :mod:`lambdak.pencil.constraints` and can be differentiated once, in reverse mode.
+The last two are operators of :mod:`lambdak.torch.spectral_maps`, which can be differentiated once, in reverse mode.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any
-
-import numpy as np
 
 import torch
-from lambdak._checks import FloatArray, check_dim
+from lambdak._checks import check_dim
 from lambdak.pencil.constraints import SEMIDEFINITE
 from lambdak.torch.autograd import spectral_norm
-from lambdak.torch.dispatch import differentiable
-from lambdak.torch.inputs import is_autocast
+from lambdak.torch.inputs import check_tensor, is_autocast
 from lambdak.torch.packing import sym, unsym, width
+from lambdak.torch.spectral_maps import spectral_map, squareplus
 from torch import Tensor, nn
 
 _DENSE = tuple(SEMIDEFINITE)
 _TRIDIAGONAL = tuple(name for name, own in SEMIDEFINITE.items() if own.allows_tridiagonal)
-
-
-def squareplus(x: Tensor) -> Tensor:
-    """(x + √(1 + x²)) / 2, positive for every x.
-
-    >>> squareplus(torch.tensor([0.0, 0.75]))
-    tensor([0.5000, 1.0000])
-    """
-    size = torch.where(x < 0, -x, x)  # whose derivative at 0 is 1, where that of x.abs() is 0
-    large = (size + torch.hypot(x, torch.ones_like(x))) / 2
-    return torch.where(x < 0, 0.25 / large, large)  # where the sum would cancel
 
 
 class Definite(nn.Module):
@@ -69,6 +55,7 @@ class Definite(nn.Module):
 
     def forward(self, theta: Tensor) -> Tensor:
         """Coordinates of the matrices."""
+        check_tensor(theta, "theta")
         if theta.ndim == 0 or theta.shape[-1] != self.size:
             raise ValueError(f"theta must have {self.size} entries on its last axis; got shape {tuple(theta.shape)}")
         device = theta.device.type
@@ -83,13 +70,14 @@ class Definite(nn.Module):
         if self.constraint == "factor":
             lower = sym(theta, self.dim, self.tridiagonal).tril()
             return unsym(lower @ lower.mT, self.tridiagonal)
-        return _constrain(theta, self.constraint)  # type: ignore[no-any-return]
+        return spectral_map(theta, self.constraint)  # type: ignore[no-any-return]
 
     def right_inverse(self, coords: Tensor) -> Tensor:
         """Parameters of these matrices, or of the nearest ones that there are.
 
         A tridiagonal matrix that is not semidefinite is shifted by a multiple of the identity until it is.
         """
+        check_tensor(coords, "coords")
         if coords.is_meta:
             return coords.new_empty(*coords.shape[:-1], self.size)
         given = coords.detach().cpu().double()
@@ -144,6 +132,7 @@ class SignedRows(nn.Module):
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The free rows as they are, and the parameters of the nearest semidefinite ones."""
+        check_tensor(weight, "weight")
         if len(weight) != len(self.signs):
             raise ValueError(f"weight must have {len(self.signs)} rows, one per input; got {len(weight)}")
         bound = self.definite.right_inverse(self._flipped(weight[self.bound]))
@@ -175,6 +164,7 @@ class Cap(nn.Module):
 
     def right_inverse(self, weight: Tensor) -> Tensor:
         """The rows themselves, scaled where they are too large."""
+        check_tensor(weight, "weight")
         return self.forward(weight).contiguous()
 
     def extra_repr(self) -> str:
@@ -207,53 +197,3 @@ def check_diagonal_constant(structure: str, constraint: str | None) -> None:
             'diagonal_constant needs another constraint than "diagonal", as a change of basis makes one matrix '
             'diagonal, not two: use constraint="factor"'
         )
-
-
-# The core's constraints as an operator.
-
-
-@torch.library.custom_op("lambdak::constrain", mutates_args=())
-def constrain(theta: Tensor, constraint: str) -> Tensor:
-    """forward(θ) of one of the core's constraints."""
-    return _through_numpy(SEMIDEFINITE[constraint].constraint.forward, theta)
-
-
-@torch.library.custom_op("lambdak::constrain_vjp", mutates_args=())
-def constrain_vjp(theta: Tensor, grad: Tensor, constraint: str) -> Tensor:
-    """Its transposed derivative applied to a gradient."""
-    return _through_numpy(SEMIDEFINITE[constraint].constraint.vjp, theta, grad)
-
-
-def _through_numpy(function: Any, *tensors: Tensor) -> Tensor:
-    wide = torch.float64 if tensors[0].dtype == torch.float64 else torch.float32
-    given: list[FloatArray] = [tensor.detach().cpu().to(wide).numpy() for tensor in tensors]
-    return torch.from_numpy(np.ascontiguousarray(function(*given))).to(tensors[0])
-
-
-@constrain.register_fake
-def _(theta: Tensor, constraint: str) -> Tensor:
-    return torch.empty_like(theta, memory_format=torch.contiguous_format)
-
-
-@constrain_vjp.register_fake
-def _(theta: Tensor, grad: Tensor, constraint: str) -> Tensor:
-    return torch.empty_like(theta, memory_format=torch.contiguous_format)
-
-
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.constraint = inputs[1]
-    ctx.save_for_backward(inputs[0])
-
-
-def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-    return _constrain_vjp(ctx.saved_tensors[0], grad, ctx.constraint), None
-
-
-def _refuse(ctx: Any, *_: Any) -> Any:
-    raise NotImplementedError(
-        "the constraints 'root' and 'squareplus' can be differentiated once, in reverse mode: choose 'factor'"
-    )
-
-
-_constrain = differentiable(constrain, _keep, _backward, _refuse)
-_constrain_vjp = differentiable(constrain_vjp, lambda ctx, inputs, output: None, _refuse, _refuse)

@@ -15,6 +15,7 @@ from lambdak._checks import check_int
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.pencil import Pencil
 from lambdak.torch.autograd import eigenvalue
+from lambdak.torch.inputs import check_tensor
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.packing import sym, unsym
 from torch import Tensor, nn
@@ -58,6 +59,8 @@ def from_pencil(
     >>> round(neuron(torch.tensor([[3.0]], dtype=torch.float64)).item() - pencil([[3.0]]).item(), 9)
     0.0
     """
+    if not isinstance(pencil, Pencil):
+        raise TypeError(f"pencil must be a lambdak.Pencil; got {type(pencil).__name__}: use Pencil(packed, eig_idx)")
     packed = torch.tensor(pencil.canonical().packed if diagonal_constant else pencil.packed)
     neuron = SpectralNeuron(
         pencil.n_features, pencil.dim, pencil.eig_idx, monotonic_cst, constraint=constraint, dtype=packed.dtype,
@@ -124,6 +127,8 @@ class SpectralEnsemble(nn.Module):
 
     def forward(self, ids: Tensor, weights: Tensor) -> Tensor:
         """Raw scores (rows,), or (rows, outputs) where there are several."""
+        check_tensor(ids, "ids")
+        check_tensor(weights, "weights")
         pencils, columns, size = self.coef.shape
         table = self.coef.transpose(0, 1).reshape(columns, pencils * size)
         coords = functional.embedding_bag(ids, table, mode="sum", per_sample_weights=weights)  # (rows, pencils × D)

@@ -19,6 +19,7 @@ from torch.distributions import Transform, constraints
 import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
+from lambdak.torch.inputs import check_tensor
 from lambdak.torch.packing import check_structure, width
 from torch import Tensor
 
@@ -91,6 +92,7 @@ class SpectralTransform(Transform):
         return value.to(self._result(x))
 
     def _inverse(self, y: Tensor) -> Tensor:
+        check_tensor(y, "y")
         row, column = _positions(self.dim, self._tridiagonal, y.device)
         root = self.slopes.rsqrt()
         coords = self._diagonal(y.double()[..., None] / self.slopes) - self.matrix * root[..., row] * root[..., column]
@@ -109,6 +111,7 @@ class SpectralTransform(Transform):
 
     def _pencil(self, x: Tensor) -> Tensor:
         """A + xB in coordinates."""
+        check_tensor(x, "x")
         return self.matrix + self._diagonal(x.double()[..., None] * self.slopes)
 
     def _diagonal(self, entries: Tensor) -> Tensor:
@@ -123,6 +126,7 @@ class SpectralTransform(Transform):
 def _check_parameters(matrix: Tensor, slopes: Tensor, tridiagonal: bool) -> int:
     """Return d, which is the width of the slopes."""
     for name, tensor in (("matrix", matrix), ("slopes", slopes)):
+        check_tensor(tensor, name)
         if not tensor.is_floating_point():
             raise TypeError(f"{name} must be a tensor of floats; got {tensor.dtype}")
     dim = check_dim(slopes.shape[-1] if slopes.ndim else 0)

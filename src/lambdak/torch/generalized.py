@@ -29,7 +29,7 @@ from lambdak.torch.autograd import (
     spectral_norm,
 )  # fmt: skip
 from lambdak.torch.constraints import Cap
-from lambdak.torch.inputs import check_leading, narrowed, widened
+from lambdak.torch.inputs import check_leading, check_tensor, narrowed, widened
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor, nn
@@ -66,6 +66,7 @@ def _check_pair(packed: Tensor, metric: Tensor, dim: int) -> None:
     """Refuse what are no packed coordinates of two matrices, or of stacks of them that fit together."""
     wanted = width(check_dim(dim))
     for name, tensor in (("packed", packed), ("metric", metric)):
+        check_tensor(tensor, name)
         if tensor.ndim == 0 or tensor.shape[-1] != wanted:
             raise ValueError(
                 f"{name} must have {wanted} entries on its last axis for dim={dim}, as unsym gives them; "
@@ -162,8 +163,7 @@ class GeneralizedSpectralNeuron(_Spectral):
 
     def _log_factor(self, metric: Tensor) -> Tensor:
         """Coordinates of L with the logarithm of its diagonal, from B."""
-        if not isinstance(metric, Tensor):
-            raise TypeError(f"metric must be a tensor; got {type(metric).__name__}: use torch.as_tensor(metric)")
+        check_tensor(metric, "metric")
         if metric.shape != (self.dim, self.dim):
             raise ValueError(f"metric must have shape {(self.dim, self.dim)}; got {tuple(metric.shape)}")
         if metric.is_complex() or metric.is_meta:

@@ -32,7 +32,7 @@ from lambdak.torch.autograd import (
     spectral_norm,
 )
 from lambdak.torch.constraints import Cap, Definite, SignedRows
-from lambdak.torch.inputs import narrowed, widened
+from lambdak.torch.inputs import check_tensor, narrowed, widened
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import check_square, sym, unsym, width
 from torch import Tensor, nn
@@ -47,6 +47,7 @@ def hermitian(coords: Tensor, dim: int) -> Tensor:
             [0., 3.]]), tensor([[ 0., -1.],
             [ 1.,  0.]]))
     """
+    check_tensor(coords, "coords")
     real, skew = _parts(widened(coords), dim)
     return torch.complex(real, skew)
 
@@ -67,6 +68,7 @@ def hermitian_eigenvalue(coords: Tensor, dim: int, index: int | Sequence[int]) -
     >>> round(hermitian_eigenvalue(torch.tensor([0.0, 0.0, 0.0, 2.0**0.5]), 2, 1).item(), 4)
     1.0
     """
+    check_tensor(coords, "coords")
     value = eigenvalue(_separated(widened(coords), dim), 2 * dim, _doubled(index, dim))
     return narrowed(value, coords)
 
@@ -77,6 +79,7 @@ def hermitian_eigenpair(coords: Tensor, dim: int, index: int | Sequence[int]) ->
     Its phase is arbitrary but reproducible. Vectors of several indices are orthogonal where their eigenvalues differ.
     There are no complex numbers of half precision: vectors are then complex64.
     """
+    check_tensor(coords, "coords")
     value, vector = eigenpair(_separated(widened(coords), dim), 2 * dim, _doubled(index, dim))
     return EigenPair(narrowed(value, coords), _complex(vector, dim))
 

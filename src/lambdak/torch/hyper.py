@@ -14,7 +14,7 @@ import torch
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, SignedRows
-from lambdak.torch.inputs import check_dtype
+from lambdak.torch.inputs import check_dtype, check_tensor
 from lambdak.torch.modules import ReadsEigenvalues, SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
 from torch import Tensor, nn
@@ -59,6 +59,7 @@ class Neurons:
 
     def _coords(self, x: Tensor) -> Tensor:
         """Coordinates of A(x), (*contexts, points, width)."""
+        check_tensor(x, "x")
         contexts, inputs = self.constant.shape[:-1], self.weight.shape[-2]
         if x.shape[-1:] != (inputs,) or contexts not in (x.shape[:-1], x.shape[:-2]):
             sizes = "".join(f"{size}, " for size in contexts)
@@ -127,6 +128,8 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        if not callable(encoder):
+            raise TypeError(f"encoder must be an nn.Module or a function; got {type(encoder).__name__}")
         signs = monotone_signs(monotonic_cst, in_features)
         bent = sum(sign != 0 for sign in signs)
         self.constraint = (constraint or ("diagonal" if bent == 1 else "factor")) if bent else None
@@ -159,6 +162,7 @@ class HyperSpectralNeuron(ReadsEigenvalues):
     def at(self, context: Any) -> Neurons:
         """The neurons of these contexts, which are whatever the encoder takes: a tensor, a tuple of them, texts."""
         features = self.encoder(context)
+        check_tensor(features, "features")
         check_dtype(features, "features of the encoder", self.bias)
         params = self.head(features) + self.bias  # (*contexts, sizes)
         constant, free, bound = params.split(self._sizes, -1)

@@ -9,6 +9,17 @@ HALVES = (torch.float16, torch.bfloat16)
 _AUTOCAST = ("cpu", "cuda")
 
 
+def check_tensor(x: object, name: str) -> None:
+    """Refuse what is no tensor, such as an array of NumPy.
+
+    >>> check_tensor([1.0], "x")
+    Traceback (most recent call last):
+    TypeError: x must be a tensor; got list: use torch.as_tensor(x)
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} must be a tensor; got {type(x).__name__}: use torch.as_tensor({name})")
+
+
 def check_dtype(x: Tensor, name: str, parameter: Tensor) -> None:
     """Refuse a tensor whose dtype is not that of a parameter, unless autocast makes them agree.
 

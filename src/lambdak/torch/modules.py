@@ -20,7 +20,7 @@ from lambdak.pencil import Pencil
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
 from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant
-from lambdak.torch.inputs import check_dtype
+from lambdak.torch.inputs import check_dtype, check_tensor
 from lambdak.torch.packing import check_structure, sym, unsym, width
 from torch import Tensor, nn
 
@@ -217,6 +217,7 @@ class _Spectral(ReadsEigenvalues):
 
     def set_weight_(self, weight: Tensor) -> None:
         """Take these rows as the weight, or the nearest ones that constraints and caps allow."""
+        check_tensor(weight, "weight")
         if weight.shape != self.weight.shape:
             raise ValueError(f"weight must have shape {tuple(self.weight.shape)}; got {tuple(weight.shape)}")
         with torch.no_grad():
@@ -231,6 +232,7 @@ class _Spectral(ReadsEigenvalues):
 
     def _coords(self, x: Tensor) -> Tensor:
         """Coordinates of A(x), (..., *outputs, width)."""
+        check_tensor(x, "x")
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(f"x must have {self.in_features} entries on its last axis; got shape {tuple(x.shape)}")
         check_dtype(x, "x", self.constant)

@@ -6,9 +6,12 @@ Values are (..., m) and vectors (..., m, d), for m increasing indices; coordinat
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any
+
+import numpy as np
 
 import torch
 from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
@@ -18,6 +21,7 @@ from lambdak.torch.dispatch import refuse_onnx
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
 
+_DTYPES = {torch.float32: np.float32, torch.float64: np.float64}
 _THREADS = 0  # the process's setting: an operator of PyTorch has no argument for it
 
 
@@ -25,7 +29,8 @@ _THREADS = 0  # the process's setting: an operator of PyTorch has no argument fo
 def eigenvalue(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
     """λ_k."""
     if not coords.is_cpu:
-        return _full(coords, dim, tridiagonal)[0][..., list(index)]
+        matrix, finite = _finite(coords, dim, tridiagonal)
+        return torch.where(finite, torch.linalg.eigvalsh(matrix)[..., list(index)], torch.nan)
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     out = _rows(value, len(index)), None
     _engine(dim, tridiagonal).solve(_matrices(coords, dim, tridiagonal), list(index), out, _THREADS)
@@ -37,7 +42,7 @@ def eigenpair(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool)
     """λ_k and v_k."""
     if not coords.is_cpu:
         values, vectors = _full(coords, dim, tridiagonal)
-        return values[..., list(index)], vectors.mT[..., list(index), :].contiguous()
+        return values[..., list(index)].contiguous(), vectors.mT[..., list(index), :].contiguous()
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     vector = coords.new_empty((*value.shape, dim))
     out = _rows(value, len(index)), _rows(vector, len(index), dim)
@@ -83,9 +88,17 @@ def _engine(dim: int, tridiagonal: bool) -> EigenEngine:
 
 
 def _rows(tensor: Tensor, *tail: int) -> Any:
-    """The tensor's own memory as (rows, *tail), or a copy if it is scattered."""
-    count = tensor.shape[: tensor.ndim - len(tail)].numel()
-    return tensor.detach().contiguous().view(count, *tail).numpy()
+    """The tensor's own memory as (rows, *tail), or a copy if it is scattered.
+
+    ``Tensor.numpy`` would forbid for ever that the memory is freed before the tensor is, as FSDP does with parameters.
+    """
+    shape = tensor.shape[: tensor.ndim - len(tail)].numel(), *tail
+    whole = tensor.detach().contiguous().resolve_neg()
+    if not whole.numel():
+        return np.empty(shape, _DTYPES[whole.dtype])
+    memory: Any = (ctypes.c_char * whole.nbytes).from_address(whole.data_ptr())
+    memory.owner = whole  # a copy lives as long as its array
+    return np.ndarray(shape, _DTYPES[whole.dtype], memory)
 
 
 def _matrices(coords: Tensor, dim: int, tridiagonal: bool) -> Matrices:
@@ -108,9 +121,17 @@ def _scaled(grad: Tensor, dim: int, tridiagonal: bool) -> Tensor:
     return grad
 
 
+def _finite(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Tensor, Tensor]:
+    """Matrices with zeros for those that are not finite, of which one fails a whole batch, and which ones are."""
+    finite = coords.isfinite().all(-1, keepdim=True)
+    return sym(torch.where(finite, coords, 0), dim, tridiagonal), finite
+
+
 def _full(coords: Tensor, dim: int, tridiagonal: bool) -> tuple[Tensor, Tensor]:
-    """All eigenvalues and eigenvectors, on any device."""
-    return torch.linalg.eigh(sym(coords, dim, tridiagonal))  # type: ignore[no-any-return]
+    """All eigenvalues and eigenvectors, on any device; NaN for a matrix that is not finite."""
+    matrix, finite = _finite(coords, dim, tridiagonal)
+    values, vectors = torch.linalg.eigh(matrix)
+    return torch.where(finite, values, torch.nan), torch.where(finite.unsqueeze(-1), vectors, torch.nan)
 
 
 def _pseudo_inverse(coords: Tensor, vector: Tensor, right: Tensor, tridiagonal: bool) -> Tensor:

@@ -11,6 +11,7 @@ from math import sqrt
 import torch
 from lambdak._checks import check_dim
 from lambdak.eigen.packing import packed_size
+from lambdak.torch.inputs import check_tensor
 from torch import Tensor
 
 STRUCTURES = ("dense", "tridiagonal")
@@ -39,6 +40,7 @@ def sym(coords: Tensor, dim: int, tridiagonal: bool = False) -> Tensor:
     tensor([[1.0000, 1.0000],
             [1.0000, 3.0000]])
     """
+    check_tensor(coords, "coords")
     if coords.ndim == 0 or coords.shape[-1] != width(dim, tridiagonal):
         wanted = width(dim, tridiagonal)
         raise ValueError(f"coords must have {wanted} entries on its last axis; got shape {tuple(coords.shape)}")
@@ -73,6 +75,7 @@ def unsym(matrix: Tensor, tridiagonal: bool = False) -> Tensor:
 
 def check_square(matrix: Tensor) -> None:
     """Refuse what is no stack of square matrices."""
+    check_tensor(matrix, "matrix")
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
         raise ValueError(f"matrix must have shape (..., d, d); got {tuple(matrix.shape)}")
 

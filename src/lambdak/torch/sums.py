@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 from lambdak._checks import check_dim, check_int
 from lambdak.torch.autograd import coordinate_eigenvalues, eigenvalue
-from lambdak.torch.inputs import check_leading
+from lambdak.torch.inputs import check_leading, check_tensor
 from lambdak.torch.several import SeveralEigenvalues
 from torch import Tensor, nn
 
@@ -32,6 +32,8 @@ def eigenvalue_sum(packed: Tensor, dim: int, weight: Tensor) -> Tensor:
     >>> packed.grad
     tensor([0.2500, 0.0000, 0.7500])
     """
+    check_tensor(packed, "packed")
+    check_tensor(weight, "weight")
     if weight.ndim == 0 or weight.shape[-1] != check_dim(dim):
         raise ValueError(f"weight must have {dim} entries on its last axis; got shape {tuple(weight.shape)}")
     check_leading(packed, weight, ("packed", "weight"))
