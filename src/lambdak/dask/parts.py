@@ -61,8 +61,8 @@ def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) ->
     if y is None:
         raise ValueError("y must be given: a Dask Series or Array with the partitions of X")
     count = count_of(cut_like(X))
-    return Partitions({name: cut_like(value, name, X, count) for name, value in given.items() if value is not None},
-                      count)  # fmt: skip
+    collections = {name: cut_like(value, name, X, count) for name, value in given.items() if value is not None}
+    return Partitions(collections, count)
 
 
 def _persisted(client: Client, collections: list[Any]) -> Sequence[Any]:
@@ -73,7 +73,8 @@ def _persisted(client: Client, collections: list[Any]) -> Sequence[Any]:
 
 def _as_cut() -> AbstractContextManager[Any]:
     """Within it Dask leaves partitions as they are, where it would join small ones of a few columns of a file."""
-    return config.set({"optimization.tune.active": False})
+    setting: AbstractContextManager[Any] = config.set({"optimization.tune.active": False})
+    return setting
 
 
 def is_collection(value: object) -> bool:

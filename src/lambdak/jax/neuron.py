@@ -186,9 +186,10 @@ class SpectralNeuron:
     def _capped(self, rows: Array) -> Array:
         """A min(1, cap / ‖A‖₂), with a margin for rounding."""
         norm = spectral_norm(rows, self.dim, self._is_tridiagonal)
-        caps = np.asarray(self.max_influence) * (1 - 8 * self.dim * float(jnp.finfo(rows.dtype).eps))
+        caps = np.asarray(self.max_influence) * (1 - 8 * self.dim * float(np.finfo(rows.dtype).eps))
         caps = caps.astype(rows.dtype)
-        return rows * (caps / jnp.maximum(norm, caps))[:, None]
+        capped: Array = rows * (caps / jnp.maximum(norm, caps))[:, None]
+        return capped
 
 
 def _tridiagonalised(full: Array) -> Array:
@@ -198,7 +199,7 @@ def _tridiagonalised(full: Array) -> Array:
         column = jnp.where(np.arange(dim) > i, full[i], 0.0)
         length = jnp.linalg.norm(column)
         mirror = column.at[i + 1].add(jnp.where(column[i + 1] < 0, -length, length))
-        mirror = mirror / jnp.maximum(jnp.linalg.norm(mirror), jnp.finfo(full.dtype).tiny)
+        mirror = mirror / jnp.maximum(jnp.linalg.norm(mirror), np.finfo(full.dtype).tiny)
         half = full - 2 * jnp.outer(mirror, mirror @ full)
         full = half - 2 * jnp.outer(half @ mirror, mirror)
     return full

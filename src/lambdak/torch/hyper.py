@@ -15,8 +15,9 @@ from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
 from lambdak.torch.constraints import Definite, SignedRows
 from lambdak.torch.inputs import check_dtype, check_tensor
-from lambdak.torch.modules import ReadsEigenvalues, SpectralNeuron, monotone_signs
+from lambdak.torch.modules import SpectralNeuron, monotone_signs
 from lambdak.torch.packing import sym
+from lambdak.torch.states import ReadsEigenvalues
 from torch import Tensor, nn
 
 _SMALL = 0.1  # of the usual weights of a linear map: the first predictions stay near the start, gaps stay open

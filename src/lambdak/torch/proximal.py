@@ -106,8 +106,9 @@ class _Steps:
         if "exp_avg_sq" not in state:
             return torch.full(parameter.shape[:-1], rate, dtype=torch.float64)
         seen = state["max_exp_avg_sq"] if group.get("amsgrad") else state["exp_avg_sq"]
-        size = (seen.double() / (1 - group["betas"][1] ** float(state["step"]))).sqrt().mean(-1).cpu()
-        return rate / (size + group["eps"])
+        size: Tensor = (seen.double() / (1 - group["betas"][1] ** float(state["step"]))).sqrt().mean(-1).cpu()
+        lengths: Tensor = rate / (size + group["eps"])
+        return lengths
 
 
 def _follow(module: Any, alpha: float, steps: _Steps) -> None:

@@ -70,7 +70,7 @@ def penalised_modules(network: nn.Module) -> list[nn.Module]:
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be an nn.Module; got {type(network).__name__}")
     kinds = (_Spectral, SparseSpectralNeuron, HyperSpectralNeuron)
-    found = [module for module in network.modules() if isinstance(module, kinds)]
+    found: list[nn.Module] = [module for module in network.modules() if isinstance(module, kinds)]
     if not found:
         raise ValueError(f"network must hold a spectral neuron or layer; got {type(network).__name__}")
     return found
@@ -110,7 +110,7 @@ def shrink_(module: Shrinkable, threshold: float | Tensor) -> None:
 def shrink_rows_(module: SparseSpectralNeuron, ids: Tensor, thresholds: Tensor) -> None:
     """The proximal step on the matrices of some ids only, with a threshold each."""
     with torch.no_grad():
-        for part, each in zip(ids.split(_CHUNK), thresholds.split(_CHUNK), strict=True):
+        for part, each in zip(torch.split(ids, _CHUNK), torch.split(thresholds, _CHUNK), strict=True):
             rows = module.weight[part.to(module.weight.device)]
             shrunk = _shrunk(rows, each, torch.zeros(len(part)), module)
             module.weight[part.to(module.weight.device)] = shrunk.to(rows)

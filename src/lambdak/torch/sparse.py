@@ -12,8 +12,8 @@ from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil.initial import gapped
 from lambdak.torch.autograd import coordinate_eigenvalue, spectral_norm
 from lambdak.torch.inputs import check_tensor
-from lambdak.torch.modules import ReadsEigenvalues
 from lambdak.torch.packing import width
+from lambdak.torch.states import ReadsEigenvalues
 from torch import Tensor, nn
 
 _STARTED = 1 << 16  # matrices whose start is drawn at once
