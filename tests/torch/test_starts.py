@@ -74,8 +74,9 @@ def test_a_generator_decides_the_start():
     neurons = [SpectralNeuron(2, 4, dtype=torch.float64) for _ in range(3)]
     for neuron, seed in zip(neurons, (3, 3, 4), strict=True):
         convex_start_(neuron, x, y, 20, torch.Generator().manual_seed(seed))
-    assert torch.equal(neurons[0].weight, neurons[1].weight)
-    assert not torch.equal(neurons[0].weight, neurons[2].weight)
+    first, again, other = (neuron.weight for neuron in neurons)  # products of PyTorch may differ in the last bits
+    assert torch.allclose(first, again, rtol=1e-9, atol=1e-12)
+    assert not torch.allclose(first, other, rtol=1e-2)
 
 
 def test_rows_beyond_those_that_choose_are_counted_in_the_error():
@@ -148,6 +149,18 @@ def test_a_monotone_neuron_remains_monotone_if_its_inputs_keep_apart():
     whitening.fold_(neuron)
     np.testing.assert_allclose(neuron(x).detach(), before, atol=1e-8)
     assert neuron.to_pencil().is_monotone(0) == 1
+
+
+@pytest.mark.parametrize("settings", [{"monotonic_cst": [1, 0]}, {"max_influence": 0.1}])
+def test_coordinates_that_break_a_constraint_are_refused_and_nothing_changes(settings):
+    x = table(100, 2)[0] @ torch.tensor([[0.1, 0.3], [-0.3, 0.1]], dtype=torch.float64)
+    neuron = SpectralNeuron(2, 4, dtype=torch.float64, **settings)
+    with torch.no_grad():
+        neuron.set_weight_(torch.randn(2, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    before = neuron(x).detach()
+    with pytest.raises(ValueError, match="each=True"):
+        Whitening(x @ torch.tensor([[1.0, 0.9], [0.0, 0.1]], dtype=torch.float64)).fold_(neuron)
+    np.testing.assert_allclose(neuron(x).detach(), before, atol=1e-8)
 
 
 def test_inputs_that_say_the_same_or_nothing_are_not_made_large():

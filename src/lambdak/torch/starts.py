@@ -24,6 +24,7 @@ _LEAST, _MOST = 0.1, 3.0  # ρ, for white inputs: log-uniform
 _AT_ONCE = 1 << 22  # coordinates
 _MOST_ROWS = 2000  # that choose the shape
 _LEAST_SHARE = 0.05  # of the target's deviation: a shape without size would never learn to turn
+_FOLDED = 1e-3  # relative: what constraints may change of matrices when they are written
 _SINGULAR = 1e-6  # of the variance of a scaled input: directions that vary less are not made longer
 
 
@@ -78,9 +79,16 @@ class Whitening(nn.Module):
     def fold_(self, neuron: SpectralNeuron) -> None:
         """Turn a neuron of white inputs into that of the inputs themselves, in place."""
         with torch.no_grad():
-            weight = self.basis.to(neuron.weight) @ neuron.weight  # of x: z_j = Σ_i (x_i − mean_i) W_ij
-            neuron.constant.sub_(self.mean.to(weight) @ weight)
+            before = neuron.weight.clone()
+            weight = self.basis.to(before) @ before  # of x: z_j = Σ_i (x_i − mean_i) W_ij
             neuron.set_weight_(weight)
+            if not (neuron.weight - weight).norm() <= _FOLDED * weight.norm():
+                neuron.set_weight_(before)
+                raise ValueError(
+                    "neuron must keep its constraints in the coordinates of x: whiten with each=True where inputs are "
+                    "monotone, and do without max_influence"
+                )
+            neuron.constant.sub_(self.mean.to(weight) @ weight)
 
 
 class _Fit(NamedTuple):
