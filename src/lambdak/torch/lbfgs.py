@@ -69,7 +69,7 @@ class WeakWolfeLBFGS(torch.optim.Optimizer):
     ...     return loss
     >>> while not optimizer.converged:
     ...     _ = optimizer.step(closure)
-    >>> [round(float(entry), 4) for entry in x]
+    >>> x.detach().round(decimals=4).tolist()
     [1.0, 1.0]
     """
 
@@ -91,7 +91,7 @@ class WeakWolfeLBFGS(torch.optim.Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError(f"params must be one group: all entries share H; got {len(self.param_groups)} groups")
         self._params: list[Tensor] = self.param_groups[0]["params"]
-        self._past: deque[tuple[Tensor, Tensor]] = deque(maxlen=settings["history"])  # steps, changes of the gradient
+        self._past: deque[tuple[Tensor, Tensor]] = deque(maxlen=history)  # steps, changes of the gradient
         self.converged = False
 
     @torch.no_grad()
@@ -173,7 +173,7 @@ class WeakWolfeLBFGS(torch.optim.Optimizer):
         return torch.cat([param.detach().flatten() for param in self._params])
 
     def _split(self, x: Tensor) -> list[Tensor]:
-        parts = x.split([param.numel() for param in self._params])
+        parts = torch.split(x, [param.numel() for param in self._params])
         return [part.view(param.shape) for part, param in zip(parts, self._params, strict=True)]
 
     def _scatter(self, x: Tensor) -> None:

@@ -170,10 +170,10 @@ def _check(neuron: SpectralNeuron, x: Tensor, y: Tensor) -> None:
 def _shapes(neuron: SpectralNeuron, count: int, generator: torch.Generator | None) -> Tensor:
     """Coordinates of S_0, ρ S_1, …, ρ S_n, (count, 1 + n, width): spectra within about ±1, ρ log-uniform."""
     shape = count, 1 + neuron.in_features, neuron.constant.shape[-1]
-    packed = torch.randn(shape, generator=generator, dtype=torch.float64) / (2 * neuron.dim) ** 0.5
+    packed = torch.randn(shape, generator=generator, dtype=torch.float64).div((2 * neuron.dim) ** 0.5)
     rho = _LEAST * (_MOST / _LEAST) ** torch.rand((count, 1, 1), generator=generator, dtype=torch.float64)
-    packed[:, 1:] *= rho / max(neuron.in_features, 1) ** 0.5
-    return packed
+    size = torch.cat([torch.ones_like(rho), (rho / max(neuron.in_features, 1) ** 0.5).expand(-1, shape[1] - 1, -1)], 1)
+    return packed * size
 
 
 def _values(neuron: SpectralNeuron, packed: Tensor, x: Tensor) -> Tensor:
