@@ -197,7 +197,7 @@ def test_errors_name_the_column_and_the_way_out(options, message):
     ("options", "message"),
     [
         ({"free": None}, "free must name the columns"),
-        ({"bounds": [(1, 2)]}, "bounds must be a mapping"),
+        ({"bounds": 12}, "bounds must be a mapping"),
         ({"fixed": "row"}, "fixed must be a mapping"),
         ({"model": SpectralRegressor()}, "not fitted: call fit first"),
         ({"model": make_pipeline(SpectralRegressor())}, "Pipeline: give its last step"),

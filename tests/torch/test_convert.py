@@ -9,8 +9,10 @@ from torch_cases import layer
 
 import torch
 from lambdak import Pencil, SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.optimize import minimize
 from lambdak.torch import (
     SpectralEnsemble,
+    SpectralLayer,
     SpectralNeuron,
     from_pencil,
     to_pencil,
@@ -42,6 +44,24 @@ def test_a_constraint_that_cannot_express_the_pencil_is_an_error():
         from_pencil(Pencil(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, -5e-4]])), [1])
     with pytest.raises(ValueError, match="express the matrix of feature 0; got 'diagonal'"):
         from_pencil(pencil, [1, 0], "diagonal")
+
+
+def test_neurons_are_minimised_as_their_pencils():
+    _ = torch.manual_seed(0)
+    neuron, layer_ = SpectralNeuron(2, 4, monotonic_cst=[1, 0]), SpectralLayer(2, 3, dim=3)
+    box = [(-2, 2), (-1, 1)]
+    for ours, pencil in [
+        (minimize(neuron, bounds=box, gap=1e-2), to_pencil(neuron)),
+        (minimize(layer_, bounds=box, gap=1e-2, output=1), to_pencil(layer_, 1)),
+    ]:
+        theirs = minimize(pencil, bounds=box, gap=1e-2)
+        assert (ours.row, ours.value, ours.bound) == (theirs.row, theirs.value, theirs.bound)
+    with pytest.raises(ValueError, match="which of the layer's 3 neurons"):
+        minimize(layer_, bounds=box)
+    with pytest.raises(ValueError, match="SpectralNeuron has one output"):
+        minimize(neuron, bounds=box, output=1)
+    with pytest.raises(TypeError, match=r"Sequential, a module that is no single spectral neuron.*torch\.optim"):
+        minimize(torch.nn.Sequential(neuron), bounds=box)
 
 
 def test_single_neurons_of_a_layer_become_pencils():

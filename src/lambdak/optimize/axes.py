@@ -167,6 +167,8 @@ def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
         raise ValueError(f"bounds of column {name!r} must be (low, high); got {bounds!r}") from None
     if not low <= high:
         raise ValueError(f"bounds of column {name!r} must have the lower number first; got {bounds!r}")
+    if not np.isfinite([low, high]).all():
+        raise ValueError(f"column {name!r} has no range of training rows: give bounds={{{name!r}: (low, high)}}")
     return low, high
 
 

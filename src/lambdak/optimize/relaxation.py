@@ -156,7 +156,7 @@ def _relax(score: Score, boxes: Boxes, steps: int) -> Separable:
     middle = score.packed(0.5 * boxes.low + 0.5 * boxes.high)
     found = eigenpair(middle, score.dim, tuple(range(score.index, score.dim)))
     c, vectors = np.asarray(found[0][..., 0], np.float64), np.asarray(found[1], np.float64)  # (members, n), (…, r, d)
-    compress = _compression(vectors)
+    compress = compression(vectors)
     inner = np.matmul(compress, middle[..., None])[..., 0]  # Uᵀ M U, packed
     inner[..., _diagonal(vectors.shape[-2])] -= c[..., None]
     changes = _changes(score, boxes, compress)
@@ -272,7 +272,7 @@ def slack(score: Score) -> float:
     return 1.0 + float(own / score.error)
 
 
-def _compression(vectors: Float64Array) -> Float64Array:
+def compression(vectors: Float64Array) -> Float64Array:
     """(…, R, D): the map from packed A to packed Uᵀ A U, for vectors (…, r, d)."""
     rank, dim = vectors.shape[-2:]
     first, second = np.tril_indices(rank)

@@ -21,6 +21,7 @@ class Status(Enum):
     INTERRUPTED = "interrupted"
     INFEASIBLE = "infeasible"  # proven: no point meets the constraints
     STALLED = "stalled"  # rounding allows no smaller gap
+    LOCAL = "local"  # no step of a local method improves the point
 
 
 class Moment(NamedTuple):

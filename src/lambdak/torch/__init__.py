@@ -26,12 +26,14 @@ from lambdak.torch.hermitian import (
     unhermitian,
 )
 from lambdak.torch.hyper import HyperSpectralNeuron
+from lambdak.torch.lbfgs import WeakWolfeLBFGS
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
 from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.torch.packing import sym, unsym
 from lambdak.torch.proximal import add_proximal_step
 from lambdak.torch.shrink import shrink_, spectral_penalty
 from lambdak.torch.sparse import SparseSpectralNeuron
+from lambdak.torch.starts import Whitening, convex_start_
 from lambdak.torch.sums import SpectralMixture, eigenvalue_sum, ky_fan_sum
 from lambdak.torch.transport import ProcessGroup
 
@@ -50,7 +52,10 @@ __all__ = [
     "SpectralMixture",
     "SpectralNeuron",
     "SpectralTransform",
+    "WeakWolfeLBFGS",
+    "Whitening",
     "add_proximal_step",
+    "convex_start_",
     "eigenpair",
     "eigenvalue",
     "eigenvalue_sum",

@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch.nn import functional
 
 import torch
-from lambdak._checks import check_int
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.pencil import Pencil
 from lambdak.torch.autograd import eigenvalue
 from lambdak.torch.inputs import check_tensor
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron
-from lambdak.torch.packing import sym, unsym
 from torch import Tensor, nn
 
 
@@ -32,14 +30,7 @@ def to_pencil(neuron: SpectralNeuron | SpectralLayer, output: int | None = None)
     """
     if not isinstance(neuron, SpectralNeuron | SpectralLayer):
         raise TypeError(f"neuron must be a SpectralNeuron or a SpectralLayer; got {type(neuron).__name__}")
-    coords = torch.cat([neuron.constant[None], neuron.weight]).detach()
-    if isinstance(neuron, SpectralLayer):
-        if output is None:
-            raise ValueError(f"output must say which of the layer's {neuron.out_features} neurons; got None")
-        coords = coords[:, check_int(output, "output", 0, neuron.out_features)]
-    dense = coords if neuron.structure == "dense" else unsym(sym(coords, neuron.dim, True))
-    wide = dense if dense.dtype == torch.float64 else dense.float()
-    return Pencil(wide.cpu().numpy(), neuron.eig_idx)
+    return neuron.to_pencil(output) if isinstance(neuron, SpectralLayer) else neuron.to_pencil()
 
 
 def from_pencil(

@@ -202,6 +202,13 @@ class _Spectral(ReadsEigenvalues):
         """λ_k(A(x)) and its unit eigenvector, whose quadratic forms vᵀA_i v are the exact derivatives."""
         return coordinate_eigenpair(self._coords(x), self.dim, self.eig_idx, self._tridiagonal)
 
+    def _pencil(self, coords: Tensor) -> Pencil:
+        """The pencil of these coordinates of A_0, …, A_n, (1 + n, width)."""
+        coords = coords.detach()
+        dense = unsym(sym(coords, self.dim, True)) if self._tridiagonal else coords
+        wide = dense if dense.dtype == torch.float64 else dense.float()
+        return Pencil(wide.cpu().numpy(), self.eig_idx)
+
     @property
     def norms(self) -> Tensor:
         """‖A_i‖₂ per input (and output): no change of input i by t moves the output by more than |t| ‖A_i‖₂."""
@@ -288,6 +295,10 @@ class SpectralNeuron(_Spectral):
             fan_in, diagonal_constant,
         )  # fmt: skip
 
+    def to_pencil(self) -> Pencil:
+        """The neuron as it is now, as an immutable :class:`lambdak.Pencil` with the paper's mathematics on it."""
+        return self._pencil(torch.cat([self.constant[None], self.weight]))
+
 
 class SpectralLayer(_Spectral):
     r"""Many neurons on the same inputs, from (..., in_features) to (..., out_features).
@@ -330,3 +341,10 @@ class SpectralLayer(_Spectral):
     def out_features(self) -> int:
         """Number of neurons."""
         return int(self.constant.shape[0])
+
+    def to_pencil(self, output: int | None = None) -> Pencil:
+        """The neuron at position ``output`` as it is now, as an immutable :class:`lambdak.Pencil`."""
+        if output is None:
+            raise ValueError(f"output must say which of the layer's {self.out_features} neurons; got None")
+        i = check_int(output, "output", 0, self.out_features)
+        return self._pencil(torch.cat([self.constant[None], self.weight])[:, i])

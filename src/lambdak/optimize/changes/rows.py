@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from lambdak.model import Model
 from lambdak.model.given_rows import given_table
+from lambdak.optimize.pencils import is_pencil
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.read import Table, named_array
@@ -80,6 +81,11 @@ def _cells(column: Column, table: Table, position: int) -> list[Any]:
 def model_of(model: Any) -> Model:
     """The model of a fitted estimator, or itself."""
     own = getattr(model, "model_", model)
+    if is_pencil(model):
+        raise TypeError(
+            f"model must be a fitted estimator or its model_, which know the rows of training; got "
+            f"{type(model).__name__}: lambdak.optimize.minimize takes it, and Pencil.inverse solves f(z) = value"
+        )
     if not isinstance(own, Model):
         raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
     return own

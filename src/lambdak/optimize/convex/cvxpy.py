@@ -18,10 +18,12 @@ from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout
 from lambdak.optimize.axes import make_axis
 from lambdak.optimize.convex.solver import is_convex
+from lambdak.optimize.pencils import check_fixed_inputs, has_no_range, is_pencil, usable_model
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked, shown_names
 
+_ANY = (0.0, 1.0)  # between which a line is looked at: it is the same line elsewhere
 _NONE = 1e-12  # relative to the largest matrix: a smaller bend is rounding
 
 
@@ -32,9 +34,9 @@ def to_cvxpy(
 
     Parameters
     ----------
-    model : Model or fitted estimator
+    model : fitted estimator, Model, Pencil, or a module with ``to_pencil``
         Fitted with ``shape="convex"`` or ``"concave"``, or with straight columns (``n_knots=0``) and the last or first
-        eigenvalue.
+        eigenvalue. The columns of a pencil are z0, z1, …
     x : mapping or expression
         The columns to choose: name → scalar CVXPY expression that is affine, or a vector of all columns in order.
     fixed : mapping, optional
@@ -50,11 +52,11 @@ def to_cvxpy(
         Convex or concave. Outside of the training range straight columns go on straight, also where the model is
         constant there: add ``low <= x`` and ``x <= high`` to the constraints.
     """
-    frozen: Model = getattr(model, "model_", model)
+    frozen, output = usable_model(model, output)
     readout, _ = chosen_output(frozen, output)
     chosen = _chosen(x, frozen.encoder.feature_names)
     score = _restricted(frozen, readout, chosen, fixed or {})
-    expression, is_top = _expression(score, [chosen[axis.name] for axis in score.axes])
+    expression, is_top = _expression(score, [chosen[axis.name] for axis in score.axes], model)
     return expression if raw_score else _through_link(readout, expression, is_top)
 
 
@@ -84,16 +86,23 @@ def _restricted(model: Model, readout: Readout, chosen: Mapping[str, Any], fixed
         raise ValueError(f"CVXPY chooses numbers only: give the cells of {shown_names(levels)} in fixed")
     if missing := [name for name in columns if name not in chosen and name not in fixed]:
         raise ValueError(f"x or fixed must give every column; {shown_names(missing)} missing")
-    axes = [make_axis([columns[name]], None, False) for name in chosen]
+    check_fixed_inputs({name: [column] for name, column in columns.items() if name not in chosen}, fixed)
+    ends = {name: _ANY if has_no_range(columns[name]) else None for name in chosen}
+    axes = [make_axis([columns[name]], ends[name], False) for name in chosen]
     return restrict(model, readout, axes, fixed)
 
 
-def _expression(score: Score, chosen: list[Any]) -> tuple[Any, bool]:
+def _expression(score: Score, chosen: list[Any], model: Any) -> tuple[Any, bool]:
     """The raw score, and whether it is the convex one."""
     if is_convex(score):
         return _largest(score, chosen), True
     if is_convex(score.negative()):
         return -_largest(score.negative(), chosen), False
+    if is_pencil(model):
+        raise ValueError(
+            f"the pencil must read its last eigenvalue, {score.dim - 1}, which is convex, or its first, which is "
+            f"concave; this one reads {score.index}: lambdak.optimize.minimize(pencil, bounds=...) minimises others"
+        )
     raise ValueError(
         "the model must be convex, concave, or straight with its first or last eigenvalue: fit it with "
         'shape="convex" or "concave"; lambdak.optimize minimises others'

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from lambdak.optimize.linear import LinearRows, propagate
 from lambdak.optimize.minimum.goals import Relaxed
 from lambdak.optimize.minimum.incumbent import Incumbent
+from lambdak.optimize.minimum.majorants import descend, straight_score
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import Boxes, Separable, linear
+from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.spectrum import Float64Array
 
@@ -67,16 +69,21 @@ class Search:
     work: int = 0
     milestone: int = _FIRST_SEARCH
     unsplit: float = np.inf  # the lowest bound of boxes too small to be halved
+    most: float = np.inf  # boxes, after which the search ends
+    went_down: float = np.inf  # the value from which no convex majorant leads lower
     rows: LinearRows = field(init=False)
+    score: Score | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.rows = self.problem.linear.one_sided()
+        self.score = straight_score(self.problem)
 
     def run(self) -> Solution:
         """Until the gap is closed, the time is over, or the user interrupts."""
         status, bound = Status.INTERRUPTED, -np.inf
         try:
-            self.best.begin(self.rng)
+            if self.best.x is None:
+                self.best.begin(self.rng)
             boxes = self._root()
             while True:
                 bound = self._lowest(boxes)
@@ -94,6 +101,9 @@ class Search:
         """Look for a better point from other starts, whenever the work has doubled."""
         if self.work >= self.milestone:
             self.best.begin(self.rng)
+            if self.score is not None and self.best.x is not None and self.best.value < self.went_down:
+                self.best.offer(*descend(self.problem, self.score, self.best.x, self.clock))
+                self.went_down = self.best.value
             self.milestone *= 2
 
     def _status(self, boxes: Open, bound: float) -> Status:
@@ -102,6 +112,8 @@ class Search:
             return Status.OPTIMAL
         if not len(boxes):
             return Status.INFEASIBLE if self.best.x is None and self.unsplit == np.inf else Status.STALLED
+        if self.work >= self.most:
+            return Status.LOCAL
         return Status.TIME_LIMIT if self.clock.is_over or len(boxes) > _MOST_OPEN else Status.INTERRUPTED
 
     def _lowest(self, boxes: Open) -> float:

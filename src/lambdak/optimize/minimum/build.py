@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from scipy.optimize import Bounds
 
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis
@@ -14,6 +15,7 @@ from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
 from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
 from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
+from lambdak.optimize.pencils import check_fixed_inputs
 from lambdak.optimize.scores import Score, restrict
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked, shown_names
@@ -88,13 +90,15 @@ class Builder:
 
 
 def build(
-    objective: Expression, limits: Sequence[Limit], free: Sequence[str], bounds: Mapping[str, Any],
-    fixed: Any, whole: Sequence[str], maximize: bool,
+    objective: Expression, limits: Sequence[Limit], free: Sequence[str], bounds: Any, fixed: Any,
+    whole: Sequence[str], maximize: bool,
 ) -> Problem:  # fmt: skip
     """The problem of :func:`lambdak.optimize.minimize`."""
     columns = _columns([objective, *(limit.expression for limit in limits)])
     row = read_row(fixed, list(columns))
+    bounds = _by_name(bounds, free)
     _check_names(columns, free, bounds, whole, row)
+    check_fixed_inputs(columns, {name: cell for name, cell in row.items() if name not in free})
     named = {name for own in (objective, *(limit.expression for limit in limits)) for name in own.columns}
     finite = {name: _finite(name, columns[name], bounds.get(name), name in named) for name in free}
     axes = tuple(_axis(name, columns[name], finite[name], name in whole) for name in free)
@@ -104,6 +108,23 @@ def build(
     plain, seen = raw_goal(goal, sign) or (goal, _signed(sign))
     linear, others, requested = _split(builder, limits)
     return Problem(axes, plain, linear, others, requested, seen, row)
+
+
+def _by_name(bounds: Any, free: Sequence[str]) -> Mapping[str, Any]:
+    """Bounds by column, also from SciPy's Bounds, or pairs (low, high), one for each free column in order."""
+    if isinstance(bounds, Mapping):
+        return bounds
+    shape = f"a mapping from a column to (low, high) or levels, or {len(free)} pairs (low, high)"
+    if isinstance(bounds, Bounds):
+        pairs: Any = np.stack(np.broadcast_arrays(bounds.lb, bounds.ub, np.zeros(len(free)))[:2], axis=1)
+    else:
+        try:
+            pairs = [(low, high) for low, high in bounds]
+        except (TypeError, ValueError):
+            raise TypeError(f"bounds must be {shape}; got {bounds!r}") from None
+    if isinstance(bounds, str) or len(pairs) != len(free):
+        raise ValueError(f"bounds must be {shape}, for {list(free)}; got {bounds!r}")
+    return {name: (low, high) for name, (low, high) in zip(free, pairs, strict=True)}
 
 
 def _signed(sign: float) -> Callable[[Any], Any]:
@@ -144,8 +165,6 @@ def _check_names(
     columns: Mapping[str, list[Column]], free: Sequence[str], bounds: Mapping[str, Any], whole: Sequence[str],
     row: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    if not isinstance(bounds, Mapping):
-        raise TypeError(f"bounds must be a mapping from a column to (low, high) or levels; got {bounds!r}")
     if not free:
         raise ValueError("free must name at least one column to choose")
     for what, names in (("free", free), ("bounds", bounds), ("whole", whole)):

@@ -19,6 +19,7 @@ from lambdak.model import Model
 from lambdak.model.offsets import row_offset
 from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
+from lambdak.optimize.pencils import usable_model
 from lambdak.table.read import one_row
 
 _PRODUCT = "a product may have one column and one prediction"
@@ -155,31 +156,21 @@ def predicted(model: Any, output: Any = None, offset: float | None = None, expos
 
     Parameters
     ----------
-    model : fitted estimator or Model
+    model : fitted estimator, Model, Pencil, or a module with ``to_pencil``
+        Of a pencil the prediction is f(z), and its columns are z0, z1, …
     output : class label, quantile level, position of one of them, or None
         Which prediction: of two classes the probability of the second one, unless it says otherwise; of quantiles the
-        middle one.
+        middle one. Of a :class:`lambdak.torch.SpectralLayer` which of its neurons.
     offset : float
         Added to the raw score.
     exposure : float
         The same, as a number of which the logarithm is added, where the link is log.
     """
-    own = getattr(model, "model_", model)
-    if not isinstance(own, Model):
-        raise TypeError(f"model must be a fitted estimator or its model_; got {_unusable(model)}")
+    own, output = usable_model(model, output)
     position, complement = output_of(own, output)
     added = row_offset(own.loss, offset, exposure)
     plain = Expression({}, 0.0, (Product(Predicted(own, position, 0.0 if added is None else float(added)), 1.0),))
     return 1.0 - plain if complement else plain
-
-
-def _unusable(model: Any) -> str:
-    """What was given instead of a fitted estimator, and the way out."""
-    name = type(model).__name__
-    if hasattr(model, "steps"):
-        return f"{name}: give its last step, and rows as that step sees them"
-    own = hasattr(model, "fit") and type(model).__module__.startswith("lambdak.")
-    return f"{name}, which is not fitted: call fit first" if own else name
 
 
 def as_expression(value: Any) -> Expression:

@@ -32,7 +32,7 @@ class Incumbent:
         if x is None or value >= self.value:
             return
         self.x, self.value = x, value
-        self._keep(*polish(self.problem, x, value, _SWEEPS // 4))
+        self.offer(*polish(self.problem, x, value, _SWEEPS // 4))
 
     def begin(self, rng: np.random.Generator) -> None:
         """Search from many starts."""
@@ -43,9 +43,10 @@ class Incumbent:
         for i in np.argsort(value)[:4]:
             first, own = best_of(self.problem, x[[i]])
             if first is not None:
-                self._keep(*polish(self.problem, first, own, _SWEEPS))
+                self.offer(*polish(self.problem, first, own, _SWEEPS))
 
-    def _keep(self, x: Float64Array, value: float) -> None:
+    def offer(self, x: Float64Array, value: float) -> None:
+        """Keep a point that meets the constraints if it is better."""
         if value < self.value:
             self.x, self.value = x, value
 

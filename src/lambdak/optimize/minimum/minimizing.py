@@ -15,21 +15,24 @@ from lambdak.optimize.axes import cells_of
 from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.linear import conflict
 from lambdak.optimize.minimum.branch import branch_and_bound
-from lambdak.optimize.minimum.build import build
+from lambdak.optimize.minimum.build import build, read_row
+from lambdak.optimize.minimum.convex_concave import METHOD, convex_concave
 from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted
 from lambdak.optimize.minimum.formulas import read_constraints
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.minimum.result import Optimum
+from lambdak.optimize.pencils import is_pencil
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
 
 _SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it
+_METHODS = ("auto", METHOD)
 _TINY = 1e-290  # the same where all values are zero
 
 
 def minimize(
     model: Any,
-    free: Sequence[str] | str,
-    bounds: Mapping[str, Any] | None = None,
+    free: Sequence[str] | str | None = None,
+    bounds: Any = None,
     constraints: Any = None,
     fixed: Any = None,
     *,
@@ -41,19 +44,21 @@ def minimize(
     output: Any = None,
     progress: Callable[[Moment], None] | None = None,
     random_state: int = 0,
+    method: str = "auto",
 ) -> Optimum:
     """The free columns at which a prediction is lowest, with a proven bound on the lowest one.
 
     Parameters
     ----------
-    model : fitted estimator, Model or Expression
+    model : fitted estimator, Model, Pencil, neuron or Expression
         What is minimised: a prediction, or an expression of :func:`predicted` and :func:`column`, such as
-        ``column("price") * predicted(demand)``.
+        ``column("price") * predicted(demand)``. A :class:`lambdak.Pencil`, or a module with ``to_pencil`` such as
+        :class:`lambdak.torch.SpectralNeuron`, is a model of the columns z0, z1, …
     free : names of columns
-        What you choose.
-    bounds : mapping, optional
-        Column → (low, high), where None is the end of the training range, or a list of levels. The training range and
-        all levels seen in it by default.
+        What you choose. Of a pencil all columns that are not fixed, by default.
+    bounds : mapping, scipy.optimize.Bounds, or pairs, optional
+        Column → (low, high), where None is the end of the training range, or a list of levels; or pairs (low, high),
+        one for each free column in order. The training range and all levels seen in it by default; a pencil has none.
     constraints : str, Limit, scipy.optimize.LinearConstraint, or a list of them
         ``"2*tv + radio <= 100"``, ``"10 <= dose <= 20"``, or with a name of ``models`` ``"risk <= 0.05"``; names that
         are no words are written in backticks. A LinearConstraint is about the free columns, in their order.
@@ -75,9 +80,20 @@ def minimize(
         Told a :class:`Moment` (seconds, value, bound, work) as the search goes on.
     random_state : int
         Of the points to begin from.
+    method : {"auto", "convex-concave"}
+        "auto" closes the gap: an interior-point method where the model is convex, otherwise branch and bound.
+        "convex-concave" is for many straight columns (a pencil, or ``n_knots=0``): semidefinite programs lead downhill
+        from several points, and a short branch and bound says what they may have missed.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from lambdak import Pencil
+    >>> f = Pencil(np.random.default_rng(0).standard_normal((3, 15)))  # λ_3 of 5 × 5 matrices over two inputs
+    >>> best = minimize(f, bounds=[(-1, 1), (-1, 1)])
+    >>> best.status, list(best.row), bool(best.value - best.bound < 1e-3 * abs(best.value))
+    ('optimal', ['z0', 'z1'], True)
+
     >>> from lambdak import SpectralRegressor
     >>> X = [[a, b] for a in range(-5, 6) for b in range(-5, 6)]
     >>> y = [(a - 1) ** 2 + (b + 2) ** 2 for a, b in X]
@@ -86,21 +102,31 @@ def minimize(
     >>> best.status, best.value - best.bound < 0.01 * abs(best.value) + 0.1
     ('optimal', True)
     """
-    if free is None:
-        raise TypeError("free must name the columns to choose, such as ['price']; got None")
+    if method not in _METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}")
     objective = as_expression(model) if output is None else predicted(model, output)
-    names = [free] if isinstance(free, str) else list(free)
+    names = _free_names(model, objective, free, fixed)
     limits = read_constraints(constraints, names, models or {})
-    problem = build(
-        objective, limits, names, bounds or {}, fixed, [whole] if isinstance(whole, str) else whole, maximize
-    )
+    ends, counts = {} if bounds is None else bounds, [whole] if isinstance(whole, str) else whole
+    problem = build(objective, limits, names, ends, fixed, counts, maximize)
     clock = _clock(problem, check_positive(gap, "gap"), time_limit, progress)
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
-        solution = solve(problem, clock, random_state)
+        solution = solve(problem, clock, random_state, method)
     return _optimum(objective, problem, solution, maximize, clock)
 
 
-def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
+def _free_names(model: Any, objective: Expression, free: Sequence[str] | str | None, fixed: Any) -> list[str]:
+    """The columns to choose: of a pencil all that are not fixed, if nothing is named."""
+    if free is not None:
+        return [free] if isinstance(free, str) else list(free)
+    if not is_pencil(model):
+        raise TypeError("free must name the columns to choose, such as ['price']; got None")
+    names = objective.products[0].predicted.model.encoder.feature_names
+    row = read_row(fixed, names)
+    return [name for name in names if name not in row]
+
+
+def solve(problem: Problem, clock: Clock, random_state: int, method: str = "auto") -> Solution:
     """By the method that suits the problem."""
     low, high = problem.ends
     excluded = conflict(problem.linear, low, high, problem.whole)
@@ -110,7 +136,8 @@ def solve(problem: Problem, clock: Clock, random_state: int) -> Solution:
     if score is not None:
         return minimize_convex(score, problem.linear, clock, problem.costs())
     pinned, charge = problem.pinned()
-    found = branch_and_bound(pinned, clock, np.random.default_rng(random_state))
+    search = convex_concave if method == METHOD else branch_and_bound
+    found = search(pinned, clock, np.random.default_rng(random_state))
     return replace(found, bound=found.bound - charge)
 
 
@@ -147,8 +174,14 @@ def _optimum(objective: Expression, problem: Problem, solution: Solution, maximi
         texts = excluded or tuple(own.text for own in problem.requested)
         return Optimum(None, None, np.nan, bound, np.inf, found, texts, solution.method, maximize, clock.seconds, trace)
     chosen = dict(cells_of(problem.axes, solution.x))
-    row = {**problem.row, **chosen}
+    row = _in_order(objective, {**problem.row, **chosen})
     value = evaluate(objective, row)
     bound = max(bound, value) if maximize else min(bound, value)
     gap = abs(value - bound) / max(abs(value), clock.floor)
     return Optimum(row, chosen, value, bound, gap, found, (), solution.method, maximize, clock.seconds, trace)
+
+
+def _in_order(objective: Expression, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells in the order of the columns of the objective's models, then all others."""
+    names = [name for own in objective.products for name in own.predicted.model.encoder.feature_names]
+    return {name: row[name] for name in dict.fromkeys([*names, *row])}

@@ -72,6 +72,11 @@ class Problem:
 
     def convex_score(self) -> Score | None:
         """The score that is minimised, up to linear terms, if that is all there is and it is convex."""
+        score = self.only_score()
+        return score if score is not None and is_convex(score) else None
+
+    def only_score(self) -> Score | None:
+        """The score that is minimised, up to linear terms, if that is all there is."""
         if self.limits or len(self.goal.factors) != 1:
             return None
         own = self.goal.factors[0]
@@ -80,7 +85,7 @@ class Problem:
         if own.prediction.link is not IDENTITY:
             return None
         score = (own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0].scaled(abs(own.offset))
-        return score.shifted(self.goal.constant, self.goal.begun) if is_convex(score) else None
+        return score.shifted(self.goal.constant, self.goal.begun)
 
     def pinned(self) -> tuple[Problem, float]:
         """The same problem with monotone columns at their best end, and what to take off its bound."""

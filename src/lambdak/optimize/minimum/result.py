@@ -14,6 +14,7 @@ _WHY = {
     Status.TIME_LIMIT: "when the time was over",
     Status.INTERRUPTED: "when it was interrupted",
     Status.STALLED: "where rounding allows no smaller gap",
+    Status.LOCAL: "where no step improves the row",
 }
 
 
@@ -35,8 +36,8 @@ class Optimum:
     gap : float
         |value − bound|, relative to |value|, or to a thousandth of the objective's spread if that is larger.
     status : str
-        "optimal" (the gap is reached), "time limit", "interrupted", "stalled" (rounding allows no smaller gap) or
-        "infeasible".
+        "optimal" (the gap is reached), "time limit", "interrupted", "stalled" (rounding allows no smaller gap),
+        "local" (no step of the convex–concave procedure improves the row) or "infeasible".
     conflict : tuple of str
         If no row meets the constraints, those that exclude each other, as they were written.
     method : str
