@@ -34,7 +34,7 @@ _RARE = 5  # rows, below which the levels of a narrow category share a matrix
 def with_wide_categories(draft: Draft, rows: TrainingRows, rng: np.random.Generator) -> tuple[Draft, TrainingRows]:
     """The draft with its trained columns, and its rows written in them, without their own targets."""
     sharing = LevelSharing.of(draft, rows, _counts(draft.encoder.columns, rows))
-    if sharing is None:
+    if sharing.is_empty:
         return draft, rows
     fold = rng.permutation(len(rows.y)) % FOLDS if sharing.wide else np.zeros(len(rows.y), np.intp)
     shared = sharing.shared(lambda measures: sharing.measured(measures, rows, fold))
@@ -87,16 +87,21 @@ class LevelSharing:
     heights: Heights
 
     @classmethod
-    def of(cls, draft: Draft, rows: TrainingRows, counts: Mapping[int, Float64Array]) -> LevelSharing | None:
-        """What some or all ``rows`` say, where levels have so many rows altogether; None if none of them share any."""
+    def of(cls, draft: Draft, rows: TrainingRows, counts: Mapping[int, Float64Array]) -> LevelSharing:
+        """What some or all ``rows`` say, where levels have so many rows altogether."""
         given, loss = TrainedColumns.of(draft.encoder.columns), draft.loss
         wide = {i: count for i, count in counts.items() if _is_wide(count)}
         rare = {i: count < _RARE for i, count in counts.items() if i not in wide and (count < _RARE).sum() > 1}
         if not wide:
-            return cls(given, wide, rare, loss, np.zeros(0), None, Heights([])) if rare else None
+            return cls(given, wide, rare, loss, np.zeros(0), None, Heights([]))
         mass, start = _mass(rows), loss.start(rows.y, rows.weight, rows.offset)
         others = explained(pulls(loss, rows, start), *_without(given, wide, rows.design), mass)
         return cls(given, wide, rare, loss, start, others, Heights.of(given.given, rows.design, mass))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every level has a matrix of its own."""
+        return not self.wide and not self.rare
 
     def measured(self, measures: Measures, rows: TrainingRows, fold: Codes) -> dict[int, Sums]:
         """What measures say of these rows, category by category."""

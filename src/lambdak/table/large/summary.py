@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak.table.categorical_features import listed_columns
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import Floats
@@ -245,6 +247,14 @@ class TableSummary:
         except TypeError:
             kinds = sorted({type(label).__name__ for label in counts})
             raise TypeError(f"labels must be of one type; got {kinds}: convert y to strings") from None
+
+    def level_rows(self, category: Category) -> Floats:
+        """Rows of each of the levels of a column."""
+        counts, levels = self._columns[self.names.index(category.name)].level_counts(), category.levels
+        rows = np.array([counts.get(level, 0.0) for level in levels])
+        if OTHER in levels:
+            rows[levels.index(OTHER)] = sum(counts.values()) - rows.sum()
+        return rows
 
     def digest(self) -> str:
         """A digest of facts about all rows; it changes with any cell, target, weight or offset."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.table.category_column import Category
 from lambdak.table.large.batches import Drawn
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.table.large.sample import row_keys
@@ -19,11 +20,13 @@ from lambdak.training.fingerprint import settings_text
 from lambdak.training.fit import Request, choose_members
 from lambdak.training.large.schedule import LargeSchedule, large_schedule
 from lambdak.training.large.targets import KnownTargets, Targets
+from lambdak.training.level_means import Codes
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
+from lambdak.training.wide_categories import LevelSharing, SharedColumns
 
 _DIGESTED = 2_000_000  # rows whose numbers are looked at, if it is known that there are more
 _VALIDATION = 0.2  # of the sample: rows that no member is trained on
@@ -85,6 +88,9 @@ class Choice:
     threshold: float  # of the keys of rows: those up to it are validation rows
     seed: int
     digest: str  # of the whole table
+    sharing: LevelSharing | None = None  # where levels share matrices, in the sample or in all rows
+    validation: TrainingRows | None = None  # in the columns of the table, where levels share matrices
+    folds: SharedColumns | None = None  # once all rows were measured
 
     def packed(self, part: Drawn, threads: int = 0) -> Records:
         """The training rows of a batch, whose targets were checked."""
@@ -104,10 +110,18 @@ class Choice:
         """For this many training rows."""
         return large_schedule(self.session.settings, rows)
 
+    def unpacked(self, records: Records, order: NDArray[np.integer], threads: int = 0) -> TrainingRows:
+        """Training rows in the columns of the table, with weights relative to their mean."""
+        design, y, weight, offset = self.packing.unpack(records, order, threads)
+        return TrainingRows(design, y, None if weight is None else weight / self.mean_weight, offset)
+
+    def written(self, rows: TrainingRows, fold: Codes) -> TrainingRows:
+        """Training rows in trained columns, without what their own folds say of their levels."""
+        return rows if self.folds is None else replace(rows, design=self.folds.design(rows.design, fold))
+
     def problem(self, rows: TrainingRows) -> Problem:
-        """Training rows in the units of the sample."""
-        draft = self.session.draft
-        return draft.problem(draft.written(rows), self.units)
+        """Training rows in trained columns, in the units of the sample."""
+        return self.session.draft.problem(rows, self.units)
 
 
 def _spread(values: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
@@ -134,6 +148,10 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     option, plan, regularisations = choose_members(own)
     session, rows = option.session.sampled(_KEPT), option.rows.sampled(_KEPT)
     draft = session.draft
+    categories = {i: each for i, each in enumerate(draft.encoder.columns) if isinstance(each, Category)}
+    counts = {i: summary.level_rows(category) for i, category in categories.items()}
+    sharing = LevelSharing.of(draft, option.rows, counts)
+    shares = not sharing.is_empty or bool(draft.trained.levels)
     return Choice(
         session=session,
         plan=plan,
@@ -146,4 +164,6 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
         threshold=float(sample.keys[held_out - 1]),
         seed=request.seed,
         digest=summary.digest(),
+        sharing=sharing if shares else None,
+        validation=own.rows.encoded_validation(draft.encoder, request.settings.threads) if shares else None,
     )
