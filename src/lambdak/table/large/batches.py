@@ -33,6 +33,10 @@ _ONCE = (
 _END: Final = object()
 
 
+class ChangedSourceError(ValueError):
+    """A table that is another one than when it was read first."""
+
+
 class Batches(ABC):
     """A large table: iterating yields its batches from the start, as pyarrow, pandas or polars tables.
 
@@ -79,13 +83,15 @@ class Batches(ABC):
                 self._rows.append(rows)
             if count >= len(self._rows) or rows != self._rows[count]:
                 known = self._rows[count] if count < len(self._rows) else "no"
-                raise ValueError(f"{place} had {known} rows before, and now {rows}: {_SAME}")
+                raise ChangedSourceError(f"{place} had {known} rows before, and now {rows}: {_SAME}")
             count += 1
             yield place, batch
         if count == 0:
             raise ValueError("X must have rows; got none")
         if count < len(self._rows):
-            raise ValueError(f"X had {len(self._rows)} batches before, and now {count}: {_SAME}")
+            raise ChangedSourceError(f"X had {len(self._rows)} batches before, and now {count}: {_SAME}")
+        if self.n_rows is not None and sum(self._rows) != self.n_rows:
+            raise ChangedSourceError(f"X has n_rows = {self.n_rows}, but its batches have {sum(self._rows)} rows: {_SAME}")
         self._whole = True
 
 

@@ -30,6 +30,7 @@ from lambdak.table.large.sample import (
     cells_table,
     row_keys,
 )
+from lambdak.table.large.seals import Seal
 from lambdak.table.large.sketches import LevelCounts, NumberSketch
 from lambdak.table.read import Table
 from lambdak.table.seen import SeenNumbers
@@ -164,6 +165,8 @@ class TableSummary:
         The columns of the table; empty before the first batch.
     rows : int
         Rows of positive weight.
+    seals : dict
+        The number of each batch with such rows, see :class:`lambdak.table.large.seals.Seal`.
     """
 
     def __init__(
@@ -177,6 +180,7 @@ class TableSummary:
     ) -> None:
         self._template, self._share = replace(template, columns=()), share
         self.seed, self.rows = check_int(seed, "seed", 0, 1 << 63), 0
+        self.seals: dict[int, int] = {}
         self.names: tuple[str, ...] = ()
         self.named = True  # whether the names are the user's
         self._columns: list[ColumnSketch] = []
@@ -195,11 +199,13 @@ class TableSummary:
             return
         self.rows += len(keys)
         chosen = np.flatnonzero(keys <= self._sample.limit)
-        columns = []
+        columns, seal = [], Seal(batch)
         for i, sketch in enumerate(self._columns):
             cells = batch.table.cells(i, rows)
+            seal.add_(i, cells)
             sketch.add_(cells, keys, batch.place)
             columns.append(sketch.sampled(cells, chosen))
+        self.seals[batch.index] = seal.number
         beside = tuple(None if each is None else each[rows] for each in (batch.y, batch.weight, batch.offset))
         self._beside += _sums(beside, keys)
         if self._labels is not None:
@@ -232,6 +238,7 @@ class TableSummary:
             own.merge_(new)
         self._sample.merge_(other._sample)
         self.rows += other.rows
+        self.seals |= other.seals
         self._beside += other._beside
         if self._labels is not None and other._labels is not None:
             self._labels.merge_(other._labels)
