@@ -69,6 +69,9 @@ class Batches(ABC):
         for _, batch in self.placed():
             yield batch
 
+    def check_again(self) -> None:
+        """Refuse a table that was read once, and has other rows when it is read again; files say so themselves."""
+
     def placed(self) -> Iterator[tuple[str, Any]]:
         """The same with where each batch comes from, in words; passes without rows or that differ are refused."""
         count, first = 0, {"": 0}
@@ -112,7 +115,7 @@ class IterableBatches(Batches):
         first = next(iter(self._start()), None)
         if first is None:
             raise ValueError("X must have rows; got no batches")
-        self.column_names = _names(first)
+        self.column_names, self._first_rows = _names(first), _n_rows(first)
         known = getattr(source, "n_rows", None)
         self.n_rows = int(known) if isinstance(known, int) else None
 
@@ -120,6 +123,11 @@ class IterableBatches(Batches):
         if hasattr(self._source, "reset"):
             self._source.reset()
         return self._source  # type: ignore[no-any-return]
+
+    def check_again(self) -> None:
+        """Count the rows once more: a source that has ended too early would be a short table, and nobody would know."""
+        for _ in self:
+            pass
 
     def read(self) -> Iterator[tuple[str, Any]]:
         """Its batches, in parts if they are long."""
@@ -132,6 +140,8 @@ class IterableBatches(Batches):
                     f"{place} must have the columns of the first one, {list(self.column_names)}; "
                     f"got {list(_names(batch))}"
                 )
+            if number == 0 and _n_rows(batch) != self._first_rows:
+                raise ChangedSourceError(f"{place} had {self._first_rows} rows before, and now {_n_rows(batch)}: {_SAME}")
             frame = _as_frame(batch)
             for start in range(0, _n_rows(batch), ROWS_AT_ONCE):
                 yield place, _part(frame, start)
