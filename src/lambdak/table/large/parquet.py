@@ -81,6 +81,8 @@ class DatasetBatches(Batches):
     def __init__(self, dataset: Any) -> None:
         super().__init__()
         self._dataset, self.column_names = dataset, tuple(dataset.schema.names)
+        self._files = [_File(path, dataset.filesystem, {}) for path in getattr(dataset, "files", ())]
+        self._states = [_state(file) for file in self._files]
 
     def read(self) -> Iterator[tuple[str, Any]]:
         """Batches of at most ROWS_AT_ONCE rows; the next one is read while one is used."""
@@ -92,9 +94,19 @@ class DatasetBatches(Batches):
         scan = self._dataset.to_batches(
             batch_size=ROWS_AT_ONCE, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
-        with _readable("the dataset"):
-            for number, batch in enumerate(scan):
-                yield f"batch {number} of the dataset", pa.Table.from_batches([batch])
+        self._check_same()
+        try:
+            with _readable("the dataset"):
+                for number, batch in enumerate(scan):
+                    yield f"batch {number} of the dataset", pa.Table.from_batches([batch])
+        except ValueError:
+            self._check_same()  # a file that was replaced cannot be read with what is known of the old one
+            raise
+        self._check_same()
+
+    def _check_same(self) -> None:
+        for file, state in zip(self._files, self._states, strict=True):
+            _check_same(file, state)
 
 
 def path_batches(path: str | os.PathLike[str]) -> ParquetBatches:
