@@ -93,8 +93,8 @@ def beside_memory(rows, levels, effort, folder):
             X[names].assign(y=y).to_parquet(path)
             fits = (
                 lambda path=path: SpectralRegressor(effort=effort, random_state=0).fit(path, "y"),
-                lambda names=names: SpectralRegressor(effort=effort, random_state=0).fit(X[names], y),
-                lambda names=names: lightgbm(X[names], y),
+                lambda X=X[names], y=y: SpectralRegressor(effort=effort, random_state=0).fit(X, y),
+                lambda X=X[names], y=y: lightgbm(X, y),
             )
             cells = []
             for fit in fits:

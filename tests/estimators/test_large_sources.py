@@ -109,7 +109,9 @@ def test_files_that_change_between_passes_are_named(folder, between, change):
 def test_other_rows_in_a_file_that_looks_the_same_are_noticed(tmp_path, between):
     (tmp_path / "rows").mkdir()
     for number in range(FILES):  # plain numbers of the same length each
-        part = pa.table({"a": np.random.default_rng(number).random(500), "y": np.random.default_rng(-number % 7).random(500)})
+        part = pa.table(
+            {"a": np.random.default_rng(number).random(500), "y": np.random.default_rng(-number % 7).random(500)}
+        )
         pa.parquet.write_table(part, tmp_path / "rows" / f"{number}.parquet", compression="none", use_dictionary=False)
     between(lambda: exchanged(tmp_path / "rows"))
     with pytest.raises(ChangedSourceError, match=r"these rows were others .*2\.parquet"):
@@ -208,7 +210,9 @@ def test_a_cache_that_cannot_be_written_is_refused_before_anything_is_read(folde
 
     monkeypatch.setattr(cache, "filling", refused)
     monkeypatch.setattr(module, "summarised", None)  # would fail
-    with pytest.raises(PermissionError, match=r"rows\.lambdak-cache cannot be written: .* is not writable; give another"):
+    with pytest.raises(
+        PermissionError, match=r"rows\.lambdak-cache cannot be written: .* is not writable; give another"
+    ):
         SpectralRegressor(**FAST).fit(folder, "y")
 
 

@@ -51,7 +51,7 @@ def test_the_mean_of_a_row_does_not_know_its_target(monkeypatch):
 
 
 def test_an_unseen_level_has_means_of_zero():
-    group, pull, _ = grouped()
+    group, _, _ = grouped()
     codes = np.where(np.arange(4000) < 7, 200, group.codes)
     means = means_of(group._replace(codes=codes))
     assert not means.whole[-1].any()

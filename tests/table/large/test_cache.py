@@ -115,7 +115,7 @@ def test_a_flipped_byte_is_noticed_when_it_is_read(tmp_path, small, byte):
     path.write_bytes(data)
     with (
         open_cache(tmp_path / "cache", "key") as cache,
-        pytest.raises(DamagedCacheError, match="cache was damaged and has been removed$"),
+        pytest.raises(DamagedCacheError, match=r"cache was damaged and has been removed$"),
     ):
         list(cache.buckets())
     assert os.listdir(tmp_path) == []

@@ -14,6 +14,7 @@ from sklearn.metrics import r2_score
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.table.category_levels import OTHER
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.large.batches import as_batches, drawn
 from lambdak.training.large.fit import summarised
 from lambdak.training.large.levels import fold_of
@@ -108,9 +109,9 @@ def test_rows_of_levels_are_those_of_the_whole_table():
     table = pd.DataFrame({"code": rng.zipf(1.5, 4000).clip(max=400).astype(str), "y": rng.random(4000)})
     table.loc[:9, "code"] = None
     request = replace(SpectralRegressor(**QUICK, max_categories=20)._large_request(), sample_rows=500)
+    summary = summarised(request, drawn(as_batches(halves(table)), "y"))
     with pytest.warns(UserWarning, match="the rarest are pooled"):
-        summary = summarised(request, drawn(as_batches(halves(table)), "y"))
-        (column,) = summary.encoder(summary._template.__class__(max_categories=20)).columns
+        (column,) = summary.encoder(TableEncoder(max_categories=20)).columns
     counts = table["code"].value_counts()
     rows = dict(zip(column.levels, summary.level_rows(column), strict=True))
     assert rows.pop(None) == 10

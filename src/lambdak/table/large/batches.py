@@ -69,9 +69,6 @@ class Batches(ABC):
         for _, batch in self.placed():
             yield batch
 
-    def check_again(self) -> None:
-        """Refuse a table that was read once, and has other rows when it is read again; files say so themselves."""
-
     def placed(self) -> Iterator[tuple[str, Any]]:
         """The same with where each batch comes from, in words; passes without rows or that differ are refused."""
         count, first = 0, {"": 0}
@@ -94,7 +91,9 @@ class Batches(ABC):
         if count < len(self._rows):
             raise ChangedSourceError(f"X had {len(self._rows)} batches before, and now {count}: {_SAME}")
         if self.n_rows is not None and sum(self._rows) != self.n_rows:
-            raise ChangedSourceError(f"X has n_rows = {self.n_rows}, but its batches have {sum(self._rows)} rows: {_SAME}")
+            raise ChangedSourceError(
+                f"X has n_rows = {self.n_rows}, but its batches have {sum(self._rows)} rows: {_SAME}"
+            )
         self._whole = True
 
 
@@ -124,11 +123,6 @@ class IterableBatches(Batches):
             self._source.reset()
         return self._source  # type: ignore[no-any-return]
 
-    def check_again(self) -> None:
-        """Count the rows once more: a source that has ended too early would be a short table, and nobody would know."""
-        for _ in self:
-            pass
-
     def read(self) -> Iterator[tuple[str, Any]]:
         """Its batches, in parts if they are long."""
         for number, batch in enumerate(self._start()):
@@ -141,7 +135,9 @@ class IterableBatches(Batches):
                     f"got {list(_names(batch))}"
                 )
             if number == 0 and _n_rows(batch) != self._first_rows:
-                raise ChangedSourceError(f"{place} had {self._first_rows} rows before, and now {_n_rows(batch)}: {_SAME}")
+                raise ChangedSourceError(
+                    f"{place} had {self._first_rows} rows before, and now {_n_rows(batch)}: {_SAME}"
+                )
             frame = _as_frame(batch)
             for start in range(0, _n_rows(batch), ROWS_AT_ONCE):
                 yield place, _part(frame, start)

@@ -1,7 +1,7 @@
 """Whether a batch of the second pass holds what it held in the first: one number for all of its rows.
 
-Every cell counts with its row and column, so that rows or columns that change places are noticed, too. Another batch has
-the same number by chance only; this is no protection against somebody who looks for one that has.
+Every cell counts with its row and column, so that rows or columns that change places are noticed, too. Another batch
+has the same number by chance only; this is no protection against somebody who looks for one that has.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak.table.large.batches import Batches, Drawn, drawn, errors_at
+from lambdak.table.large.batches import Batches, Drawn, IterableBatches, drawn, errors_at
 from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, check_place, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
@@ -94,7 +95,8 @@ def fit_alone(request: LargeRequest, source: Source) -> Fit:
     _check_cache(request, source)
     summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose), total)
     if request.is_small(summary):
-        source.batches.check_again()
+        if isinstance(source.batches, IterableBatches):
+            deque(source.batches, 0)  # counts rows again: a pass that ended too early would look like a short table
         return fit_sample(request, summary)
     choice = choose(request, summary)
     try:
