@@ -1,50 +1,44 @@
-"""Sources that change between the passes of a fit on Dask: an error that names the partition."""
+"""Partitions that hold something else when they are read again: an error that names the partition."""
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 import pytest
-from dask_cases import large_fit, table
+from dask_cases import COLUMNS, FAST, table
 
-from lambdak.dask.driver import DaskFit
+from lambdak.dask import SpectralRegressor, worker
 from lambdak.table.large.batches import ChangedSourceError
 
-FRAME = table(900)
+PARTS = [table(900).iloc[part] for part in np.array_split(np.arange(900), 3)]
 
 
-def cells(frame):
-    return frame.assign(a=-frame["a"])
+def pieces(frame):
+    return frame[COLUMNS], frame["target"], None, None
 
 
-def nothing(frame):
-    return frame.head(0)
+CHANGES = {
+    "cells": (PARTS[1].assign(a=-PARTS[1]["a"]), "these rows were others when"),
+    "order": (PARTS[1][::-1], "these rows were others when"),
+    "targets": (PARTS[1].assign(target=0.0), "these rows were others when"),
+    "fewer rows": (PARTS[1].head(50), "these rows were others when"),
+    "no rows": (PARTS[1].head(0), "there were rows when"),
+}
 
 
-def order(frame):
-    return frame[::-1]
+@pytest.fixture(scope="module")
+def decided():
+    """A request, and what a sample of the partitions decides."""
+    request = replace(SpectralRegressor(**FAST)._large_request(), sample_rows=400)
+    summaries = [worker.summarise(request, i, *pieces(part)) for i, part in enumerate(PARTS)]
+    return request, worker.decide(request, worker.merge(*summaries))
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (cells, "these rows were others"), (order, "these rows were others"), (nothing, "there were rows when"),
-])  # fmt: skip
-def test_a_partition_that_holds_something_else_when_it_is_encoded_is_named(client, tmp_path, monkeypatch, change, says):
-    for i, part in enumerate(np.array_split(np.arange(len(FRAME)), 3)):
-        FRAME.iloc[part].to_pickle(tmp_path / f"{i}.pickle")
-    frame = dd.from_map(lambda i: pd.read_pickle(tmp_path / f"{i}.pickle"), range(3), meta=FRAME.iloc[:0])
-    decided = DaskFit._decided
-
-    def changing(self):
-        found = decided(self)
-        found.result()
-        while len(client.who_has()) > 1:  # Dask reads partitions again once it has forgotten them
-            time.sleep(0.01)
-        change(pd.read_pickle(tmp_path / "1.pickle")).to_pickle(tmp_path / "1.pickle")
-        return found
-
-    monkeypatch.setattr(DaskFit, "_decided", changing)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_partition_that_has_changed_since_it_was_summarised_is_named(decided, monkeypatch, change):
+    monkeypatch.setattr(worker, "_threads", lambda: 1)
+    changed, says = CHANGES[change]
+    assert len(worker.pack(*decided, 1, *pieces(PARTS[1])))
     with pytest.raises(ChangedSourceError, match=rf"{says}.*\(in partition 1\)"):
-        large_fit(client, frame)
+        worker.pack(*decided, 1, *pieces(changed))

@@ -136,8 +136,8 @@ class _First:
 
 def _by_level(levels: int, rows: LevelRows) -> Sums:
     """Σ w and Σ w r of every level, and Σ w r rᵀ."""
-    count = np.bincount(rows.codes, rows.mass, levels + 1)
-    return count, _sums(rows.codes, rows.mass[:, None] * rows.pull, levels + 1), (rows.mass * rows.pull.T) @ rows.pull
+    pulled = _sums(rows.codes, rows.mass[:, None] * rows.pull, levels + 1)
+    return _counts(rows.codes, rows.mass, levels + 1), pulled, (rows.mass * rows.pull.T) @ rows.pull
 
 
 def _by_fold(levels: int, first: _First, rows: LevelRows) -> Sums:
@@ -150,9 +150,9 @@ def _by_fold(levels: int, first: _First, rows: LevelRows) -> Sums:
     # Σ over pairs of different rows of a level, per row: what chance does to it is zero on average.
     own = (rows.mass**2 / np.maximum(first.count, 1e-300)[rows.codes])[:, None] * both
     return (
-        np.bincount(place, rows.mass, size).reshape(shape),
+        _counts(place, rows.mass, size).reshape(shape),
         _sums(place, rows.mass[:, None] * pull, size).reshape(*shape, -1),
-        np.bincount(place, minlength=size).reshape(shape).astype(np.float64),
+        _counts(place, np.ones(len(place)), size).reshape(shape),
         _sums(rows.codes, rows.mass[:, None] * both, levels + 1),
         own.T @ both,
         np.array([rows.mass @ left**2]),
@@ -165,6 +165,10 @@ def _along(levels: int, first: _First, basis: Float64Array, rows: LevelRows) -> 
     z, mass = rows.along @ basis, rows.mass[:, None]
     parts = (mass * z * first.turned(rows.pull)[:, :1], mass * z, mass * z**2)
     return tuple(_sums(place, part, size).reshape(levels + 1, FOLDS, -1) for part in parts)
+
+
+def _counts(place: Codes, mass: Float64Array, size: int) -> Float64Array:
+    return np.asarray(np.bincount(place, mass, size), np.float64)
 
 
 def _sums(place: Codes, values: Float64Array, size: int) -> Float64Array:
