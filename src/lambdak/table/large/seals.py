@@ -47,7 +47,8 @@ class Seal:
             self._count_(position, cells.numbers().view(np.uint64) if plain else _of_levels(*cells.levels()))
 
     def _count_(self, position: int, words: Words) -> None:
-        words = words ^ (words >> np.uint64(32))  # else the signs of an even number of rows would change nothing
+        words = (words ^ (words >> np.uint64(32))) * _MIX[1]
+        words ^= words >> np.uint64(32)  # else the signs of an even number of rows would change nothing
         column = int(_scattered(np.array([position], np.int64).view(np.uint64))[0]) | 1
         self.number = (self.number + column * int(words @ _factors(self._rows))) % (1 << 64)
 
