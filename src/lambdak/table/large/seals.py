@@ -47,6 +47,7 @@ class Seal:
             self._count_(position, cells.numbers().view(np.uint64) if plain else _of_levels(*cells.levels()))
 
     def _count_(self, position: int, words: Words) -> None:
+        words = np.ascontiguousarray(words)
         words = (words ^ (words >> np.uint64(32))) * _MIX[1]
         words ^= words >> np.uint64(32)  # else the signs of an even number of rows would change nothing
         column = int(_scattered(np.array([position], np.int64).view(np.uint64))[0]) | 1
