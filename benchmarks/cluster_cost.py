@@ -37,7 +37,7 @@ def timed(choice, records, batch, steps):
     session = replace(choice.session, settings=replace(choice.session.settings, threads=1))
     shards = {k: MemoryShard([part], (0, k)) for k, part in enumerate(np.array_split(records, 2))}
     lengths = [shard.rows for shard in shards.values()]
-    supply = Supply(shards, lengths, choice.packing, choice.problem, 1.0, 1)
+    supply = Supply(shards, lengths, choice)
     plain = session.settings.recipe.schedule(ROWS, None)
     schedule = LargeSchedule(1, 1, steps, replace(plain, epochs=1, batch=batch))
     supply = replace(supply, lengths=[steps * batch // 2] * 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -114,6 +115,57 @@ def test_a_folder_that_is_not_writable_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("lambdak.atomic._write_through", refuse)  # root may write anywhere
     with pytest.raises(PermissionError, match=r"'.*model' cannot be written: .* is not writable"):
         write_bytes(tmp_path / "model", b"")
+
+
+@pytest.mark.parametrize("error", [errno.EROFS, errno.ENAMETOOLONG, errno.EIO])
+@pytest.mark.parametrize("named", [False, True])
+def test_no_error_names_a_half_written_file(tmp_path, monkeypatch, error, named):
+    def refuse(path, *_, **__):
+        raise OSError(error, os.strerror(error), str(path))
+
+    if named:
+        monkeypatch.setattr(os, "replace", refuse)
+    else:
+        monkeypatch.setattr("lambdak.atomic._nameless", lambda _: None)
+        monkeypatch.setattr("lambdak.atomic._locked", refuse)
+    with pytest.raises(
+        OSError, match=r"model' cannot be written: .* is not writable|it cannot be written.*model'"
+    ) as found:
+        write_bytes(tmp_path / "model", b"")
+    assert ".part" not in str(found.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_filled_is_named_and_not_its_half_written_one(tmp_path, monkeypatch):
+    def refuse(path, *_, **__):
+        raise OSError(errno.EROFS, "read-only", str(path))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", lambda path, **options: None if options else refuse(path))
+    with (
+        pytest.raises(PermissionError, match=r"folder' cannot be written: .* is not writable") as found,
+        building(tmp_path / "folder"),
+    ):
+        pass
+    assert ".part" not in str(found.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened on Windows")
+@pytest.mark.parametrize("way", ["replaced", "created", "folder"])
+def test_the_folder_is_synced_after_the_new_name_is_in_it(tmp_path, monkeypatch, way):
+    synced, sync = [], os.fsync
+
+    def look(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            synced.append((os.fstat(handle).st_ino, sorted(os.listdir(handle))))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    if way == "folder":
+        with building(tmp_path / "model") as folder:
+            (folder / "part").write_bytes(b"")
+    else:
+        write_bytes(tmp_path / "model", b"") if way == "replaced" else create_bytes(tmp_path / "model", b"", 0o600)
+    assert synced[-1] == (tmp_path.stat().st_ino, ["model"])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights and links of POSIX")

@@ -27,6 +27,7 @@ except ImportError:  # Windows, where a file that is open cannot be removed: tha
     fcntl = None  # type: ignore[assignment]
 
 _WRITER = ".writer"  # in a folder that is being filled: the file on which its writer holds a lock
+_PART = ".part"  # at the end of the names of half-written files and folders
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows, which would change the ends of lines
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for somebody who writes to it
 
@@ -63,7 +64,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with target.open("wb") as device:
             yield device
         return
-    beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.part")
+    beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}{_PART}")
     try:
         with ExitStack() as stack:
             with _in_folder_of(target, path):
@@ -88,17 +89,27 @@ def create_bytes(path: str | os.PathLike[str], data: bytes, mode: int) -> None:
     except BaseException:
         target.unlink()
         raise
+    _sync_folder(target.parent)
 
 
 @contextmanager
 def _in_folder_of(target: Path, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the folder if it does not exist or cannot be written to."""
+    """Name the folder if it does not exist or cannot be written to, and the file that was meant in any other case."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder of {os.fspath(path)!r} does not exist: create {target.parent} first")
     try:
         yield
-    except PermissionError as error:
-        raise PermissionError(f"{os.fspath(path)!r} cannot be written: {target.parent} is not writable") from error
+    except OSError as error:
+        if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+            raise PermissionError(f"{os.fspath(path)!r} cannot be written: {target.parent} is not writable") from error
+        if not isinstance(error, FileExistsError | IsADirectoryError) and _is_hidden(error.filename):
+            raise OSError(error.errno, f"it cannot be written, {reason(error)}", os.fspath(path)) from error
+        raise
+
+
+def _is_hidden(name: object) -> bool:
+    """Whether an error names a half-written file, which its user does not know."""
+    return isinstance(name, str | os.PathLike) and os.fspath(name).endswith(_PART)
 
 
 def _put_in_place(stack: ExitStack, file: BinaryIO, beside: Path, target: Path) -> None:
@@ -115,6 +126,7 @@ def _put_in_place(stack: ExitStack, file: BinaryIO, beside: Path, target: Path) 
     if target.exists():
         beside.chmod(stat.S_IMODE(target.stat().st_mode))
     os.replace(beside, target)
+    _sync_folder(target.parent)
 
 
 def _nameless(folder: Path) -> BinaryIO | None:
@@ -157,7 +169,7 @@ def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
 
 def _remove_left_over(target: Path) -> None:
     """Remove what writers of this file left when they were killed, never what a living one is writing."""
-    for each in target.parent.glob(f"{_prefix(target)}*.part"):
+    for each in target.parent.glob(f"{_prefix(target)}*{_PART}"):
         with suppress(OSError):  # another writer may have removed it, and Windows keeps what is open
             if fcntl is None:
                 each.unlink()
@@ -204,8 +216,9 @@ def filling(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _remove_dead_folders(folder)
-    beside, lock = _new_folder(folder)
+    with _in_folder_of(folder, folder):
+        _remove_dead_folders(folder)
+        beside, lock = _new_folder(folder)
     try:
         with lock:
             yield beside, lock
@@ -214,7 +227,7 @@ def _locked_folder(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _beside(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+    return folder.with_name(f".{folder.name}.{secrets.token_hex(8)}{_PART}")
 
 
 def _new_folder(folder: Path) -> tuple[Path, BinaryIO]:
@@ -240,11 +253,12 @@ def _replace_folder(beside: Path, folder: Path) -> None:
                 raise
     with suppress(OSError):
         (folder / _WRITER).unlink()
-    _sync(folder.parent)
+    _sync_folder(folder)
+    _sync_folder(folder.parent)
 
 
 def _remove_dead_folders(folder: Path) -> None:
-    for each in folder.parent.glob(f"{glob.escape(f'.{folder.name}.')}*.part"):
+    for each in folder.parent.glob(f"{glob.escape(f'.{folder.name}.')}*{_PART}"):
         if each.is_dir():
             _remove_if_dead(each)
 
@@ -260,6 +274,12 @@ def _remove_if_dead(folder: Path) -> None:
         with writer.open("rb") as file:
             if _lock(file, wait=False):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, as far as the system can: what is in the files is there already."""
+    with suppress(OSError):  # not every file system syncs folders, and one may be written to but not read
+        _sync(folder)
 
 
 def _sync(path: Path) -> None:

@@ -20,7 +20,7 @@ from lambdak.training.large.transport import thread_group
 
 ROWS, SAMPLE = 900, 400
 FEW = {"effort": "fast", "max_iter": 2, "random_state": 0}
-COLUMNS = ["a", "b", "c", "kind"]
+COLUMNS = ["a", "b", "c", "kind", "code"]  # the last has many levels, which share matrices
 
 
 def table(rows=ROWS):
@@ -28,6 +28,9 @@ def table(rows=ROWS):
     frame = pd.DataFrame(rng.uniform(-1, 1, (rows, 3)), columns=["a", "b", "c"])
     frame["kind"] = rng.choice(["x", "y", "z"], rows)
     frame["target"] = frame["a"] + frame["b"] * frame["c"] + (frame["kind"] == "x") + 0.1 * rng.standard_normal(rows)
+    code = rng.integers(0, 60, rows)
+    frame["code"] = np.char.add("level ", code.astype(str))
+    frame["target"] += 0.5 * np.sin(code)
     frame["class"] = np.digitize(frame["target"], [-0.3, 0.6])
     frame["sign"] = np.where(frame["target"] > 0, "up", "down")
     frame["weight"] = rng.uniform(0.5, 2.0, rows)

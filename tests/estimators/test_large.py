@@ -37,6 +37,7 @@ def frame():
     table["d"] = rng.choice(["u", "v", "w"], ROWS)
     f = 8 * table.a * table.b + 5 * table.c + 2 * (table.d == "u")
     table["y"] = f + 0.3 * rng.standard_normal(ROWS)
+    table["code"] = [f"level {code}" for code in rng.integers(0, 300, ROWS)]
     table["w"] = rng.integers(1, 4, ROWS).astype(float)
     table["label"] = np.where(table.y > 5, "high", "low")
     table["grade"] = np.digitize(table.y, [3, 5, 8])
@@ -228,8 +229,9 @@ model.save(sys.argv[2] + ".model")
 
 
 @pytest.mark.slow
-def test_a_killed_large_fit_continues_and_ends_with_the_same_bits(frame, tmp_path, small_sample):
-    path = saved(frame, tmp_path, "y")
+@pytest.mark.parametrize("columns", [["y"], ["y", "code"]])
+def test_a_killed_large_fit_continues_and_ends_with_the_same_bits(frame, tmp_path, small_sample, columns):
+    path = saved(frame, tmp_path, *columns)
     wanted = SpectralRegressor(**FAST).fit(path, "y")
     script = textwrap.dedent(KILLED).format(sample=SAMPLE)
     for turn in (3, 4, 0):

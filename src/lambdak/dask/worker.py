@@ -57,7 +57,7 @@ def pack(request: LargeRequest, choice: Choice, index: int, *pieces: Any) -> Rec
     """The records of a partition."""
     with errors_at(f"partition {index}"):
         part = drawn(index, pieces)
-        return choice.no_records() if part is None else choice.packed(request.read(part), _threads())
+        return choice.no_records(index) if part is None else choice.packed(request.read(part), _threads())
 
 
 def open_listener(attempt: str, seconds: float) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from lambdak.table.category_column import Category
 from lambdak.table.cells import Cells
 from lambdak.table.curve_column import Curve
 from lambdak.table.knots import choose_knots, distinct
-from lambdak.training.level_means import Codes, LevelMeans
+from lambdak.training.level_means import FOLDS, Codes, LevelMeans
 from lambdak.training.trained_columns import Entries, Rewriting
 
 ENOUGH_ROWS = 100  # of a level that has a matrix of its own
@@ -31,26 +31,28 @@ def places(count: Float64Array) -> Codes:
     return np.where(often, np.cumsum(often) - 1, -1).astype(np.intp)
 
 
-def level_curves(column: Category, start: int, means: LevelMeans, codes: Codes, place: Codes) -> Rewriting:
+def level_curves(column: Category, start: int, means: LevelMeans, place: Codes) -> Rewriting:
     """Curves with knots where the means of the rows are, and matrices for the levels that have a place."""
-    numbers = np.where(place[codes][:, None] >= 0, means.whole[codes], means.unseen)
-    curves = _curves(column.name, start, numbers)
+    numbers = np.where(place[:, None, None] >= 0, means.whole[:, None], means.unseen)  # (levels + 1, FOLDS, n)
+    numbers = numbers.reshape(len(place) * FOLDS, -1)
+    curves = _curves(column.name, start, numbers, means.rows.ravel())
     kept = tuple(level for level, at in zip(column.levels, place[:-1], strict=True) if at >= 0)
     own = [Category(column.name, curves[-1].stop, levels=kept)] if kept else []
-    levels, rows = (_entries(curves, own, *some) for some in ((means.whole, place), (numbers, place[codes])))
-    return Rewriting((*curves, *own), levels, rows)
+    levels = _entries(curves, own, means.whole, place)
+    return Rewriting((*curves, *own), levels, _entries(curves, own, numbers, np.repeat(place, FOLDS)))
 
 
-def _curves(name: str, start: int, numbers: Float64Array) -> list[Curve]:
+def _curves(name: str, start: int, numbers: Float64Array, rows: Float64Array) -> list[Curve]:
     curves: list[Curve] = []
-    for some in numbers.T:
-        curves.append(Curve(name, start, knots=choose_knots(*distinct(some), _KNOTS)))
+    there = rows > 0
+    for some in numbers[there].T:
+        curves.append(Curve(name, start, knots=choose_knots(*distinct(some, rows[there]), _KNOTS)))
         start = curves[-1].stop
     return curves
 
 
 def _entries(curves: Sequence[Curve], own: Sequence[Category], numbers: Float64Array, place: Codes) -> Entries:
-    """Entries of rows, or levels, with these means (rows, n) and places (rows,)."""
+    """Entries of levels with these means (n, means) and places (n,)."""
     parts = [_on(curve, some) for curve, some in zip(curves, numbers.T, strict=True)]
     return Entries.joined([*parts, *(Entries.single(category.start, place) for category in own)])
 

@@ -6,11 +6,15 @@ level is near zero. Where levels also differ in how r goes along with other colu
 (Σ w z² + k) is a further mean, z being the combination of these columns along which levels differ most.
 
 A training row gets the means without its fold: its own target must not tell what it wants.
+
+All of this follows from a few sums over rows, wherever these are: :func:`level_means` says what to sum up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +24,7 @@ from lambdak.pencil.spectrum import Float64Array
 
 Codes = NDArray[np.intp]
 
+FOLDS = 10
 _MOST_MEANS = 3  # of a level, where a model has several outputs
 _MOST_SLOPES = 2  # of a level along other columns
 _SMALLEST = 1e-12  # share of a direction in the variance of all means that is rounding
@@ -28,84 +33,184 @@ _CERTAIN = 5.0  # standard errors by which slopes must differ between levels
 
 
 class LevelMeans(NamedTuple):
-    """Of each level, and at last of an unseen one, (levels + 1, n); and of each row without its fold, (rows, n)."""
+    """Of each level, and at last of an unseen one, (levels + 1, n); and without each fold, (levels + 1, FOLDS, n).
+
+    ``rows`` (levels + 1, FOLDS) is how many rows there are of each.
+    """
+
+    whole: Float64Array
+    unseen: Float64Array
+    rows: Float64Array
+
+
+class LevelRows(NamedTuple):
+    """Rows by their levels in one category, the number of levels standing for an unseen one, and by their folds."""
+
+    codes: Codes
+    fold: Codes
+    mass: Float64Array
+    pull: Float64Array  # (rows, outputs)
+    along: Float64Array  # (rows, p): other columns
+
+
+Sums = tuple[Float64Array, ...]
+Measure = Callable[[LevelRows], Sums]  # of some rows; that of all rows is their sum
+Measures = Mapping[int, Measure]  # by category
+
+
+def all_level_means(
+    levels: Mapping[int, int], total: Callable[[Measures], Mapping[int, Sums]]
+) -> dict[int, LevelMeans]:
+    """The means of several categories with so many levels; ``total`` sums measures up over all rows, in one pass."""
+    found: dict[int, LevelMeans] = {}
+    running = {i: level_means(n) for i, n in levels.items()}
+    wanted = {i: next(one) for i, one in running.items()}
+    while wanted:
+        sums = total(wanted)
+        for i in list(wanted):
+            try:
+                wanted[i] = running[i].send(sums[i])
+            except StopIteration as end:
+                found[i] = end.value
+                del wanted[i]
+    return found
+
+
+def level_means(levels: int) -> Generator[Measure, Sums, LevelMeans]:
+    """Shrunken means of pulls, and of how they go along with other columns: yields measures, and is sent their sums."""
+    count, pulled, squares = yield partial(_by_level, levels)
+    first = _First.of(count, pulled, squares)
+    *parts, rows, sums, own, within = yield partial(_by_fold, levels, first)
+    mass, pulls = (_Folded.of(part) for part in parts)
+    means = [_over(pull, size[..., None] + first.prior) for pull, size in zip(pulls, mass, strict=True)]
+    basis, prior = _steepest(sums, own, float(within[0]), count)
+    if basis.shape[1]:
+        product, plain, square = map(_Folded.of, (yield partial(_along, levels, first, basis)))
+        slopes = zip(product, plain, square, means, strict=True)
+        means = [
+            np.concatenate([mean, _over(both - mean[..., :1] * some, size + prior)], axis=-1)
+            for both, some, size, mean in slopes
+        ]
+    whole, unseen = means
+    whole[-1] = unseen[-1] = 0.0
+    return LevelMeans(whole, unseen, rows)
+
+
+class _Folded(NamedTuple):
+    """Sums of every level, (levels + 1, …), and of every level without each fold, (levels + 1, FOLDS, …)."""
 
     whole: Float64Array
     unseen: Float64Array
 
+    @classmethod
+    def of(cls, parts: Float64Array) -> _Folded:
+        whole = parts.sum(axis=1)
+        return cls(whole, whole[:, None] - parts)
+
 
 @dataclass(frozen=True)
-class Grouped:
-    """Rows with their levels, folds and weights; the level ``levels`` stands for an unseen one, whose means are 0."""
+class _First:
+    """What the sums of levels say: the mean pull, the directions in which levels differ most, k and means of levels."""
 
-    codes: Codes
-    levels: int
-    fold: Codes
-    mass: Float64Array
+    mean: Float64Array  # (outputs,)
+    basis: Float64Array  # (outputs, n)
+    prior: Float64Array  # (n,)
+    count: Float64Array  # (levels + 1,)
+    level: Float64Array  # (levels + 1,), in the first direction
 
-    def means(self, pull: Float64Array, along: Float64Array) -> LevelMeans:
-        """Shrunken means of the pulls (rows, outputs), and of how they go along with other columns (rows, p)."""
-        pull = pull - self.mass @ pull / self.mass.sum()
-        pull = pull @ self._directions(pull)
-        sums, counts = self._sums(pull), self._sums(np.ones((len(pull), 1)))
-        prior = self._prior(sums.whole[:-1], counts.whole[:-1], pull)
-        levels = LevelMeans(*(_over(sum_, count + prior) for sum_, count in zip(sums, counts, strict=True)))
-        slopes = self._slopes(pull[:, :1], LevelMeans(*(part[:, :1] for part in levels)), along)
-        whole, unseen = (np.hstack(parts) for parts in zip(levels, slopes, strict=True))
-        whole[-1] = unseen[self.codes == self.levels] = 0.0
-        return LevelMeans(whole, unseen)
+    @classmethod
+    def of(cls, count: Float64Array, pulled: Float64Array, squares: Float64Array) -> _First:
+        rows = count.sum()
+        mean = pulled.sum(axis=0) / rows
+        centred = pulled - count[:, None] * mean
+        basis = _directions(centred, count)
+        sums = centred @ basis
+        squared = np.einsum("in,ij,jn->n", basis, squares - rows * np.outer(mean, mean), basis)
+        prior = _prior(sums[:-1], count[:-1], squared)
+        return cls(mean, basis, prior, count, _over(sums, count[:, None] + prior)[:, 0])
 
-    def _sums(self, values: Float64Array) -> LevelMeans:
-        """Σ w x of every level, (levels + 1, n), and of the level of every row without its fold, (rows, n)."""
-        folds = int(self.fold.max()) + 1
-        own = self.codes * folds + self.fold
-        size = (self.levels + 1) * folds
-        parts = np.empty((size, values.shape[1]))
-        for j, some in enumerate(values.T):
-            parts[:, j] = np.bincount(own, self.mass * some, size)
-        whole = parts.reshape(self.levels + 1, folds, -1).sum(axis=1)
-        return LevelMeans(whole, whole[self.codes] - parts[own])
+    def turned(self, pull: Float64Array) -> Float64Array:
+        """(rows, n): pulls in these directions."""
+        return np.asarray((pull - self.mean) @ self.basis)
 
-    def _directions(self, pull: Float64Array) -> Float64Array:
-        """(outputs, n): those in which the levels differ most; a single output is its own."""
-        if pull.shape[1] == 1:
-            return np.ones((1, 1))
-        sums, count = self._sums(pull).whole, self._sums(np.ones((len(pull), 1))).whole
-        root = sums / np.sqrt(np.maximum(count, 1e-300))
-        values, basis = np.linalg.eigh(root.T @ root)
-        kept = np.flatnonzero(values > _SMALLEST * values.sum())[::-1][:_MOST_MEANS]
-        return np.asarray(basis[:, kept] if kept.size else basis[:, -1:])
 
-    def _prior(self, sums: Float64Array, count: Float64Array, pull: Float64Array) -> Float64Array:
-        """K (n,): the variance within levels over that between them, by the method of moments."""
-        rows, levels = count.sum(), np.count_nonzero(count)
-        between = (sums**2 / np.maximum(count, 1e-300)).sum(axis=0)
-        within = np.maximum(self.mass @ pull**2 - between, 0.0) / max(rows - levels, 1.0)
-        spread = max(rows - (count**2).sum() / rows, 1e-300)
-        return _ratio(within, (between - (levels - 1) * within) / spread)
+def _by_level(levels: int, rows: LevelRows) -> Sums:
+    """Σ w and Σ w r of every level, and Σ w r rᵀ."""
+    pulled = _sums(rows.codes, rows.mass[:, None] * rows.pull, levels + 1)
+    return _counts(rows.codes, rows.mass, levels + 1), pulled, (rows.mass * rows.pull.T) @ rows.pull
 
-    def _slopes(self, pull: Float64Array, levels: LevelMeans, along: Float64Array) -> LevelMeans:
-        """Shrunken slopes of the pulls along the directions in which levels differ for certain, less their means."""
-        z, prior = self._steepest(pull - levels.whole[self.codes], along)
-        product, plain, square = self._sums(z * pull), self._sums(z), self._sums(z**2)
-        parts = zip(product, plain, square, levels, strict=True)
-        return LevelMeans(*(_over(both - mean * some, size + prior) for both, some, size, mean in parts))
 
-    def _steepest(self, left: Float64Array, along: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Combinations z (rows, n) of other columns along which the slopes of levels differ most, and k of each."""
-        if not along.shape[1]:
-            return np.zeros((len(left), 0)), np.zeros(0)
-        count = np.bincount(self.codes, self.mass, self.levels + 1)
-        both = left * along
-        sums = self._sums(both).whole / np.sqrt(np.maximum(count, 1e-300))[:, None]
-        # Σ over pairs of different rows of a level, per row: what chance does to it is zero on average.
-        own = (self.mass**2 / np.maximum(count, 1e-300)[self.codes])[:, None] * both
-        pairs = max(count.sum() - np.count_nonzero(count), 1.0)
-        values, basis = np.linalg.eigh((sums.T @ sums - own.T @ both) / pairs)
-        within = float(self.mass @ left[:, 0] ** 2) / count.sum()
-        error = within * np.sqrt(2.0 * np.count_nonzero(count)) / pairs
-        kept = np.flatnonzero(values > _CERTAIN * error)[::-1][:_MOST_SLOPES]
-        return along @ basis[:, kept], _ratio(np.full(len(kept), within), values[kept])
+def _by_fold(levels: int, first: _First, rows: LevelRows) -> Sums:
+    """Σ w, Σ w r and rows of every level and fold; of r − t how it goes along with columns, and what chance does."""
+    place, size = rows.codes * FOLDS + rows.fold, (levels + 1) * FOLDS
+    shape = levels + 1, FOLDS
+    pull = first.turned(rows.pull)
+    left = pull[:, 0] - first.level[rows.codes]
+    both = left[:, None] * rows.along
+    # Σ over pairs of different rows of a level, per row: what chance does to it is zero on average.
+    own = (rows.mass**2 / np.maximum(first.count, 1e-300)[rows.codes])[:, None] * both
+    return (
+        _counts(place, rows.mass, size).reshape(shape),
+        _sums(place, rows.mass[:, None] * pull, size).reshape(*shape, -1),
+        _counts(place, np.ones(len(place)), size).reshape(shape),
+        _sums(rows.codes, rows.mass[:, None] * both, levels + 1),
+        own.T @ both,
+        np.array([rows.mass @ left**2]),
+    )
+
+
+def _along(levels: int, first: _First, basis: Float64Array, rows: LevelRows) -> Sums:
+    """Σ w z r, Σ w z and Σ w z² of every level and fold, where z are combinations of other columns."""
+    place, size = rows.codes * FOLDS + rows.fold, (levels + 1) * FOLDS
+    z, mass = rows.along @ basis, rows.mass[:, None]
+    parts = (mass * z * first.turned(rows.pull)[:, :1], mass * z, mass * z**2)
+    return tuple(_sums(place, part, size).reshape(levels + 1, FOLDS, -1) for part in parts)
+
+
+def _counts(place: Codes, mass: Float64Array, size: int) -> Float64Array:
+    return np.asarray(np.bincount(place, mass, size), np.float64)
+
+
+def _sums(place: Codes, values: Float64Array, size: int) -> Float64Array:
+    """(size, n): sums of the values (rows, n) at each place."""
+    sums = np.empty((size, values.shape[1]))
+    for j, some in enumerate(values.T):
+        sums[:, j] = np.bincount(place, some, size)
+    return sums
+
+
+def _directions(sums: Float64Array, count: Float64Array) -> Float64Array:
+    """(outputs, n): those in which the levels differ most; a single output is its own."""
+    if sums.shape[1] == 1:
+        return np.ones((1, 1))
+    root = sums / np.sqrt(np.maximum(count, 1e-300))[:, None]
+    values, basis = np.linalg.eigh(root.T @ root)
+    kept = np.flatnonzero(values > _SMALLEST * values.sum())[::-1][:_MOST_MEANS]
+    return np.asarray(basis[:, kept] if kept.size else basis[:, -1:])
+
+
+def _prior(sums: Float64Array, count: Float64Array, squares: Float64Array) -> Float64Array:
+    """K (n,): the variance within levels over that between them, by the method of moments."""
+    rows, levels = count.sum(), np.count_nonzero(count)
+    between = (sums**2 / np.maximum(count, 1e-300)[:, None]).sum(axis=0)
+    within = np.maximum(squares - between, 0.0) / max(rows - levels, 1.0)
+    spread = max(rows - (count**2).sum() / max(rows, 1e-300), 1e-300)
+    return _ratio(within, (between - (levels - 1) * within) / spread)
+
+
+def _steepest(
+    sums: Float64Array, own: Float64Array, squares: float, count: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Combinations (p, n) of columns along which levels differ for certain, and most, in their slopes; k of each."""
+    if not sums.shape[1]:
+        return np.zeros((0, 0)), np.zeros(0)
+    root = sums / np.sqrt(np.maximum(count, 1e-300))[:, None]
+    pairs = max(count.sum() - np.count_nonzero(count), 1.0)
+    values, basis = np.linalg.eigh((root.T @ root - own) / pairs)
+    within = squares / count.sum()
+    error = within * np.sqrt(2.0 * np.count_nonzero(count)) / pairs
+    kept = np.flatnonzero(values > _CERTAIN * error)[::-1][:_MOST_SLOPES]
+    return basis[:, kept], _ratio(np.full(len(kept), within), values[kept])
 
 
 def _over(sums: Float64Array, sizes: Float64Array) -> Float64Array:

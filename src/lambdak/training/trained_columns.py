@@ -63,11 +63,14 @@ class Entries:
 
 @dataclass(frozen=True)
 class Rewriting:
-    """How a category is trained: its columns, the entries of its levels and of training rows, where these differ."""
+    """How a category is trained: its columns, and the entries of its levels, and at last of an unseen one.
+
+    ``folds`` are those of training rows, if they differ: of each level, and at last an unseen one, in each fold.
+    """
 
     columns: Sequence[Column]
-    levels: Entries  # at last those of an unseen level
-    rows: Entries | None = None
+    levels: Entries
+    folds: Entries | None = None
 
 
 @dataclass(frozen=True)

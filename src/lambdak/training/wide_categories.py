@@ -7,60 +7,46 @@ narrow one share a matrix.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.losses import Loss
 from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_column import Category
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.training.draft import Draft
 from lambdak.training.level_curves import ENOUGH_ROWS, level_curves, places
-from lambdak.training.level_means import Codes, Grouped, LevelMeans
-from lambdak.training.pulls import heights, pulls, unexplained
+from lambdak.training.level_means import FOLDS, Codes, LevelMeans, LevelRows, Measures, Sums, all_level_means
+from lambdak.training.pulls import Heights, explained, less_explained, pulls
 from lambdak.training.rows import TrainingRows, row_counts
 from lambdak.training.trained_columns import Entries, Rewriting, TrainedColumns
 
 _FEWEST_WIDE = 32  # levels; a category with more is wide, if most of them have few rows
 _MOST_NARROW = 256  # levels; a category with more is wide
 _RARE = 5  # rows, below which the levels of a narrow category share a matrix
-_FOLDS = 10
 
 
 def with_wide_categories(draft: Draft, rows: TrainingRows, rng: np.random.Generator) -> tuple[Draft, TrainingRows]:
     """The draft with its trained columns, and its rows written in them, without their own targets."""
-    given = TrainedColumns.of(draft.encoder.columns)
-    counts = _counts(given, rows)
-    wide = {i: count for i, count in counts.items() if _is_wide(count)}
-    rare = {i: count < _RARE for i, count in counts.items() if i not in wide and (count < _RARE).sum() > 1}
-    if not wide and not rare:
+    sharing = LevelSharing.of(draft, rows, _counts(draft.encoder.columns, rows))
+    if sharing.is_empty:
         return draft, rows
-    means = _means(draft, given, rows, list(wide), rng) if wide else {}
-    found: dict[int, Rewriting] = {}
-    parts: list[Sequence[Column]] = []
-    for i, column in enumerate(given.given):
-        start = parts[-1][-1].stop if parts else 1
-        if i in wide:
-            codes, place = given.codes(rows.design, i), places(wide[i])
-            found[i] = level_curves(cast("Category", column), start, means[i], codes, place)
-        elif i in rare:
-            found[i] = _sharing(cast("Category", column), start, rare[i])
-        parts.append(found[i].columns if i in found else [replace(column, start=start)])
-    trained = TrainedColumns(given.given, parts, {i: some.levels for i, some in found.items()})
-    own = {i: some.rows for i, some in found.items() if some.rows is not None}
-    return replace(draft, trained=trained), replace(rows, design=trained.design(rows.design, own))
+    fold = rng.permutation(len(rows.y)) % FOLDS if sharing.wide else np.zeros(len(rows.y), np.intp)
+    shared = sharing.shared(lambda measures: sharing.measured(measures, rows, fold))
+    return replace(draft, trained=shared.trained), replace(rows, design=shared.design(rows.design, fold))
 
 
-def _counts(given: TrainedColumns, rows: TrainingRows) -> dict[int, Float64Array]:
+def _counts(columns: Sequence[Column], rows: TrainingRows) -> dict[int, Float64Array]:
     """Rows of each level of every category."""
-    counted = row_counts(rows.weight)
+    counted, given = row_counts(rows.weight), TrainedColumns.of(columns)
     mass = np.ones(len(rows.design)) if counted is None else counted
-    categories = [i for i, column in enumerate(given.given) if not column.is_number]
-    return {i: _sums(given.codes(rows.design, i), mass, given.given[i].width) for i in categories}
+    categories = [i for i, column in enumerate(columns) if not column.is_number]
+    return {i: _sums(given.codes(rows.design, i), mass, columns[i].width) for i in categories}
 
 
 def _sums(codes: Codes, mass: Float64Array, levels: int) -> Float64Array:
@@ -72,19 +58,86 @@ def _is_wide(count: Float64Array) -> bool:
     return len(count) > _MOST_NARROW or (len(count) > _FEWEST_WIDE and bool(np.median(count) < ENOUGH_ROWS))
 
 
-def _means(
-    draft: Draft, given: TrainedColumns, rows: TrainingRows, wide: Sequence[int], rng: np.random.Generator
-) -> dict[int, LevelMeans]:
-    """The shrunken means of wide categories, of what other columns leave unexplained."""
-    mass = np.ones(len(rows.y)) if rows.weight is None else rows.weight
-    pull = unexplained(pulls(draft.loss, rows), *_without(given, wide, rows.design), mass)
-    along = heights(given.given, rows.design, mass)
-    fold = rng.permutation(len(pull)) % _FOLDS
-    groups = {i: Grouped(given.codes(rows.design, i), given.given[i].width, fold, mass) for i in wide}
-    return {i: group.means(pull, along) for i, group in groups.items()}
+@dataclass(frozen=True)
+class SharedColumns:
+    """Trained columns, and the entries of training rows in those that they share: by category, level and fold."""
+
+    trained: TrainedColumns
+    folds: Mapping[int, Entries]
+
+    def design(self, design: Design, fold: Codes) -> Design:
+        """Design rows of the table, which are in these folds, as trained ones."""
+        own = {i: some.take(self.trained.codes(design, i) * FOLDS + fold) for i, some in self.folds.items()}
+        return self.trained.design(design, own)
 
 
-def _without(given: TrainedColumns, wide: Sequence[int], design: Design) -> tuple[Design, int]:
+@dataclass(frozen=True)
+class LevelSharing:
+    """Which categories share matrices among their levels, and what is needed to measure rows for that.
+
+    ``wide`` is category → rows of each level, ``rare`` category → which of its levels are rare.
+    """
+
+    given: TrainedColumns  # those of the table
+    wide: Mapping[int, Float64Array]
+    rare: Mapping[int, NDArray[np.bool_]]
+    loss: Loss
+    start: Float64Array
+    others: Float64Array | None  # how the design of other columns explains the pulls
+    heights: Heights
+
+    @classmethod
+    def of(cls, draft: Draft, rows: TrainingRows, counts: Mapping[int, Float64Array]) -> LevelSharing:
+        """What some or all ``rows`` say, where levels have so many rows altogether."""
+        given, loss = TrainedColumns.of(draft.encoder.columns), draft.loss
+        wide = {i: count for i, count in counts.items() if _is_wide(count)}
+        rare = {i: count < _RARE for i, count in counts.items() if i not in wide and (count < _RARE).sum() > 1}
+        if not wide:
+            return cls(given, wide, rare, loss, np.zeros(0), None, Heights([]))
+        mass, start = _mass(rows), loss.start(rows.y, rows.weight, rows.offset)
+        others = explained(pulls(loss, rows, start), *_without(given, wide, rows.design), mass)
+        return cls(given, wide, rare, loss, start, others, Heights.of(given.given, rows.design, mass))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every level has a matrix of its own."""
+        return not self.wide and not self.rare
+
+    def measured(self, measures: Measures, rows: TrainingRows, fold: Codes) -> dict[int, Sums]:
+        """What measures say of these rows, category by category."""
+        design, _ = _without(self.given, self.wide, rows.design)
+        pull = less_explained(pulls(self.loss, rows, self.start), design, self.others)
+        along, mass = self.heights.at(rows.design), _mass(rows)
+        return {
+            i: measure(LevelRows(self.given.codes(rows.design, i), fold, mass, pull, along))
+            for i, measure in measures.items()
+        }
+
+    def shared(self, total: Callable[[Measures], Mapping[int, Sums]]) -> SharedColumns:
+        """The trained columns; ``total`` sums measures up over all training rows."""
+        means = all_level_means({i: self.given.given[i].width for i in self.wide}, total)
+        found: dict[int, Rewriting] = {}
+        parts: list[Sequence[Column]] = []
+        for i, column in enumerate(self.given.given):
+            start = parts[-1][-1].stop if parts else 1
+            if i in self.wide or i in self.rare:
+                found[i] = self._rewriting(i, start, means.get(i))
+            parts.append(found[i].columns if i in found else [replace(column, start=start)])
+        trained = TrainedColumns(self.given.given, parts, {i: some.levels for i, some in found.items()})
+        return SharedColumns(trained, {i: some.folds for i, some in found.items() if some.folds is not None})
+
+    def _rewriting(self, i: int, start: int, means: LevelMeans | None) -> Rewriting:
+        column = cast("Category", self.given.given[i])
+        if means is None:
+            return _with_one_for_rare(column, start, self.rare[i])
+        return level_curves(column, start, means, places(self.wide[i]))
+
+
+def _mass(rows: TrainingRows) -> Float64Array:
+    return np.ones(len(rows.y)) if rows.weight is None else rows.weight
+
+
+def _without(given: TrainedColumns, wide: Mapping[int, Float64Array], design: Design) -> tuple[Design, int]:
     """The design rows of all but the wide categories, and the number of their design columns."""
     parts: list[Sequence[Column]] = []
     stop = 1
@@ -95,7 +148,7 @@ def _without(given: TrainedColumns, wide: Sequence[int], design: Design) -> tupl
     return TrainedColumns(given.given, parts, nothing).design(design), stop
 
 
-def _sharing(column: Category, start: int, rare: NDArray[np.bool_]) -> Rewriting:
+def _with_one_for_rare(column: Category, start: int, rare: NDArray[np.bool_]) -> Rewriting:
     """A narrow category whose rare levels share its last matrix; an unseen level has none."""
     kept = tuple(level for level, few in zip(column.levels, rare, strict=True) if not few)
     place = np.append(np.where(rare, len(kept), np.cumsum(~rare) - 1), -1)

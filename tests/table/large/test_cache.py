@@ -115,7 +115,7 @@ def test_a_flipped_byte_is_noticed_when_it_is_read(tmp_path, small, byte):
     path.write_bytes(data)
     with (
         open_cache(tmp_path / "cache", "key") as cache,
-        pytest.raises(DamagedCacheError, match="cache was damaged and has been removed: fit again"),
+        pytest.raises(DamagedCacheError, match=r"cache was damaged and has been removed$"),
     ):
         list(cache.buckets())
     assert os.listdir(tmp_path) == []
@@ -136,7 +136,7 @@ def test_damage_does_not_remove_the_cache_that_was_written_meanwhile(tmp_path, s
     flip(place / "records")
     with open_cache(place, "key") as damaged:
         built(place).close()
-        with pytest.raises(DamagedCacheError, match="fit again"):
+        with pytest.raises(DamagedCacheError, match="damaged"):
             damaged.bucket(0)
     with open_cache(place, "key") as new:
         assert sum(map(len, new.buckets())) == 10_000
@@ -150,7 +150,7 @@ def test_a_damaged_cache_that_cannot_be_removed_is_named(tmp_path, small, monkey
     flip(tmp_path / "cache" / "records")
     with open_cache(tmp_path / "cache", "key") as cache:
         monkeypatch.setattr("pathlib.Path.unlink", refused)
-        with pytest.raises(DamagedCacheError, match="cache is damaged: remove it and fit again"):
+        with pytest.raises(DamagedCacheError, match="cannot be removed: remove it and fit again"):
             cache.bucket(0)
 
 
@@ -168,7 +168,7 @@ def test_the_rest_of_a_damaged_cache_whose_records_cannot_be_removed_is_replaced
     flip(place / "records")
     with open_cache(place, "key") as cache, monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", of_windows)
-        with pytest.raises(DamagedCacheError, match="fit again"):
+        with pytest.raises(DamagedCacheError, match="damaged"):
             cache.bucket(0)
     assert open_cache(place, "key") is None
     with built(place) as cache:

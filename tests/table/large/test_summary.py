@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.large.batches import as_batches, drawn
+from lambdak.table.large.batches import Drawn, as_batches, drawn
 from lambdak.table.large.sample import row_keys
+from lambdak.table.large.seals import Seal
 from lambdak.table.large.summary import TableSummary
 from lambdak.table.read import read_table
 
@@ -241,3 +242,21 @@ def test_ten_thousand_levels_are_those_of_the_whole_table():
     own = summary_of(parts_of(frame, 5))
     same_columns(own.encoder(), TableEncoder().fit(frame[["x"]]))
     assert read_table(own.sample().table).shape == (60_000, 1)
+
+
+def test_the_number_of_a_batch_changes_with_single_bits_of_its_cells_and_with_their_places():
+    numbers = np.random.default_rng(0).standard_normal(1000)
+
+    def seal(values):
+        part = Drawn(0, read_table(values[:, None]), np.zeros(len(values)))
+        own = Seal(part)
+        own.add_(0, part.table.cells(0))
+        return own.number
+
+    changed = [numbers, -numbers, 2 * numbers, numbers[::-1], numbers + 0.5, np.where(numbers > 0, numbers, np.nan)]
+    for bit in (*range(52), 63):  # of the digits and the sign: with others numbers may not be finite
+        for rows in (slice(7, 8), slice(0, 2), slice(0, 512)):
+            other = numbers.copy()
+            other.view(np.uint64)[rows] ^= np.uint64(1 << bit)
+            changed.append(other)
+    assert len({seal(values) for values in changed}) == len({values.tobytes() for values in changed})

@@ -33,6 +33,10 @@ _ONCE = (
 _END: Final = object()
 
 
+class ChangedSourceError(ValueError):
+    """A table that is another one than when it was read first."""
+
+
 class Batches(ABC):
     """A large table: iterating yields its batches from the start, as pyarrow, pandas or polars tables.
 
@@ -79,13 +83,17 @@ class Batches(ABC):
                 self._rows.append(rows)
             if count >= len(self._rows) or rows != self._rows[count]:
                 known = self._rows[count] if count < len(self._rows) else "no"
-                raise ValueError(f"{place} had {known} rows before, and now {rows}: {_SAME}")
+                raise ChangedSourceError(f"{place} had {known} rows before, and now {rows}: {_SAME}")
             count += 1
             yield place, batch
         if count == 0:
             raise ValueError("X must have rows; got none")
         if count < len(self._rows):
-            raise ValueError(f"X had {len(self._rows)} batches before, and now {count}: {_SAME}")
+            raise ChangedSourceError(f"X had {len(self._rows)} batches before, and now {count}: {_SAME}")
+        if self.n_rows is not None and sum(self._rows) != self.n_rows:
+            raise ChangedSourceError(
+                f"X has n_rows = {self.n_rows}, but its batches have {sum(self._rows)} rows: {_SAME}"
+            )
         self._whole = True
 
 
@@ -106,7 +114,7 @@ class IterableBatches(Batches):
         first = next(iter(self._start()), None)
         if first is None:
             raise ValueError("X must have rows; got no batches")
-        self.column_names = _names(first)
+        self.column_names, self._first_rows = _names(first), _n_rows(first)
         known = getattr(source, "n_rows", None)
         self.n_rows = int(known) if isinstance(known, int) else None
 
@@ -125,6 +133,10 @@ class IterableBatches(Batches):
                 raise ValueError(
                     f"{place} must have the columns of the first one, {list(self.column_names)}; "
                     f"got {list(_names(batch))}"
+                )
+            if number == 0 and _n_rows(batch) != self._first_rows:
+                raise ChangedSourceError(
+                    f"{place} had {self._first_rows} rows before, and now {_n_rows(batch)}: {_SAME}"
                 )
             frame = _as_frame(batch)
             for start in range(0, _n_rows(batch), ROWS_AT_ONCE):

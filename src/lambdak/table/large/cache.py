@@ -39,7 +39,17 @@ _ELSEWHERE = "give another folder: fit(..., cache=…)"
 
 
 class DamagedCacheError(ValueError):
-    """A cache that does not hold what was written to it."""
+    """A cache that does not hold what was written to it.
+
+    Attributes
+    ----------
+    removed : bool
+        Whether it is gone, so that another one can be written.
+    """
+
+    def __init__(self, message: str, removed: bool = False) -> None:
+        super().__init__(message)
+        self.removed = removed
 
 
 class PackedCache:
@@ -115,7 +125,7 @@ class PackedCache:
         except OSError:
             if (self.folder / _INDEX).exists():
                 return _damaged(self.folder)
-        return DamagedCacheError(f"the cache {self.folder} was damaged and has been removed: fit again")
+        return DamagedCacheError(f"the cache {self.folder} was damaged and has been removed", removed=True)
 
 
 class _Index:
@@ -181,7 +191,7 @@ def build_cache(
     Without a ``place`` it is a temporary one, which is removed when it is closed; should the process be killed, the
     next temporary cache removes it.
     """
-    target = Path(tempfile.gettempdir()) / "temporary.lambdak-cache" if place is None else place
+    target = _temporary() if place is None else place
     with _writable(target, n_rows * record_bytes), ExitStack() as stack:
         if place is not None:
             _check_replaceable(place)
@@ -262,7 +272,30 @@ def _opened(folder: Path, meta: dict[str, Any], keeps: ExitStack | None = None) 
 
 
 def _damaged(folder: Path) -> DamagedCacheError:
-    return DamagedCacheError(f"the cache {folder} is damaged: remove it and fit again, which builds a new one")
+    return DamagedCacheError(
+        f"the cache {folder} is damaged and cannot be removed: remove it and fit again, which builds a new one"
+    )
+
+
+def check_place(place: Path | None, size: int) -> None:
+    """Refuse a place where no cache of this size can be written, before time is spent on what goes there.
+
+    A cache that is there already may be the one that is wanted, which is known only later.
+    """
+    target = _temporary() if place is None else place
+    try:
+        with _writable(target, size):
+            if place is not None:
+                _check_replaceable(place)
+            with filling(target):  # which is gone afterwards
+                pass
+    except OSError:
+        if not (target / _META).exists():
+            raise
+
+
+def _temporary() -> Path:
+    return Path(tempfile.gettempdir()) / "temporary.lambdak-cache"
 
 
 @contextmanager

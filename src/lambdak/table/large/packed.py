@@ -6,7 +6,7 @@ bytes are is said by :class:`lambdak.eigen.engine.RecordEngine`, which reads the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -17,6 +17,7 @@ from lambdak._checks import freeze_arrays
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
+from lambdak.table.cells import Cells
 from lambdak.table.column_types import Column
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
@@ -128,14 +129,21 @@ class RowPacking:
         weight: Floats | None = None,
         offset: Floats | None = None,
         threads: int = 0,
+        watch: Callable[[int, Cells], object] | None = None,
     ) -> Records:
-        """The records of a table, the same as :meth:`pack` gives of its design: column by column, in less memory."""
+        """The records of a table, the same as :meth:`pack` gives of its design: column by column, in less memory.
+
+        ``watch`` is called with the position and the cells of every column.
+        """
         rows = table.shape[0]
         records, engine = np.empty((rows, self.record_bytes), np.uint8), record_engine()
         for column, position, field in zip(encoder.columns, encoder.positions(table), self.fields, strict=True):
             ids = np.empty((rows, 1 + column.n_slots), np.int32)  # the first slot is that of the constant
             weights = np.empty(ids.shape, np.float32)
-            column.write_(table.cells(position), ids[:, 1:], weights[:, 1:], threads)
+            cells = table.cells(position)
+            if watch is not None:
+                watch(position, cells)
+            column.write_(cells, ids[:, 1:], weights[:, 1:], threads)
             engine.pack((ids, weights), field[None], records, threads)
         self._write_numbers_(records, y, weight, offset)
         return records

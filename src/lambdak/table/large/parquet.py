@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lambdak.table.large.batches import ROWS_AT_ONCE, Batches, ahead
+from lambdak.table.large.batches import ROWS_AT_ONCE, Batches, ChangedSourceError, ahead
 
 _BUFFER = 1 << 16  # bytes of a column read at once: without it a whole row group, however long, is read
 _SUFFIXES = (".parquet", ".pq", ".parq")
@@ -31,18 +31,22 @@ class _File:
 
 
 class ParquetBatches(Batches):
-    """The rows of Parquet files, one file after the other."""
+    """The rows of Parquet files, one file after the other.
 
-    def __init__(self, files: list[_File], schema: Any) -> None:
+    A file that changes, or one that comes or goes in the ``folder``, ends a pass with an error.
+    """
+
+    def __init__(self, files: list[_File], schema: Any, folder: Path | None = None) -> None:
         super().__init__()
-        self._files, self._schema = files, schema
+        self._files, self._schema, self._folder = files, schema, folder
+        self._states = [_state(file) for file in files]
         self.column_names = tuple(name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name))
         self.n_rows = 0
         for file in files:
             source = _opened(file)
             _check_schema(file, source.schema_arrow, schema, self.column_names)
             self.n_rows += source.metadata.num_rows
-        self.fingerprint = _fingerprint(files, schema)
+        self.fingerprint = _fingerprint(files, self._states, schema)
 
     def some_columns(self, names: Sequence[str]) -> ParquetBatches:
         """The same rows with these columns only, of which alone the files are read."""
@@ -57,12 +61,16 @@ class ParquetBatches(Batches):
     def _read(self) -> Iterator[tuple[str, Any]]:
         import pyarrow as pa
 
-        for file in self._files:
+        for file, state in zip(self._files, self._states, strict=True):
+            _check_same(file, state)
             source = _opened(file)
             wanted = [name for name in self.column_names if name not in file.partition]
             with _readable(file.path):
                 for batch in source.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
                     yield file.path, self._completed(pa.Table.from_batches([batch]), file)
+            _check_same(file, state)
+        if self._folder is not None:
+            _check_listing(self._folder, [file.path for file in self._files])
 
     def _completed(self, table: Any, file: _File) -> Any:
         """The columns in their order, with those that the folders stand for."""
@@ -80,6 +88,8 @@ class DatasetBatches(Batches):
     def __init__(self, dataset: Any) -> None:
         super().__init__()
         self._dataset, self.column_names = dataset, tuple(dataset.schema.names)
+        self._files = [_File(path, dataset.filesystem, {}) for path in getattr(dataset, "files", ())]
+        self._states = [_state(file) for file in self._files]
 
     def read(self) -> Iterator[tuple[str, Any]]:
         """Batches of at most ROWS_AT_ONCE rows; the next one is read while one is used."""
@@ -91,9 +101,19 @@ class DatasetBatches(Batches):
         scan = self._dataset.to_batches(
             batch_size=ROWS_AT_ONCE, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
-        with _readable("the dataset"):
-            for number, batch in enumerate(scan):
-                yield f"batch {number} of the dataset", pa.Table.from_batches([batch])
+        self._check_same()
+        try:
+            with _readable("the dataset"):
+                for number, batch in enumerate(scan):
+                    yield f"batch {number} of the dataset", pa.Table.from_batches([batch])
+        except ValueError:
+            self._check_same()  # a file that was replaced cannot be read with what is known of the old one
+            raise
+        self._check_same()
+
+    def _check_same(self) -> None:
+        for file, state in zip(self._files, self._states, strict=True):
+            _check_same(file, state)
 
 
 def path_batches(path: str | os.PathLike[str]) -> ParquetBatches:
@@ -107,12 +127,12 @@ def path_batches(path: str | os.PathLike[str]) -> ParquetBatches:
     if not Path(where).is_dir():
         with _readable(where):
             return _parquet_batches(dataset.dataset([where], format="parquet"))
-    files = sorted(str(each) for each in Path(where).rglob("*") if _is_data(each, Path(where)))
+    files = _listed(Path(where))
     if not files:
         raise ValueError(f"{where} must hold Parquet files (*.parquet); got none")
     with _readable(where):
         found = dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=where)
-    return _parquet_batches(found)
+    return _parquet_batches(found, Path(where))
 
 
 def dataset_batches(dataset: Any) -> Batches:
@@ -125,18 +145,22 @@ def dataset_batches(dataset: Any) -> Batches:
     return DatasetBatches(dataset)
 
 
+def _listed(folder: Path) -> list[str]:
+    return sorted(str(each) for each in folder.rglob("*") if _is_data(each, folder))
+
+
 def _is_data(path: Path, folder: Path) -> bool:
     """Whether a file holds rows: names that begin with _ or . are those of metadata and of unfinished files."""
     hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
     return path.suffix.lower() in _SUFFIXES and not hidden and path.is_file()
 
 
-def _parquet_batches(dataset: Any) -> ParquetBatches:
+def _parquet_batches(dataset: Any, folder: Path | None = None) -> ParquetBatches:
     keys = _arrow_dataset().get_partition_keys
     files = [
         _File(each.path, each.filesystem, dict(keys(each.partition_expression))) for each in dataset.get_fragments()
     ]
-    return ParquetBatches(files, dataset.schema)
+    return ParquetBatches(files, dataset.schema, folder)
 
 
 def _arrow_dataset() -> Any:
@@ -202,11 +226,29 @@ def _family(kind: Any) -> str | None:
     return "number" if any(each(kind) for each in numbers) else str(kind)
 
 
-def _fingerprint(files: list[_File], schema: Any) -> str:
+def _state(file: _File) -> tuple[int | None, int | None]:
+    """Size and time of change of a file."""
+    found = file.filesystem.get_file_info(file.path)
+    return found.size, found.mtime_ns
+
+
+def _check_same(file: _File, state: tuple[int | None, int | None]) -> None:
+    now = _state(file)
+    if now != state:
+        what = "was removed" if now == (None, None) else "was changed"
+        raise ChangedSourceError(f"{file.path} {what} during the fit: fit again while nothing writes to it")
+
+
+def _check_listing(folder: Path, known: list[str]) -> None:
+    new = sorted({os.path.realpath(path) for path in _listed(folder)} - {os.path.realpath(path) for path in known})
+    if new:
+        raise ChangedSourceError(f"{new[0]} was added during the fit: fit again while nothing writes to {folder}")
+
+
+def _fingerprint(files: list[_File], states: list[tuple[int | None, int | None]], schema: Any) -> str:
     """A digest of paths, sizes, times of change and columns."""
     digest = hashlib.sha256(schema.remove_metadata().to_string().encode())
-    for file in files:
-        found = file.filesystem.get_file_info(file.path)
+    for file, state in zip(files, states, strict=True):
         where = os.path.realpath(file.path)
-        digest.update(repr((where, found.size, found.mtime_ns, sorted(file.partition.items()))).encode())
+        digest.update(repr((where, *state, sorted(file.partition.items()))).encode())
     return digest.hexdigest()

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak.table.categorical_features import listed_columns
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import Floats
@@ -28,6 +30,7 @@ from lambdak.table.large.sample import (
     cells_table,
     row_keys,
 )
+from lambdak.table.large.seals import Seal
 from lambdak.table.large.sketches import LevelCounts, NumberSketch
 from lambdak.table.read import Table
 from lambdak.table.seen import SeenNumbers
@@ -162,6 +165,8 @@ class TableSummary:
         The columns of the table; empty before the first batch.
     rows : int
         Rows of positive weight.
+    seals : dict
+        The number of each batch with such rows, see :class:`lambdak.table.large.seals.Seal`.
     """
 
     def __init__(
@@ -175,6 +180,7 @@ class TableSummary:
     ) -> None:
         self._template, self._share = replace(template, columns=()), share
         self.seed, self.rows = check_int(seed, "seed", 0, 1 << 63), 0
+        self.seals: dict[int, int] = {}
         self.names: tuple[str, ...] = ()
         self.named = True  # whether the names are the user's
         self._columns: list[ColumnSketch] = []
@@ -193,11 +199,13 @@ class TableSummary:
             return
         self.rows += len(keys)
         chosen = np.flatnonzero(keys <= self._sample.limit)
-        columns = []
+        columns, seal = [], Seal(batch)
         for i, sketch in enumerate(self._columns):
             cells = batch.table.cells(i, rows)
+            seal.add_(i, cells)
             sketch.add_(cells, keys, batch.place)
             columns.append(sketch.sampled(cells, chosen))
+        self.seals[batch.index] = seal.number
         beside = tuple(None if each is None else each[rows] for each in (batch.y, batch.weight, batch.offset))
         self._beside += _sums(beside, keys)
         if self._labels is not None:
@@ -230,6 +238,7 @@ class TableSummary:
             own.merge_(new)
         self._sample.merge_(other._sample)
         self.rows += other.rows
+        self.seals |= other.seals
         self._beside += other._beside
         if self._labels is not None and other._labels is not None:
             self._labels.merge_(other._labels)
@@ -245,6 +254,14 @@ class TableSummary:
         except TypeError:
             kinds = sorted({type(label).__name__ for label in counts})
             raise TypeError(f"labels must be of one type; got {kinds}: convert y to strings") from None
+
+    def level_rows(self, category: Category) -> Floats:
+        """Rows of each of the levels of a column."""
+        counts, levels = self._columns[self.names.index(category.name)].level_counts(), category.levels
+        rows = np.array([counts.get(level, 0.0) for level in levels])
+        if OTHER in levels:
+            rows[levels.index(OTHER)] = sum(counts.values()) - rows.sum()
+        return rows
 
     def digest(self) -> str:
         """A digest of facts about all rows; it changes with any cell, target, weight or offset."""

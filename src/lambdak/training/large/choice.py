@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.table.large.batches import Drawn
+from lambdak.table.category_column import Category
+from lambdak.table.large.batches import ChangedSourceError, Drawn
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.table.large.sample import row_keys
+from lambdak.table.large.seals import Seal
 from lambdak.table.large.summary import SAMPLE_ROWS, TableSummary
 from lambdak.training.checkpoint import Checkpoint
 from lambdak.training.draft import Units, encoder_template
@@ -19,11 +22,13 @@ from lambdak.training.fingerprint import settings_text
 from lambdak.training.fit import Request, choose_members
 from lambdak.training.large.schedule import LargeSchedule, large_schedule
 from lambdak.training.large.targets import KnownTargets, Targets
+from lambdak.training.level_means import Codes
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
+from lambdak.training.wide_categories import LevelSharing, SharedColumns
 
 _DIGESTED = 2_000_000  # rows whose numbers are looked at, if it is known that there are more
 _VALIDATION = 0.2  # of the sample: rows that no member is trained on
@@ -85,29 +90,49 @@ class Choice:
     threshold: float  # of the keys of rows: those up to it are validation rows
     seed: int
     digest: str  # of the whole table
+    seals: Mapping[int, int]  # what each batch held
+    sharing: LevelSharing | None = None  # where levels share matrices, in the sample or in all rows
+    validation: TrainingRows | None = None  # in the columns of the table, where levels share matrices
+    folds: SharedColumns | None = None  # once all rows were measured
 
     def packed(self, part: Drawn, threads: int = 0) -> Records:
-        """The training rows of a batch, whose targets were checked."""
+        """The training rows of a batch, whose targets were checked, if it holds what it held before."""
         kept = row_keys(self.seed, part.index, len(part)) > self.threshold
         if part.weight is not None:
             kept &= part.weight > 0  # whatever the target is in other rows
         y, weight = self.targets.coded(part.y[kept], None if part.weight is None else part.weight[kept])
         y, weight = _spread(y, kept), None if weight is None else _spread(weight, kept)
-        records = self.packing.pack_table(self.session.draft.encoder, part.table, y, weight, part.offset, threads)
+        encoder, seal = self.session.draft.encoder, Seal(part)
+        records = self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads, seal.add_)
+        if part.index in self.seals and seal.number != self.seals[part.index]:
+            raise ChangedSourceError(
+                "X has changed during the fit: these rows were others when they were read first; fit again while "
+                "nothing writes to it"
+            )
         return np.asarray(records[kept if weight is None else kept & (weight > 0)])
 
-    def no_records(self) -> Records:
-        """Those of a batch without rows."""
+    def no_records(self, index: int | None = None) -> Records:
+        """Those of a batch without rows, which must have had none before."""
+        if index in self.seals:
+            raise ChangedSourceError("X has changed during the fit: there were rows when it was read first; fit again")
         return np.empty((0, self.packing.record_bytes), np.uint8)
 
     def schedule(self, rows: int) -> LargeSchedule:
         """For this many training rows."""
         return large_schedule(self.session.settings, rows)
 
+    def unpacked(self, records: Records, order: NDArray[np.integer], threads: int = 0) -> TrainingRows:
+        """Training rows in the columns of the table, with weights relative to their mean."""
+        design, y, weight, offset = self.packing.unpack(records, order, threads)
+        return TrainingRows(design, y, None if weight is None else weight / self.mean_weight, offset)
+
+    def written(self, rows: TrainingRows, fold: Codes) -> TrainingRows:
+        """Training rows in trained columns, without what their own folds say of their levels."""
+        return rows if self.folds is None else replace(rows, design=self.folds.design(rows.design, fold))
+
     def problem(self, rows: TrainingRows) -> Problem:
-        """Training rows in the units of the sample."""
-        draft = self.session.draft
-        return draft.problem(draft.written(rows), self.units)
+        """Training rows in trained columns, in the units of the sample."""
+        return self.session.draft.problem(rows, self.units)
 
 
 def _spread(values: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[Any]:
@@ -134,6 +159,10 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     option, plan, regularisations = choose_members(own)
     session, rows = option.session.sampled(_KEPT), option.rows.sampled(_KEPT)
     draft = session.draft
+    categories = {i: each for i, each in enumerate(draft.encoder.columns) if isinstance(each, Category)}
+    counts = {i: summary.level_rows(category) for i, category in categories.items()}
+    sharing = LevelSharing.of(draft, option.rows, counts)
+    shares = not sharing.is_empty or bool(draft.trained.levels)
     return Choice(
         session=session,
         plan=plan,
@@ -146,4 +175,7 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
         threshold=float(sample.keys[held_out - 1]),
         seed=request.seed,
         digest=summary.digest(),
+        seals=summary.seals,
+        sharing=sharing if shares else None,
+        validation=own.rows.encoded_validation(draft.encoder, request.settings.threads) if shares else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak.table.large.batches import Batches, Drawn, drawn, errors_at
-from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, open_cache
+from lambdak.table.large.batches import Batches, Drawn, IterableBatches, drawn, errors_at
+from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, check_place, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import nothing_kept
@@ -94,17 +95,31 @@ class Source:
 def fit_alone(request: LargeRequest, source: Source) -> Fit:
     """The model of a table that need not fit in memory."""
     settings, total = request.settings, source.batches.n_rows
+    _check_cache(request, source)
     summary = summarised(request, _shown(source.drawn(), "reading", total, settings.verbose), total)
     if request.is_small(summary):
+        if isinstance(source.batches, IterableBatches):
+            deque(source.batches, 0)  # counts rows again: a pass that ended too early would look like a short table
         return fit_sample(request, summary)
     choice = choose(request, summary)
     try:
         fit = _fit_from_cache(request, choice, source, summary.rows)
-    except DamagedCacheError as error:  # which has been removed
+    except DamagedCacheError as error:
+        if not error.removed:
+            raise
         warnings.warn(f"{error}: it is written again", UserWarning, stacklevel=2)
         fit = _fit_from_cache(request, choice, source, summary.rows)
     request.checkpoint.finish()
     return fit
+
+
+def _check_cache(request: LargeRequest, source: Source) -> None:
+    """Refuse a place without room for a byte per column, the least that records take, before anything is read."""
+    rows, columns = source.batches.n_rows, len(source.batches.column_names)
+    if rows is None and source.place is not None:
+        check_place(source.place, 0)
+    elif rows is not None and rows > request.sample_rows:
+        check_place(source.place, rows * columns)
 
 
 def _fit_from_cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> Fit:

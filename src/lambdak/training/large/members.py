@@ -10,6 +10,7 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.training.checkpoint import Checkpoint
 from lambdak.training.fit import Fit, TrainingState, corrections, finished, run_members
 from lambdak.training.large.choice import Choice
+from lambdak.training.large.levels import with_shared_levels
 from lambdak.training.large.shards import Shard
 from lambdak.training.large.trainer import LargeTrainer, Supply
 from lambdak.training.large.transport import Transport
@@ -24,10 +25,12 @@ def train_members(
     threads: int,
 ) -> Fit:
     """Train on the shards of all processes; every process returns the same model."""
+    with single_threaded_blas():
+        choice = with_shared_levels(choice, shards, lengths, transport, threads)
     session = replace(choice.session, settings=replace(choice.session.settings, threads=threads))
     session = replace(session, rng=deepcopy(session.rng))
     settings, schedule = session.settings, choice.schedule(sum(lengths))
-    supply = Supply(shards, lengths, choice.packing, choice.problem, choice.mean_weight, session.copies)
+    supply = Supply(shards, lengths, choice)
     with single_threaded_blas():
         parameters = session.new_parameters(choice.plan, choice.regularisations)
         trainer = LargeTrainer(session, parameters, supply, schedule, transport)

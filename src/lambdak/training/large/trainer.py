@@ -7,7 +7,7 @@ measured on validation rows that every process has, so that all keep the same st
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,9 @@ from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Rows
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.steps import sum_of_shards
-from lambdak.table.large.packed import Records, RowPacking
+from lambdak.table.large.packed import Records
+from lambdak.training.large.choice import Choice
+from lambdak.training.large.levels import fold_of
 from lambdak.training.large.schedule import LargeSchedule
 from lambdak.training.large.shards import Order, Shard
 from lambdak.training.large.transport import Transport, Whole, broadcast_object, gather_numbers
@@ -36,19 +38,20 @@ class Supply:
 
     shards: Mapping[int, Shard]
     lengths: Sequence[int]
-    packing: RowPacking
-    problem: Callable[[TrainingRows], Problem]
-    mean_weight: float
-    copies: int  # rows of a problem that a row of the table is
+    choice: Choice
+
+    @property
+    def copies(self) -> int:
+        """How many rows of a problem a row of the table is."""
+        return self.choice.session.copies
 
     def block(self, number: int, first: int, last: int, threads: int) -> Problem:
-        """The rows at these positions of a shard's sequence, in units of training; weights are relative to the mean."""
+        """The rows at these positions of a shard's sequence, in units of training."""
         parts = [self._rows(*some, threads) for some in self.shards[number].take(first, last)]
-        return self.problem(parts[0] if len(parts) == 1 else TrainingRows.joined(parts))
+        return self.choice.problem(parts[0] if len(parts) == 1 else TrainingRows.joined(parts))
 
     def _rows(self, records: Records, order: Order, threads: int) -> TrainingRows:
-        design, y, weight, offset = self.packing.unpack(records, order, threads)
-        return TrainingRows(design, y, None if weight is None else weight / self.mean_weight, offset)
+        return self.choice.written(self.choice.unpacked(records, order, threads), fold_of(order))
 
 
 class LargeTrainer(Trainer):
