@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -191,3 +192,16 @@ def test_public_names_exist_are_sorted_and_are_strings():
     assert names == sorted(names)
     assert all(hasattr(lambdak, name) for name in names)
     assert set(names) <= set(dir(lambdak))
+
+
+def names_in(package):
+    """Names in double backticks in the docstring of a package."""
+    return set(re.findall(r"``(\w+)/?``", ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""))
+
+
+def test_every_module_is_named_in_the_docstring_of_a_package_around_it():
+    for stage, path in modules():
+        packages = [parent for parent in path.parents if parent.is_relative_to(SOURCE / stage) and parent != SOURCE]
+        if path.name != "__init__.py" and path.parent != SOURCE:
+            named = set().union(*(names_in(package) for package in packages))
+            assert path.stem in named, f"{path.relative_to(SOURCE)} is named in no docstring of its packages"

@@ -1,4 +1,11 @@
-"""What a model guarantees, with the numbers that prove it, and the search for counterexamples."""
+"""What a model guarantees, with the numbers that prove it, and the search for counterexamples.
+
+Modules: ``claim``, ``certificate``, ``summary`` of it in plain words and ``verification`` as data and in print;
+``allowance`` what integers may do, ``proofs``, ``bound_claims``, ``exact_bounds``; ``counterexamples``: ``search``
+the rows, ``cells`` to try, ``attack`` the contract and the guided search, ``monotone``, ``changes``, ``shapes``,
+``orders`` one attack each, ``interactions`` proof and attack; ``lambdak_check`` the independent checker: one file,
+nothing of lambdak in it.
+"""
 
 from lambdak.certify.certificate import Certificate, Claim
 from lambdak.certify.counterexamples import verify

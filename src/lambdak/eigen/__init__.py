@@ -1,4 +1,10 @@
-"""Eigenvalues of small symmetric matrices: λ_k and v_k of many at once, and their derivatives."""
+"""Eigenvalues of small symmetric matrices: λ_k and v_k of many at once, and their derivatives.
+
+Modules: ``packing`` coordinates; ``functions`` the public ones; ``batch`` any shape to rows; ``engine`` what an
+engine offers; ``lapack``, ``steps``, ``row_loss``, ``records`` the references; ``runtime`` which engine, how many
+threads; ``blas`` on one thread; ``lazy`` attributes without locks; ``rounding`` how far an eigenvalue can be off;
+``native/`` the kernel.
+"""
 
 from lambdak.eigen.functions import (
     EigenPair,

@@ -1,4 +1,21 @@
-"""A fitted model elsewhere: C, JavaScript, ONNX, SQL, and tables that people read."""
+"""A fitted model elsewhere: C, JavaScript, ONNX, SQL, and tables that people read.
+
+Modules: ``formula`` what every export writes down, ``targets`` by endings of files; ``c/`` one C99 file: ``writer``
+fills templates in, ``tables`` the numbers, ``row`` its structure, ``names`` identifiers, literals and comments;
+``javascript/`` one ES module: ``writer`` the report's engine and a thin layer of functions, ``typings``, ``package``
+for npm; ``onnx/``: ``graph`` arithmetic that adds nodes, ``inputs``, ``numbers`` and ``levels`` from cells to design
+rows, ``matrices``, ``design`` A(row), ``tridiagonal``, ``sturm`` the eigenvalue, ``slopes``, ``rows`` block by block,
+``results`` behind the link, ``document`` what the file says, ``model`` the whole; ``sql/`` a query: ``dialects`` what
+databases spell differently, ``script`` steps in WITH, ``cells`` to choices, ``matrices`` as joins, ``tridiagonal``,
+``bisection``, ``eigenvalue`` raw scores, ``additive`` those of dim 1, ``vectors`` eigenvectors, ``influences`` of
+columns, ``links`` predictions, ``names`` that collide, ``query`` the whole; ``tables/`` factor tables and scorecards:
+``subject`` the output and the rows, ``factors`` the rows of a table, ``bands`` where bands end, ``layout`` all tables
+and their parameters, ``profiles`` what a column does on average, ``additive`` the best parameters, ``monotone``
+tables that rise, ``two_way`` pairs of columns, ``making`` all of these in order, ``deviation`` the proof,
+``factor_table`` a finished table, ``table_set`` what ``relativity`` and ``scorecards`` share, ``cutoffs`` scores and
+what they separate, ``files`` straight to one; ``printed``, ``written``, ``excel``, ``plots``, ``schema.json`` how
+they look.
+"""
 
 from lambdak.export.c import to_c
 from lambdak.export.javascript import to_javascript

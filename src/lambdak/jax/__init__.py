@@ -1,4 +1,8 @@
-"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel."""
+"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel.
+
+Modules: ``packing``; ``eigen`` callbacks to the kernel, and their derivatives; ``sums``; ``neuron`` as pure
+functions.
+"""
 
 try:
     import jax  # noqa: F401

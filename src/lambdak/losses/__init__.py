@@ -5,6 +5,8 @@ A raw score has shape (..., rows), where the leading axes are models trained at 
 (..., rows) where every model has its own batch. Results keep the dtype of ``raw`` and stay finite for raw scores far
 outside any sensible range. ``value`` and ``gradient`` run at every step, so they trust their input: ``check_target``
 looks at it once.
+
+Modules: ``contract``; ``links``; ``identity_link``, ``log_link``, ``class_losses``; ``registry``.
 """
 
 from lambdak.losses.class_losses import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog

@@ -1,4 +1,17 @@
-"""One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader."""
+"""One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader.
+
+Modules: ``engine`` the scripts that compute a model, shared with exports; ``contents`` all that a report says:
+``measured`` how well a model does and on which rows, ``behaviour`` what columns do, ``table_summary`` what they hold,
+``typical`` rows; ``static/`` the same as text and tables, without JavaScript: ``front``, ``guarantees``,
+``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``payload``, ``constants`` the same for scripts,
+``html`` the page; ``comparison`` two models in one page; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
+``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js`` to start from,
+``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models;
+``dossier/`` one document for validators: ``subject`` what it is about, ``findings`` all that is computed:
+``assessment``, ``likeness`` whether the fit saw the rows, ``stability``, ``model_file``; ``sections/`` findings in
+words, ``front`` the first page, ``card`` the model card; ``document`` paragraphs, tables and pictures as data,
+``long_tables``, ``amounts``, ``pictures``; ``html``, ``markdown``, ``word`` its writers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,21 @@
-"""The figures of the paper as PNG and SVG; nothing else of the paper's studies imports matplotlib."""
+"""The figures of the paper as PNG and SVG; nothing else of the paper's studies imports matplotlib.
+
+- ``beyond``: Beyond the paper: scaling laws, parametrisations of semidefinite matrices, and tridiagonal against dense
+  matrices.
+- ``canvas``: What all figures of the paper share: sheets of panels, colours, and files that are the same in every
+  run.
+- ``diagrams``: The paper's three diagrams: the neuron, its eigenvalue as a recurrence, and matrices from another
+  network.
+- ``influence``: How much of its proven bound a change of one HIGGS feature uses, by feature and by the size of the
+  change.
+- ``neurons``: Random spectral neurons of one input, all their eigenvalues, and the ramp that keeps a matrix positive.
+- ``scaling``: Test error against samples, from the results of a study: medians and quartiles of what validation
+  selected.
+- ``starts``: Beyond the paper: test error against samples for several starts, with more and less jitter and gap.
+- ``targets``: The random targets of the synthetic studies, and how slices are blended to one that is monotone in x_2.
+- ``tightness``: Beyond the paper: log-loss on HIGGS against the tightness of the influence bound, for penalties of
+  many strengths.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""The sections of a dossier, in the order in which validators read: each turns findings into words."""
+"""The sections of a dossier, in the order in which validators read: each turns findings into words.
+
+- ``calibration``: Whether predictions are as high as what was observed, as a whole and from low predictions to high
+  ones.
+- ``data``: The rows that the document speaks of, and those that the model was fitted to, as far as they are known.
+- ``limits``: Where not to trust the model: outside of what training saw, where nothing is proven, and where it does
+  worst.
+- ``method``: What kind of model it is, in plain words; the formula is one line behind a fold.
+- ``monitoring``: What to watch once the model is in use: proposals with numbers, for the owner to decide about.
+- ``parameters``: All settings of the fit, as they were set, and what was made of those that were left to the library.
+- ``purpose``: What the model is for: only its owner can say.
+- ``reproduction``: How to compute the figures of the document again, starting from the model's file and the table.
+- ``versions``: What the figures were computed with, and who signed the model's file.
+"""
 
 from __future__ import annotations
 
