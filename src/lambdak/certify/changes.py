@@ -35,7 +35,7 @@ class _Change(Attack):
 
 
 class Influence(_Change):
-    """Any two cells of one column."""
+    """Attack on a bound of influence: two rows that differ in any two cells of one column."""
 
     def __init__(self, search: Search, claim: Claim) -> None:
         super().__init__(search, claim)
@@ -74,7 +74,7 @@ class Influence(_Change):
 
 
 class Joint(_Change):
-    """Any cells of several columns, which change at once."""
+    """Attack on a bound of influence of several columns, any cells of which change at once."""
 
     def __init__(self, search: Search, claim: Claim, columns: Sequence[int]) -> None:
         super().__init__(search, claim)
@@ -104,7 +104,7 @@ class Joint(_Change):
 
 
 class Response(_Change):
-    """All columns with a tolerance change together."""
+    """Attack on a bound of a change within tolerances: all columns that have one change together."""
 
     def __init__(self, search: Search, claim: Claim, within: Mapping[str, float | str]) -> None:
         super().__init__(search, claim)

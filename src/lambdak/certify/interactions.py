@@ -45,7 +45,7 @@ def interaction_claims(model: Model) -> Iterator[Claim]:
 
 
 def _read(model: Model) -> list[list[bool]]:
-    """Of each pencil, whether the matrices of each column, as they are stored, are not all multiples of I."""
+    """Whether a pencil reads a column, (pencils, columns): its stored matrices there are not all multiples of I."""
     matrices, diagonal = model.matrices, diagonal_indices(model.dim)
     same = matrices[..., diagonal] == matrices[..., diagonal[:1]]
     others = np.delete(matrices, diagonal, axis=-1)

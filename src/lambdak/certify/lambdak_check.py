@@ -273,7 +273,7 @@ class Model:
         self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])
 
     def matrices(self, pencil: int, start: int, stop: int) -> tuple[Rows, Fraction]:
-        """Those of some design columns: packed, in integers, and their unit."""
+        """Packed matrices of the design columns from ``start`` to ``stop`` − 1, in integers, and their unit."""
         first, last = ((pencil * self.n_design + end) * self.width for end in (start, stop))
         ratios = [x.as_integer_ratio() for x in self.coef[first:last]]
         common = max(below for _, below in ratios)  # all of them are powers of two

@@ -17,7 +17,7 @@ _NARROW = 1e-3  # of the range: over less, a slope is rounding
 
 
 class Monotone(Attack):
-    """Points are two rows: the number is larger in the second."""
+    """Attack on a monotone column: points are two rows, and the number is larger in the second."""
 
     def __init__(self, search: Search, claim: Claim) -> None:
         super().__init__(search, claim)

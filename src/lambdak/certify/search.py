@@ -25,7 +25,7 @@ _BLOCK = 1 << 14
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Cells as their pools spell them, (columns, rows)."""
+    """Rows to compare, whose cells (columns, rows) are written as their pools spell them."""
 
     columns: Values
 
@@ -39,7 +39,7 @@ class Rows:
         return Rows(columns)
 
     def take(self, index: NDArray[Any]) -> Rows:
-        """Some of the rows, each as often as it is named."""
+        """Rows that ``index`` selects, in its order and as often as it names them."""
         return Rows(self.columns[:, index])
 
     def where(self, better: NDArray[np.bool_], other: Rows) -> Rows:
@@ -111,7 +111,7 @@ class Search:
         return np.asarray(values[self.rng.integers(len(values), size=size)])
 
     def position(self, name: str) -> int:
-        """Of the column with this name."""
+        """Position of the column with this name in the model."""
         return self.model.encoder.feature_names.index(name)
 
     def numeric(self) -> dict[int, Numeric]:

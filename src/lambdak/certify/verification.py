@@ -38,7 +38,7 @@ class Check:
     adversarial: bool
 
     def cells(self) -> tuple[str, ...]:
-        """Its row of the printed table."""
+        """Cells of the check's row in the printed table."""
         if not self.tried:
             return self.subject, self.statement, "nothing to try", "", "", ""
         unknown = "not a number" if self.violations else ""

@@ -71,7 +71,10 @@ def _quotes(data: bytes, separator: str) -> NDArray[np.intp]:
 
 
 def _odd_quotes(data: bytes, separator: str) -> NDArray[np.intp]:
-    """The same where some quotes are characters like any other, as in 12": only at its start does one quote a cell."""
+    """Where quoted cells begin and end, in turns, if quotes within others are plain characters, as in 12".
+
+    Only at the start of a cell does a quote open it.
+    """
     cell = re.compile(rb'(?<![^\r\n%s])"(?:[^"]|"")*("?)' % re.escape(separator.encode()))
     places = [
         place for found in cell.finditer(data) for place in (found.start(), *([found.end() - 1] * bool(found[1])))

@@ -59,7 +59,7 @@ class Dataset:
         return self.y, model.raw(self.X, offset), self.weight
 
     def take(self, rows: NDArray[np.intp]) -> Dataset:
-        """Some of the rows."""
+        """Dataset of the rows at these positions."""
         beside = (self.weight, self.offset, self.exposure)
         return Dataset(self.X.take(rows), self.y[rows], *(None if each is None else each[rows] for each in beside))
 

@@ -204,7 +204,7 @@ def quantile_models(patients: Patients, effort: str, levels: Sequence[float]) ->
 
 @dataclass(frozen=True)
 class Separate:
-    """One model per quantile, each fitted for itself."""
+    """Quantile regression by one model per quantile level, which are fitted one by one."""
 
     models: Sequence[Any]
 

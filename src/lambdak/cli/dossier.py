@@ -113,7 +113,10 @@ def _training(
     offsets: tuple[str | None, str | None],
     form: tables.Format | None,
 ) -> dict[str, Any]:
-    """The same of the training rows; ``offsets`` are columns of offsets, and of exposures, which need a log link."""
+    """Training rows of a file, as arguments by name: X_train, y_train, and weights, offsets or exposures.
+
+    ``offsets`` are columns of offsets, and of exposures, which need a log link.
+    """
     from lambdak.losses import LOG
 
     data = read_columns(fitted, path, form)

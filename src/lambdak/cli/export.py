@@ -25,7 +25,7 @@ EXAMPLES = (
 
 
 class To(Enum):
-    """What a model can be exported to."""
+    """Formats that ``lambdak export`` can write a model in."""
 
     C = "c"
     JS = "js"
@@ -35,7 +35,7 @@ class To(Enum):
 
 
 class Dtype(Enum):
-    """Numbers of an ONNX file."""
+    """Types of the numbers in an ONNX file."""
 
     FLOAT64 = "float64"
     FLOAT32 = "float32"

@@ -276,7 +276,7 @@ def _caps(values: list[str] | tuple[()]) -> dict[str, float | str] | float | Non
 
 
 def _grouped(caps: dict[Any, Any], known: Sequence[str]) -> dict[Any, Any]:
-    """The same with names between plus signs as a tuple of columns, unless a column has that very name."""
+    """Caps in which names between plus signs are a tuple of columns, unless a column has that very name."""
     return {name if name in known or "+" not in name else tuple(name.split("+")): cap for name, cap in caps.items()}
 
 

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def made_ahead(items: Generator[Item, None, None]) -> Iterator[Iterator[Item]]:
-    """The same items, in order, of which the next one is made in a thread of its own; so are errors.
+    """Open an iterator over the items, in order, of which a thread makes the next one ahead; so are errors.
 
     The thread ends with the block, and so do the items.
 

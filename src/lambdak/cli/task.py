@@ -18,7 +18,7 @@ _MOST_CLASSES = 100
 
 
 class Task(StrEnum):
-    """What kind of target it is."""
+    """Kinds of targets that a model can be fitted to."""
 
     AUTO = "auto"
     REGRESSION = "regression"

@@ -50,7 +50,7 @@ def table_writer(path: str, *, raw_text: bool = False) -> Iterator[TableWriter]:
 
 
 class TableWriter(ABC):
-    """Parts of one table, one below the other."""
+    """Writer of one table in parts, one below the other."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -62,7 +62,7 @@ class _OnDask(SpectralEstimator):
         ])  # fmt: skip
 
     def _in_memory(self) -> SpectralEstimator:
-        """The same model as an estimator of tables in memory."""
+        """The fitted model as an estimator of tables in memory."""
         own: SpectralEstimator = getattr(local, self._fitted.estimator)._of_saved(self._saved())
         return own
 

@@ -74,7 +74,7 @@ def children_of(rank: int, size: int) -> list[int]:
 
 @final
 class SocketTransport:
-    """One of several processes, connected to its parent and its children."""
+    """Transport of one of several processes over sockets: it is connected to its parent and its children."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ def values(head: Head, raw: Rows, y: Rows) -> Rows:
 
 
 def slopes(head: Head, raw: Rows, y: Rows) -> Rows:
-    """Its derivative with respect to the raw scores, like these."""
+    """Derivative of the loss with respect to the raw scores, in the shape of ``raw``."""
     if head.loss == "softmax":
         odds = np.exp(raw - raw.max(axis=1, keepdims=True))
         own = np.arange(raw.shape[1])[:, None] == y[:, None]

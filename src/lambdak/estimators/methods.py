@@ -188,7 +188,7 @@ class ModelMethods:
         return fairness(self._fitted, X, column, y, **self._moved(options))
 
     def _moved(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The same options with an exposure as the offset that it is."""
+        """Options in which an exposure, if there is one, is part of the offset."""
         others = {name: value for name, value in options.items() if name != "exposure"}
         if options.get("exposure") is None:
             return others

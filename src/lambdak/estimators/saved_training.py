@@ -206,7 +206,10 @@ def _trained(model: Model, value: object, arrays: dict[str, FloatArray]) -> Trai
 
 
 def _parts(column: Column, start: int, value: Mapping[str, Any]) -> list[Column]:
-    """Its curves, and a category as wide as the number of its own matrices, whose levels mean nothing."""
+    """Trained columns of a category: curves, and one category that stands for the other matrices.
+
+    Levels of that one mean nothing: only their number counts.
+    """
     if column.is_number:
         raise damaged(f"column {column.name!r} of the training state must be a category")
     parts: list[Column] = []

@@ -23,7 +23,7 @@ _METRICS = {
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurves:
-    """What every member had after every epoch; less is better.
+    """The metric of every member after every epoch, on training and validation rows; less is better.
 
     Attributes
     ----------

@@ -252,7 +252,7 @@ def _middles(kinds: Sequence[str]) -> str:
 
 
 def _averages(model: Model, source: RowWork, known: Sequence[float] | None) -> Float64Array:
-    """Those of the output of each row; of the other one of two classes, the rest."""
+    """Mean training predictions of the output explained, (rows,); of the other one of two classes 1 minus it."""
     if known is None:
         return np.full(len(source.chosen), np.nan)
     pairs = zip(known, source.outputs, readouts(model), strict=True)

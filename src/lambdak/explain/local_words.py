@@ -41,7 +41,7 @@ def _headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[st
 
 
 def _plain_headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[str]:
-    """The same for readers who know neither the table nor the model."""
+    """First lines about a row, for readers who know neither the table nor the model."""
     amounts = local.amounts(row, words.unit)
     own, base, average = _said(local, row, amounts)
     middle = local.is_compared_with_the_middle

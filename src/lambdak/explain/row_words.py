@@ -91,5 +91,5 @@ class RowWords:
 
 
 def _apart(given: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Those of columns, and that of the prediction."""
+    """Texts of the columns, and the text of the prediction, empty if there is none."""
     return {name: text for name, text in given.items() if name != _PREDICTED}, given.get(_PREDICTED, "")

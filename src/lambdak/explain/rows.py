@@ -70,7 +70,7 @@ class RowWork:
         return self.outputs[0].link
 
     def take(self, rows: Sequence[int]) -> RowWork:
-        """Some of the rows."""
+        """What the explanations of the rows at these positions are computed from."""
         index = np.asarray(rows)
         parts = (part.take(index) for part in (self.design, self.slopes, self.left_slopes, self.baseline))
         return RowWork(self.outputs, self.chosen[index], *parts)

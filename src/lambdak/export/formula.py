@@ -59,7 +59,7 @@ class Levels:
 
     @classmethod
     def of(cls, column: Any) -> Levels:
-        """Those of a category."""
+        """Design columns that the cells of a category add."""
         place = {level: column.start + i for i, level in enumerate(column.levels)}
         unseen = place.get(OTHER, NOTHING)
         numbers = tuple((level + 0, id_) for level, id_ in place.items() if isinstance(level, bool | int | float))
@@ -85,7 +85,7 @@ class Formula:
 
     @classmethod
     def of(cls, source: Any) -> Formula:
-        """That of a fitted estimator, of its frozen model, or of a file that ``save`` wrote."""
+        """Formula of a fitted estimator, of its frozen model, or of a file that ``save`` wrote."""
         model = frozen(source)
         return cls(model, families(model))
 

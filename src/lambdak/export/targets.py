@@ -19,7 +19,7 @@ from lambdak.export.tables.files import ENDINGS, to_table
 @final
 @dataclass(frozen=True)
 class Target:
-    """One kind of export.
+    """One kind of export: what writes it, and the endings of its files.
 
     Attributes
     ----------

@@ -126,7 +126,7 @@ class Quantile(_Robust):
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """Its only one."""
+        """The one quantile level of the loss."""
         return (self.quantile,)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
@@ -172,7 +172,7 @@ class Pinball(_Robust):
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:
-        """All of them."""
+        """All quantile levels of the loss."""
         return self.quantiles
 
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ class _HalfDeviance(Loss):
 
     @property
     def exponents(self) -> tuple[float, float]:
-        """Those of the mean: a and b."""
+        """Exponents a and b of the mean in the deviance."""
         return self._exponents()
 
     def predict(self, raw: FloatArray) -> FloatArray:

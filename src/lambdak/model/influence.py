@@ -123,7 +123,10 @@ def summed(reaches: Sequence[Reach]) -> float:
 
 
 def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
-    """The same for many cells: a column that has them has one matrix for each, in the order of its design columns."""
+    """The bound on any change of a column with many cells, by branch and bound.
+
+    Such a column has one matrix per cell, in the order of its design columns.
+    """
     column, weights = readout.columns[i], readout.scale * readout.weights
     matrices, names = np.asarray(column.at_cells(readout.column(i)), np.float64), column.all_names()
     if present_only and column.missing >= 0:

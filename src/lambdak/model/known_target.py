@@ -20,7 +20,7 @@ _MOST_ROWS = 100_000  # that predictions are averaged over
 @final
 @dataclass(frozen=True)
 class KnownTarget:
-    """What explanations say beside the model, as far as it is known.
+    """Name, decimals and mean predictions of the target in training, for the words of explanations.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ def model_metrics(
 
 
 def raw_metrics(model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Floats | None = None) -> list[Metric]:
-    """The same of rows whose raw scores are known."""
+    """Metrics of a model on rows with these raw scores."""
     weight = None if weight is None else weights_in_units(weight)
     if model.classes is not None:
         return _of_classes(model.loss, class_codes(model.classes, target), raw, weight)

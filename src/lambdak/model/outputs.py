@@ -82,7 +82,7 @@ class ClassOutputs(Outputs):
         return _flat(grad.transpose(0, 2, 1)[..., None])
 
     def own_pencils(self, i: int) -> slice:
-        """Those of its class."""
+        """The pencils of class ``i`` among those of all members."""
         return slice(i, None, self.pencils)
 
 
@@ -95,7 +95,7 @@ class OrderedOutputs(Outputs):
     in_order = True
 
     def own_index(self, i: int) -> int:
-        """Its own."""
+        """The position of the eigenvalue of output ``i``: outputs have different ones."""
         return self.indices[i]
 
 
@@ -117,14 +117,14 @@ class LevelOutputs(Outputs):
         return _flat(grad[..., None])
 
     def own_level(self, i: int) -> int | None:
-        """That of its level."""
+        """The design column of level ``i``, counted from the table's last one, that output ``i`` adds."""
         return i
 
 
 @final
 @dataclass(frozen=True)
 class QuantileOutputs(LevelOutputs):
-    """The levels are those of quantiles, which never cross."""
+    """One eigenvalue of A(x) + P(q) for every quantile level q: quantiles never cross."""
 
     indices: tuple[int, ...]
     quantile_levels: tuple[float, ...]

@@ -89,7 +89,7 @@ class Predictor:
         return self.model.outputs.quantile_levels
 
     def __call__(self, row: Row, offset: float | None = None, exposure: float | None = None) -> Any:
-        """The same as :meth:`predict`."""
+        """What the model predicts of one row; see :meth:`predict`."""
         return self._answers(self._raw(row, offset, exposure))[0]
 
     def predict(self, row: Row, offset: float | None = None, exposure: float | None = None) -> Any:
@@ -185,7 +185,7 @@ class Predictor:
         return [start + scale * mean for start, mean in zip(self._start, means, strict=True)]
 
     def _table(self, row: Row, number: int) -> Table:
-        """The same row as a table of objects, with names if it is a mapping."""
+        """A row as a table of objects, with names if it is a mapping."""
         cells = np.empty((1, len(self.columns)), object)
         for j, cell in enumerate(self._cells(row)):  # one by one: a cell may be a list, which is refused later
             cells[0, j] = cell

@@ -79,7 +79,10 @@ class Readout:
         return float(score_error(self, in_range(self.columns)))
 
     def errors(self, reach: Float64Array) -> Float64Array:
-        """The same for rows whose absolute weights sum up to ``reach`` (rows, columns), (rows,)."""
+        """How far computed raw scores can be from the real function, (rows,).
+
+        ``reach`` (rows, columns) is what the absolute weights of the rows sum up to.
+        """
         return score_error(self, reach)
 
     def reach(self, design: Design) -> Float64Array:

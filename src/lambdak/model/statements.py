@@ -28,7 +28,7 @@ def ordered_levels(outputs: Outputs, coef: Float64Array) -> Statements:
 
 
 def all_bending(columns: Sequence[Column], coef: Float64Array, sign: int) -> Iterator[Statements]:
-    """Those of all columns of numbers together."""
+    """Statements that slopes change by semidefinite matrices of this sign, column by column of those of numbers."""
     return (bending(column, coef, sign) for column in columns if column.is_number)
 
 

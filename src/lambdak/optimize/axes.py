@@ -23,7 +23,7 @@ MOST_WHOLE = 2.0**52  # up to which every whole number is a float
 @final
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One free column.
+    """One free column, and the points that a search may move it to.
 
     Attributes
     ----------
@@ -47,12 +47,12 @@ class Axis:
 
     @property
     def low(self) -> float:
-        """Its lowest point."""
+        """Lowest point of the axis."""
         return float(self.points[0])
 
     @property
     def high(self) -> float:
-        """Its highest point."""
+        """Highest point of the axis."""
         return float(self.points[-1])
 
     def cell(self, x: float) -> Any:

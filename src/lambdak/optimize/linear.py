@@ -46,7 +46,7 @@ class LinearRows:
         return len(self.matrix)
 
     def one_sided(self) -> LinearRows:
-        """The same as matrix x ≤ high alone."""
+        """Linear constraints in the form matrix x ≤ high alone."""
         above, below = np.isfinite(self.high), np.isfinite(self.low)
         texts = [text for text, is_one in zip(self.texts * 2, [*above, *below], strict=True) if is_one]
         high = np.concatenate([self.high[above], -self.low[below]])
@@ -64,7 +64,7 @@ class LinearRows:
         return np.asarray(FEASIBLE * (most @ np.abs(self.matrix).T + _size(self.low, self.high)))
 
     def take(self, rows: list[int]) -> LinearRows:
-        """Some of them."""
+        """Linear constraints at these positions."""
         return LinearRows(self.matrix[rows], self.low[rows], self.high[rows], tuple(self.texts[i] for i in rows))
 
     def hold(self, x: Float64Array) -> NDArray[np.bool_]:

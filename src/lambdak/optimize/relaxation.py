@@ -70,7 +70,7 @@ class Boxes:
 
     @cached_property
     def coordinates(self) -> tuple[Float64Array, ...]:
-        """Of each axis the coordinates at which functions are known, (n, J), or all combinations of them."""
+        """Coordinates (n, J) along the axes at which functions are evaluated; of joint boxes all combinations."""
         if not self.joint:
             return self.vertices
         sizes = [own.shape[1] for own in self.vertices]
@@ -88,7 +88,7 @@ class Boxes:
         return np.stack(own, axis=1)
 
     def take(self, rows: slice) -> Boxes:
-        """Some of them."""
+        """Boxes in a slice of these."""
         return Boxes(self.low[rows], self.high[rows], tuple(own[rows] for own in self.vertices), self.joint)
 
 
@@ -119,7 +119,7 @@ class Separable:
         return Separable(self.base * factor, parts, self.loose * np.abs(factor)[:, None])
 
     def shifted(self, by: Float64Array) -> Separable:
-        """The same plus a number for each box."""
+        """The function plus one number per box, (n,)."""
         return replace(self, base=self.base + by)
 
     def size(self) -> Float64Array:
@@ -127,7 +127,7 @@ class Separable:
         return np.asarray(np.abs(self.base) + sum(np.abs(part).max(axis=1) for part in self.parts))
 
     def lowest(self) -> Float64Array:
-        """Its least value on each box, (n,)."""
+        """Least value of the function on every box, (n,)."""
         return np.asarray(self.base + sum(part.min(axis=1) for part in self.parts))
 
 
@@ -152,7 +152,7 @@ def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
 
 
 def _relax(score: Score, boxes: Boxes, steps: int) -> Separable:
-    """The same for boxes that fit into the cache."""
+    """A lower bound of the score on boxes that fit into the cache; see :func:`relax`."""
     middle = score.packed(0.5 * boxes.low + 0.5 * boxes.high)
     found = eigenpair(middle, score.dim, tuple(range(score.index, score.dim)))
     c, vectors = np.asarray(found[0][..., 0], np.float64), np.asarray(found[1], np.float64)  # (members, n), (…, r, d)

@@ -167,7 +167,7 @@ def restrict(model: Model, readout: Readout, axes: Sequence[Axis], row: Mapping[
 
 
 def _weights(readout: Readout, i: int, free: Mapping[str, Axis]) -> Float64Array:
-    """Of the design columns of a free column at the points of its axis, (points, p)."""
+    """Weights (points, p) of the design columns of a free column at the points of its axis."""
     axis = free[readout.columns[i].name]
     return np.asarray(readout.columns[i].cell_rows(list(axis.levels) if axis.levels else axis.points))
 

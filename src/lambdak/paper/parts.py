@@ -67,7 +67,10 @@ def run_pieces(
 def make_parts(
     folder: Path, config: Mapping[str, Any], pieces: Sequence[Piece], workers: int = 1, dask: str | None = None
 ) -> Iterator[tuple[int, int]]:
-    """The same without merging: of a study whose further pieces depend on what these find."""
+    """Make the parts that are missing, yielding (parts done, parts) whenever one is finished, without merging them.
+
+    For a study whose further pieces depend on the results of these.
+    """
     folder = folder.absolute()  # for workers who run elsewhere
     prepare_folder(folder, config)
     missing = [piece for piece in pieces if not is_whole(part_path(folder, piece.name), piece.rows)]

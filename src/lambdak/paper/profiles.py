@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """Quick takes seconds, small minutes, full is the paper's."""
+    """Size of a study: quick takes seconds, small minutes, full is the paper's."""
 
     QUICK = "quick"
     SMALL = "small"

@@ -37,13 +37,13 @@ CONVENTIONS = {
 
 
 class Seeds(NamedTuple):
-    """Of the order of the rows and of the model's start: each of the one kind with each of the other."""
+    """Seeds of the order of the rows, and of the model's start: all of one kind with all of the other."""
 
     data: tuple[int, ...]
     starts: tuple[int, ...]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """All of them."""
+        """All pairs of a seed of the order and a seed of the start."""
         return product(self.data, self.starts)
 
     def first(self, data: int, starts: int) -> Seeds:

@@ -187,7 +187,7 @@ class _Paths:
 
 
 def _rules(paths: _Paths, some: _Intervals) -> _Rules:
-    """Both rules on all intervals, with v vᵀ, or with its mean where λ_k is repeated."""
+    """What two rules say about all intervals, with v vᵀ, or with its mean where λ_k is repeated."""
     n, width = len(some.path), paths.start.shape[-1]
     rules = _Rules.empty(n, width)
     step = max(1, _MOST_FLOATS // (len(_NODES) * width))

@@ -30,7 +30,7 @@ _MOST_OUTPUTS = 6  # classes or quantiles whose pairs of columns are looked at
 
 @dataclass(frozen=True, eq=False)
 class Behaviour:
-    """What columns do.
+    """What the columns of a model do: bounds and means of their effects, curves, and pairs.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from lambdak.table.visible import visible
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What is known of a model.
+    """What a report says of a model: its rows, metrics, claims and words.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Contents:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns."""
         return self.model.encoder.feature_names
 
     @property

@@ -29,7 +29,7 @@ _FEWEST_ROWS = 20  # that say what is usual
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured, and on which rows.
+    """Metrics of a model, and the rows on which they were measured.
 
     Attributes
     ----------

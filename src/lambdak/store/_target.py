@@ -19,7 +19,7 @@ def encode_target(target: KnownTarget) -> dict[str, Any]:
 
 
 def decode_target(value: object, loss: Loss) -> KnownTarget:
-    """The same after a check of every field: only what such a model can predict is an average of it."""
+    """What a field of the header says of the target, checked: only what the model can predict is an average of it."""
     parts = fields(value, "target", ("name", "decimals", "average"))
     name, decimals, average = parts["name"], parts["decimals"], parts["average"]
     if decimals is not None:

@@ -24,7 +24,7 @@ class SavedTraining:
 
 @dataclass(frozen=True)
 class TrainingBlueprint:
-    """What the header says about it."""
+    """What the header says about the state of training: forms of arrays, and JSON values."""
 
     arrays: dict[str, Form]
     values: dict[str, Any]

@@ -28,7 +28,7 @@ _ALL_DRAWN = 1_000  # levels, up to which a picture has them all
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Category(Column):
-    """One design column per level.
+    """A column of categories, with one design column per level.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Category(Column):
         return frozenset(kinds_of(self.levels) | {*self.pooled})
 
     def feature_names(self) -> list[str]:
-        """Each level."""
+        """Names of the design columns, one per level."""
         words: dict[object, object] = {None: "missing", OTHER: "other"}
         return [f"{self.name}={words.get(level, level)}" for level in self.levels]
 
@@ -154,11 +154,11 @@ class Category(Column):
     # ---- its cells ---------------------------------------------------------------------------------------------
 
     def cell_names(self) -> list[str]:
-        """Its levels."""
+        """Names of the levels."""
         return [shown(level) for level in self.levels]
 
     def all_names(self) -> list[str]:
-        """Its levels, and an unseen one, if no levels were pooled."""
+        """Names of the levels, and of an unseen one, if no levels were pooled."""
         return [*self.cell_names(), *([] if OTHER in self.levels else ["an unseen level"])]
 
     @property
@@ -167,7 +167,7 @@ class Category(Column):
         return 1.0
 
     def exact_cells(self) -> list[dict[int, Fraction]]:
-        """Its levels, and nothing for an unseen one, if no levels were pooled."""
+        """Position of a design column → 1, level by level, and nothing for an unseen one, if no levels were pooled."""
         return [{j: Fraction(1)} if j < self.width else {} for j in range(len(self.all_names()))]
 
     def all_cells(self) -> tuple[Floats, list[str]]:
@@ -222,7 +222,7 @@ class Category(Column):
     # ---- in a file ---------------------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, Any]:
-        """Its levels, and what pooled ones were."""
+        """Levels of the column, and what pooled ones were, as a file holds them."""
         return {"levels": list(self.levels), "pooled": list(self.pooled)}
 
     @classmethod

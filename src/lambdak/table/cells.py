@@ -112,7 +112,7 @@ def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
 
 
 def factorise_list(cells: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """The same of a list."""
+    """Codes (rows,) and the distinct cells of a list that they point at, in order of appearance."""
     position = {key: i for i, key in enumerate(dict.fromkeys(cells))}
     return np.fromiter(map(position.__getitem__, cells), np.intp, len(cells)), list(position)
 

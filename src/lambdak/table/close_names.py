@@ -31,7 +31,7 @@ def shown_names(names: Iterable[str], most: int = 5) -> str:
 
 
 def asked(name: object, known: Iterable[object]) -> str:
-    """The same at the end of a message: after a full stop, if there is a question.
+    """The end of a message: a full stop and a question about the closest of the names, or nothing if none is close.
 
     >>> asked("incom", ["age", "income"])
     ". Did you mean 'income'?"

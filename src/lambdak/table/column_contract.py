@@ -165,7 +165,7 @@ class Column(ABC):
         return np.asarray(self.all_cells()[0] @ own)
 
     def exact_cells(self) -> list[dict[int, Fraction]]:
-        """The same without rounding: position of a design column → its weight."""
+        """All cells as position of a design column → its weight, without rounding."""
         return [{int(j): Fraction(cell[j]) for j in np.flatnonzero(cell)} for cell in self.all_cells()[0]]
 
     def swaps(self) -> Floats:
@@ -222,7 +222,7 @@ class Column(ABC):
         return np.zeros(0)
 
     def exact_lengths(self) -> list[Fraction]:
-        """The same, of the numbers as they are stored, without rounding."""
+        """By how much the number, as it is stored, rises in every step, without rounding."""
         return list(map(Fraction, self.lengths().tolist()))
 
     def bends(self) -> Floats:

@@ -119,7 +119,7 @@ def _cell_bits(cells: Cells) -> NDArray[np.uint64]:
 
 
 def _mixed(hashes: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Both together, by the generator SplitMix64, in arithmetic modulo 2⁶⁴."""
+    """Hashes that depend on further bits too, by the generator SplitMix64, in arithmetic modulo 2⁶⁴."""
     state = (hashes ^ bits) + _MIX[0]
     state = (state ^ (state >> np.uint64(30))) * _MIX[1]
     state = (state ^ (state >> np.uint64(27))) * _MIX[2]

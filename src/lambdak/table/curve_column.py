@@ -31,7 +31,9 @@ _SMALLEST = 1e-300  # replaces a range of zero in a division
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curve(Numeric):
-    """One design column per knot, two of them active; a single knot is always active.
+    """A column of numbers as a piecewise linear curve: one design column per knot, two of them active.
+
+    A single knot is always active.
 
     Attributes
     ----------
@@ -85,7 +87,7 @@ class Curve(Numeric):
         return Entry.PIECE if self.n_ramps else Entry.LEVEL
 
     def feature_names(self) -> list[str]:
-        """Each knot, then "missing"."""
+        """Names of the design columns: one per knot, then "missing"."""
         knots = [f"{self.name}={knot:g}" for knot in self.knots]
         return [*knots, *([f"{self.name}=missing"] if self.has_missing else [])]
 
@@ -102,7 +104,7 @@ class Curve(Numeric):
             self._interpolate_(x, ids, weights)
 
     def _interpolate_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
-        """The same without the kernel."""
+        """Fill with the two knots around every number and their weights, without the kernel."""
         x = np.clip(x, self.low, self.high) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")
         t = (x - self.knots[piece]) / self.lengths()[piece]
@@ -123,7 +125,7 @@ class Curve(Numeric):
 
     @property
     def curve(self) -> tuple[Floats, int, bool] | None:
-        """Its knots, unless there is only one."""
+        """Knots, first design column and whether numbers are clamped; None if there is only one knot."""
         return (self.knots, self.start, self.clamp) if self.n_ramps else None
 
     @cached_property
@@ -167,7 +169,7 @@ class Curve(Numeric):
         return np.asarray(np.diff(self.knots))
 
     def exact_lengths(self) -> list[Fraction]:
-        """The same without rounding."""
+        """Distances from knot to knot, without rounding."""
         return [Fraction(high) - Fraction(low) for low, high in pairwise(self.knots.tolist())]
 
     def _within(self, tolerance: float) -> Floats:

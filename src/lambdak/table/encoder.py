@@ -153,12 +153,12 @@ class TableEncoder:
         return np.array(names, dtype=object)
 
     def renamed(self, names: Sequence[str]) -> TableEncoder:
-        """The same with names for the columns of a table that had none."""
+        """Encoder with names for the columns of a table that had none."""
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns, from_names=True)
 
     def nameless(self) -> TableEncoder:
-        """The same as if the training table had been an array, whose columns are found by position."""
+        """Encoder as if the training table had been an array, whose columns are read by position."""
         return replace(self.renamed(position_names(self.n_features)), from_names=False)
 
     def fit(self, X: object, sample_weight: ArrayLike | None = None) -> TableEncoder:
@@ -175,7 +175,7 @@ class TableEncoder:
         return self.fit_seen(table, (SeenCells(table.cells(i, rows), mass) for i in range(len(table.names))))
 
     def fit_seen(self, table: Table, seen: Iterable[Seen]) -> TableEncoder:
-        """The same from what was seen of each column, where ``table`` only has to have their names."""
+        """Return a new encoder from what was seen of the columns, where ``table`` only has to have their names."""
         columns = tuple(self._fit_columns(seen, listed_columns(self.categorical_features, table), table))
         return replace(self, columns=columns, from_names=table.named, from_sparse=False)
 

@@ -24,7 +24,7 @@ _MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviatio
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Linear(Numeric):
-    """One design column, the slope.
+    """A column of numbers as a straight line: one design column, the slope.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Linear(Numeric):
         return np.concatenate([ends, np.eye(self.width)[1:]])
 
     def exact_cells(self) -> list[dict[int, Fraction]]:
-        """The same without rounding."""
+        """Design column → its weight at the two ends of the training range, then for "missing", without rounding."""
         center, scale = Fraction(self.center), Fraction(self.scale)
         ends = [{0: (Fraction(x) - center) / scale} for x in self.nodes().tolist()]
         return [*ends, *([{1: Fraction(1)}] if self.has_missing else [])]

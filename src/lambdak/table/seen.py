@@ -16,7 +16,7 @@ _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes betwe
 @final
 @dataclass(frozen=True, eq=False)
 class SeenNumbers:
-    """Numbers of a column.
+    """Distinct numbers of a column in training, and how many rows have them.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class SeenNumbers:
 
     @classmethod
     def none(cls, rows: float) -> SeenNumbers:
-        """Those of a column without a number, one of zeros: nothing is known of what a number in it would do."""
+        """Numbers of a column that has none, as if of zeros: training does not say what a number in it would do."""
         return cls(np.zeros(1), np.ones(1), False, rows)
 
     def center_and_scale(self) -> tuple[float, float]:
@@ -47,18 +47,18 @@ class SeenNumbers:
 
 
 class Seen(Protocol):
-    """A column of training."""
+    """What was seen of one column in training, from which it is encoded."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the column."""
 
     @property
     def kind(self) -> str:
         """What its cells are: number, bool, level or text."""
 
     def numbers(self) -> SeenNumbers:
-        """Its cells as numbers."""
+        """Cells of the column as numbers."""
 
     def level_counts(self) -> dict[object, float]:
         """Rows of each level; None stands for missing cells."""

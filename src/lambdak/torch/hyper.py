@@ -50,7 +50,7 @@ class Neurons:
         return value.reshape(x.shape[:-1]), forms.mT.reshape(x.shape)
 
     def double(self) -> Neurons:
-        """The same neurons in float64, whose values differ from exact ones by rounding of that precision only."""
+        """Neurons in float64, whose values differ from exact ones by rounding of that precision only."""
         return replace(self, constant=self.constant.double(), weight=self.weight.double())
 
     @property
@@ -202,6 +202,6 @@ class _Small(nn.Linear):
 
 
 class _LazySmall(nn.LazyLinear, _Small):
-    """The same, for a number of features that the first call determines."""
+    """A linear map that starts with small weights, of a number of features that the first call determines."""
 
     cls_to_become = _Small

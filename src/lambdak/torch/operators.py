@@ -115,7 +115,7 @@ def _outputs(grad: Tensor, dim: int, tridiagonal: bool) -> Gradient:
 
 
 def _scaled(grad: Tensor, dim: int, tridiagonal: bool) -> Tensor:
-    """The same in coordinates, whose off-diagonal is √2 times that of the matrix."""
+    """Gradient with respect to coordinates, whose off-diagonal is √2 times that of a tridiagonal matrix."""
     if tridiagonal:
         grad[..., dim:] *= sqrt(0.5)
     return grad

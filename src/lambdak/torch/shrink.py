@@ -175,7 +175,7 @@ def proximal(rows: Tensor, threshold: Tensor, signs: Tensor, matrices: _Map, bac
 
 
 def _dense(matrix: Tensor, threshold: Tensor, signs: Tensor) -> Tensor:
-    """The same over all dense matrices (rows, d, d), or over the semidefinite ones of this sign."""
+    """Argmin ½‖B − A‖_F² + t ‖B‖₂ over dense matrices (rows, d, d), or over the semidefinite ones of a sign."""
     values, basis = torch.linalg.eigh(matrix)
     flipped = values * torch.where(signs < 0, -1, 1)[:, None]
     sizes = torch.where(signs[:, None] == 0, flipped.abs(), flipped.clamp_min(0))

@@ -43,7 +43,10 @@ def balanced(model: Model, rows: GivenRows, threads: int = 0) -> Model:
 
 
 def _of_logarithms(loss: Loss, raw: Float64Array, y: Float64Array, weight: Float64Array) -> Float64Array:
-    """Each round is exact but for rounding, and for means beyond which the exponential is cut off."""
+    """Shift (1,) of raw scores of a log link by which weighted predictions add up to weighted targets.
+
+    A round is exact but for rounding, and for means beyond which the exponential is cut off.
+    """
     if loss.link is not LOG:
         raise TypeError(f"no rule by which predictions of loss={loss.name!r} add up to the targets")
     wanted, shift = float(weight @ y), 0.0

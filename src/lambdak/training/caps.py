@@ -105,7 +105,7 @@ class GroupCap:
             part.scale_(coef, factor, bound, slope)
 
     def pull_back_(self, grad_coef: FloatArray) -> None:
-        """The same as of a single cap."""
+        """Turn the gradient with respect to the capped rows of all columns into that before they were capped."""
         along = np.sum([part.along(grad_coef) for part in self._parts], axis=0)
         for part in self._parts:
             part.turn_(grad_coef, along)

@@ -41,7 +41,7 @@ class State:
     scalars: Mapping[str, Any]
 
     def __or__(self, other: State) -> State:
-        """Both in one; their names differ."""
+        """State with the arrays and scalars of two, whose names differ."""
         return State({**self.arrays, **other.arrays}, {**self.scalars, **other.scalars})
 
     def copy_to_(self, name: str, array: NDArray[Any]) -> None:
@@ -61,7 +61,7 @@ class State:
 
 
 class Checkpoint(ABC):
-    """What a fit needs of the place where it can continue."""
+    """Where a fit saves its stages and its state, so that it can continue."""
 
     @abstractmethod
     def begin(self, call: Callable[[], Mapping[str, str]], rng: np.random.Generator) -> None:
@@ -97,7 +97,7 @@ class Checkpoint(ABC):
 
 @final
 class NoCheckpoint(Checkpoint):
-    """Of a fit that is not to continue."""
+    """Checkpoint of a fit that is not to continue: nothing is saved."""
 
     def begin(self, call: Callable[[], Mapping[str, str]], rng: np.random.Generator) -> None:
         """Nothing to take up."""

@@ -94,7 +94,7 @@ class CheckpointFile(Checkpoint):
         self._write((name, state))
 
     def restored(self, name: str) -> State | None:
-        """Of the last training in the file, once: later ones begin afresh."""
+        """The state of the training in the file, if it has this name, and only once: a later training gets None."""
         if self._training is None or self._training[0]["name"] != name:
             return None
         (about, state), self._training = self._training, None
@@ -250,7 +250,7 @@ def _place(data: bytes) -> int:
 
 
 def _checksum(data: bytes, place: int) -> str:
-    """Of all bytes, the place of the checksum itself taken as zeros."""
+    """SHA-256 of all bytes, the place of the checksum itself taken as zeros."""
     result = hashlib.sha256(memoryview(data)[:place])
     result.update(_NO_SUM.encode())
     result.update(memoryview(data)[place + len(_NO_SUM) :])

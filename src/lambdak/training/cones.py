@@ -100,7 +100,7 @@ class ConeCoordinates:
         return Cones(*state, spread, spans, back, back_spans, constant.astype(np.float32), share)
 
     def _columns(self, dtype: np.dtype[np.floating]) -> Iterator[tuple[slice, slice, FloatArray, FloatArray]]:
-        """Of each column: its rows of θ, its design columns, ± M, and their means."""
+        """Rows of θ, design columns, ± M and means of the design columns, constrained column by column."""
         for own, span, weights, mean in zip(self._own, self._spans, self._weights, self._means, strict=True):
             yield own, span, weights.astype(dtype), mean.astype(dtype)
 

@@ -93,7 +93,7 @@ class Recipe:
         return replace(self, members=min(self.members, MAX_MEMBERS // terms))
 
     def enlarged(self) -> Recipe | None:
-        """The same with more capacity, if there is a choice."""
+        """Recipe with more capacity; None if there is no choice."""
         if self.larger is None:
             return None
         return replace(self, dim=self.larger.dim, knots=self.larger.knots, finer=_FINER, larger=None)
@@ -125,12 +125,12 @@ class Recipe:
         return Schedule(epochs if max_iter is None else max_iter, batch, rate)
 
     def refit_schedule(self, rows: int) -> Schedule:
-        """The same for the last epochs of members, on all rows."""
+        """Epochs, batch and rate for the last epochs of members, on all rows."""
         full = self.schedule(rows, None)
         return replace(full, epochs=max(round(_REFIT * full.epochs), 2), rate=_REFIT_RATE * full.rate)
 
     def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
-        """The same for pilot models."""
+        """Epochs and batch for pilot models on this many rows."""
         epochs = int(np.clip(self.pilot_steps / rows, 2, self.pilot_epochs))
         return Schedule(epochs if max_iter is None else min(epochs, max_iter), min(_batch(rows), 512))
 
@@ -140,7 +140,7 @@ class Recipe:
         return int(np.clip(min(wanted, self.pilots / (2 * len(GRID) * pencils)), 1, folds))
 
     def trial_schedule(self, rows: int, max_iter: int | None) -> Schedule:
-        """The same for models of full size that decide about the capacity."""
+        """Epochs, batch and rate for models of full size that decide about the capacity."""
         full = self.schedule(rows, max_iter)
         return replace(full, epochs=max(round(_TRIAL * full.epochs), 1))
 

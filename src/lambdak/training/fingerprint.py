@@ -41,7 +41,7 @@ def rows_digests(rows: GivenRows) -> dict[str, str]:
 
 
 def digest(*parts: Any) -> str:
-    """Of arrays with their shapes, and of anything else by how it is written."""
+    """SHA-256 of arrays with their types and shapes, and of anything else by how it is written."""
     result = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray) and part.dtype != object:

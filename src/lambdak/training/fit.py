@@ -183,7 +183,7 @@ def _option(request: Request, settings: FitSettings, terms: Terms | None = None)
 
 @nothing_kept()
 def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
-    """The same model, its members trained further on these rows."""
+    """Fit of a model whose members are trained further on these rows."""
     with single_threaded_blas():
         request.begin(model.coef, model.start, *state.theta)
         settings, sketch = request.settings, Draft.of(model, state.plan.trained, state.plan.terms)
@@ -242,12 +242,12 @@ def _known_target(model: Model, rows: TrainingRows, threads: int) -> KnownTarget
 
 
 def _of_some_rows(fit: Fit) -> Fit:
-    """The same without an average, which would be that of the last rows only."""
+    """Fit without an average of the predictions, which would be that of the last rows only."""
     return replace(fit, target=replace(fit.target, average=None))
 
 
 def _in_balance(fit: Fit, rows: TrainingRows, request: Request) -> Fit:
-    """The same, with predictions that add up to the targets if that was requested."""
+    """Fit with predictions that add up to the targets, if that was requested."""
     if not request.settings.balance:
         return fit
     threads = request.settings.threads
@@ -263,7 +263,7 @@ class MembersRun(NamedTuple):
     refitted: int = 0  # epochs on all rows
 
     def state(self) -> State:
-        """The same as named numbers."""
+        """What happened in the training, as named arrays and numbers for a checkpoint."""
         return history_state(self.events) | State({}, {"complete": self.complete, "refitted": self.refitted})
 
 

@@ -20,7 +20,7 @@ def history_state(events: Sequence[Event]) -> State:
 
 
 def events_of(state: State) -> list[Event]:
-    """The same, of a state that holds it."""
+    """What happened in every epoch so far, from a state that holds it."""
     epochs, scalars = state.number("epochs"), [state.number(name) for name in _SCALARS]
     try:
         each = list(zip(*(state.arrays[name] for name in _ARRAYS), *scalars, strict=True))

@@ -33,7 +33,7 @@ _CERTAIN = 5.0  # standard errors by which slopes must differ between levels
 
 
 class LevelMeans(NamedTuple):
-    """Of each level, and at last of an unseen one, (levels + 1, n); and without each fold, (levels + 1, FOLDS, n).
+    """Means of levels, at last of an unseen one, (levels + 1, n); and without one fold, (levels + 1, FOLDS, n).
 
     ``rows`` (levels + 1, FOLDS) is how many rows there are of each.
     """

@@ -93,7 +93,7 @@ def _trained(
 
 
 def sample_of(session: Session) -> Session:
-    """The same fit with fewer rows and classes, if there are many."""
+    """Session of a fit with fewer rows and classes, if there are many."""
     return _of_few_classes(session.sampled(PILOT_ROWS))
 
 

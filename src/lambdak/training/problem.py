@@ -33,11 +33,11 @@ class Problem:
 
     @property
     def pencils(self) -> int:
-        """Of a member: those of its outputs, term by term."""
+        """How many pencils a member has: those of its outputs, term by term."""
         return self.terms * self.outputs.pencils
 
     def take(self, rows: RowIds) -> Problem:
-        """Some of the rows."""
+        """Problem on these rows only."""
         own = {name: getattr(self, name) for name in ("weight", "offset", "subtracted")}
         beside = {name: values[rows] for name, values in own.items() if values is not None}
         return replace(self, design=self.design.take(rows), y=self.y[rows], **beside)

@@ -70,7 +70,7 @@ class Heights(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[Column], design: Design, mass: Float64Array) -> Heights:
-        """Those whose mean is 0 and whose variance is 1 on rows of these weights."""
+        """Heights of the first columns of numbers, of mean 0 and variance 1 on rows of these weights."""
         heights: list[_Height] = []
         slot = 1
         for column in columns:

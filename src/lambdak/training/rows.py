@@ -36,7 +36,7 @@ class GivenRows:
             object.__setattr__(self, "weight", weights_in_units(self.weight))
 
     def encoded(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows:
-        """The same as design rows."""
+        """Design rows of the table, with their targets, weights and offsets."""
         design = encoder.transform(self.X, threads=threads)
         offset = optional_rows(self.offset, len(design), "offset")
         if len(self.y) != len(design):
@@ -114,7 +114,7 @@ class TrainingRows:
         return self._take(order, mass[order])
 
     def sampled(self, most: int) -> TrainingRows:
-        """Some of the rows, evenly spread, if there are more than ``most``."""
+        """Rows evenly spread over all, if there are more than ``most``; else all of them."""
         if len(self.design) <= most:
             return self
         chosen = np.linspace(0, len(self.design), most, endpoint=False).astype(np.intp)

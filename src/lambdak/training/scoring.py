@@ -45,7 +45,7 @@ class NamedScoring:
     draft: Draft
 
     def of(self, trainer: Trainer) -> tuple[FloatArray, FloatArray]:
-        """Of each model, on training and on validation rows."""
+        """The metric of every model, on training and on validation rows."""
         copies = max(len(self.draft.outputs.levels), 1)
         train, validation = (self._scores(*own) for own in trainer.scores_now(_TRAINING_ROWS * copies))
         if np.isnan(validation).all():
@@ -56,7 +56,7 @@ class NamedScoring:
         return train, validation
 
     def _scores(self, raw: FloatArray, rows: RowIds | slice, problem: Problem) -> FloatArray:
-        """Of each model (members,), from its raw scores on rows of a problem."""
+        """The metric of every model (members,), from its raw scores on rows of a problem."""
         members = range(len(raw))
         chosen = [rows if isinstance(rows, slice) else rows[member] for member in members]
         return np.array([self._score(raw[member].astype(np.float64), chosen[member], problem) for member in members])
@@ -98,7 +98,7 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.predicted, self.y, self.fitted_ = predicted, y, True
 
     def predict(self, X: Any) -> FloatArray:
-        """Of the rows, whatever X is."""
+        """The predictions of the rows, whatever X is."""
         return self.predicted
 
 

@@ -29,7 +29,7 @@ _FEW_ROWS = 40  # below this, validation rows cost more than they show
 
 @dataclass(frozen=True)
 class Session:
-    """One fit."""
+    """What all models of one fit share: the problem, validation rows, settings and randomness."""
 
     draft: Draft
     problem: Problem
@@ -48,7 +48,7 @@ class Session:
         return max(len(self.draft.outputs.levels), 1)
 
     def sampled(self, most: int) -> Session:
-        """The same fit with some of its rows, evenly spread, if there are more than ``most``."""
+        """Session of a fit with rows evenly spread over all, if there are more than ``most``."""
         rows = len(self.problem.design) // self.copies
         if rows <= most:
             return self

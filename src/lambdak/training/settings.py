@@ -45,12 +45,12 @@ class FitSettings:
     scoring: str = LOSS  # the metric that says whether it still improves
 
     def of_rows(self, rows: int, validated: bool) -> FitSettings:
-        """The same for a table of so many rows, maybe with validation rows: whether training stops early is known."""
+        """Settings for a table of so many rows, maybe with validation rows: training stops early, or it never does."""
         early = validated or rows > self.stopping_rows
         return self if early or not self.stopping_rows else replace(self, patience=None, tol=0.0)
 
     def fitted_to(self, loss: Loss) -> FitSettings:
-        """The same, with more of all where one eigenvalue is read at several levels, but for a size that is set."""
+        """Settings for a loss: more of all where one eigenvalue is read at several levels, but no size that is set."""
         if loss.arrangement not in (Arrangement.ORDERED, Arrangement.QUANTILES):
             return self
         # Every level has its own function of the row, and a step on one level's copy of a row says little of others.
@@ -58,7 +58,7 @@ class FitSettings:
         return replace(self, recipe=recipe if self._size_is_set else replace(recipe, dim=recipe.dim + _LEVEL_DIM))
 
     def additive(self) -> FitSettings:
-        """The same for a function that is a sum of functions of single columns: matrices are numbers."""
+        """Settings for a function that is a sum of functions of single columns: matrices are numbers."""
         if self.own_dim and self.recipe.dim > 1:
             raise ValueError(
                 f"dim must be None or 1 where interaction_cst lets no columns interact; got {self.recipe.dim}"
@@ -71,12 +71,12 @@ class FitSettings:
         return replace(self, recipe=self.recipe.additive(), eig_idx=None)
 
     def of_pairs(self) -> FitSettings:
-        """The same for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
+        """Settings for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
         keep = self._size_is_set or self.shape is not None
         return self if keep else replace(self, recipe=self.recipe.of_pairs())
 
     def with_terms(self, terms: int) -> FitSettings:
-        """The same for members that are sums of so many terms: fewer of them, if there would be too many."""
+        """Settings for members that are sums of so many terms: fewer members, if there would be too many."""
         return replace(self, recipe=self.recipe.with_terms(terms))
 
     @property
@@ -85,18 +85,18 @@ class FitSettings:
         return self.own_dim or self.eig_idx is not None
 
     def enlarged(self, pencils: int, rows_per_column: float) -> FitSettings | None:
-        """The same with more capacity, if the size is not set, there is a choice, and rows and time for it."""
+        """Settings with more capacity; None if the size is set, there is no choice, or rows or time are too few."""
         if self._size_is_set or pencils > _MOST_ENLARGED or rows_per_column < _FEWEST_ENLARGED:
             return None
         recipe = self.recipe.enlarged()
         return None if recipe is None else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:
-        """Of the members of a new model."""
+        """Schedule of the members of a new model on this many rows."""
         return replace(self.recipe.schedule(rows, self.max_iter), patience=self.patience, tol=self.tol)
 
     def continued_schedule(self, rows: int, partial: bool) -> Schedule:
-        """Of a fitted model that is trained further, for a few epochs if ``partial``."""
+        """Schedule of a fitted model that is trained further, for a few epochs if ``partial``."""
         epochs = _PARTIAL_EPOCHS if partial and self.max_iter is None else self.max_iter
         schedule = self.recipe.schedule(rows, epochs)
         return replace(schedule, rate=_GENTLE * schedule.rate, patience=self.patience, tol=self.tol)

@@ -42,7 +42,7 @@ class Entries:
         return cls(np.hstack([part.ids for part in parts]), np.hstack([part.weights for part in parts]))
 
     def take(self, which: NDArray[np.intp]) -> Entries:
-        """Those of some levels or rows."""
+        """Entries of the levels or rows at these positions."""
         return Entries(self.ids[which], self.weights[which])
 
     def combined(self, coef: FloatArray) -> FloatArray:
@@ -86,7 +86,7 @@ class TrainedColumns:
 
     @classmethod
     def of(cls, given: Sequence[Column]) -> TrainedColumns:
-        """Those of a table as they are."""
+        """Columns of a table, trained as they are."""
         return cls(given, [(column,) for column in given], {})
 
     @property

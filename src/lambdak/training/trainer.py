@@ -93,7 +93,7 @@ class Scoring(Protocol):
     """A metric of models in training: the larger, the better."""
 
     def of(self, trainer: Trainer) -> tuple[FloatArray, FloatArray]:
-        """Of each model, on training and on validation rows."""
+        """The metric of every model, on training and on validation rows."""
 
 
 class Trainer:

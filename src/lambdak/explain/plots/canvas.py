@@ -127,11 +127,11 @@ class Separated(Formatter):
         self._least = least
 
     def __call__(self, value: float, pos: object = None) -> str:
-        """One of them, where no others are known."""
+        """Text of a single number, where the other ticks are not at hand."""
         return f"{value:.3g}"
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """All of them."""
+        """Texts of all ticks of an axis, with digits enough for the step between them."""
         sizes = np.abs(np.asarray(values, float))
         if len(sizes) < 2 or sizes.max() >= _LARGE or sizes.max() < _SMALL:
             return [self(value) for value in values]

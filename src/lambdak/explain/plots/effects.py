@@ -102,7 +102,7 @@ def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
 
 
 def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
-    """Of each column the mean effect and the proven bound, the most important on top; dots are the largest seen."""
+    """Draw mean effects and proven bounds of all columns, the most important on top; dots are the largest seen."""
     acting = [each for each in explanation.effects if each.proven] or list(explanation.effects)
     shown = acting[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))

@@ -38,7 +38,7 @@ class Banding(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all groups, also of those without a row."""
+        """Names of all groups, also of those without a row."""
 
     def codes(self, cells: Cells) -> Codes:
         """The group of each cell, (rows,)."""
@@ -101,7 +101,7 @@ class LevelBands:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the levels; names that look alike are told apart by a number."""
+        """Names of the levels, then of missing and of other ones; those that look alike differ by a number."""
         return (*_apart([visible(shown(level)) for level in self.levels]), MISSING, self.others)
 
     def codes(self, cells: Cells) -> Codes:

@@ -58,7 +58,7 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the model's columns."""
+        """Names of the model's columns."""
         return self.encoder.feature_names
 
     def split(self, by: Any, bands: int = BANDS) -> Split:

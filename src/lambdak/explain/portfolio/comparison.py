@@ -141,7 +141,7 @@ class Comparison:
         return self._segments(self.columns.split(column, bands))
 
     def by_time(self, time: Any, *, period: str = "auto") -> Segments:
-        """The same by day, month, quarter or year."""
+        """What was observed and what both sides expect, by day, month, quarter or year."""
         return self._segments(self.columns.split_time(time, period))
 
     def _segments(self, split: Split) -> Segments:
@@ -156,7 +156,7 @@ class Comparison:
         return rate_change(self._changes, limits, self.names, self._unit, self.columns.X)
 
     def changes_by(self, column: Any, *, bands: int = BANDS) -> SegmentChange:
-        """The same by the levels or bands of a column."""
+        """How much more or less rows would pay than with the other side, by the levels or bands of a column."""
         return segment_change(self._changes, self.columns.split(column, bands), self.names, self._unit, self.columns.X)
 
     @cached_property

@@ -202,7 +202,7 @@ def drift(
 @final
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """One of the two tables, with the weight of its rows and what is predicted of them."""
+    """The old or the new table, with the weight of its rows and what is predicted of them."""
 
     X: Any
     weight: Float64Array

@@ -24,7 +24,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 @final
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Per unit of exposure, row by row.
+    """What was observed and what was expected per unit of exposure, row by row.
 
     Attributes
     ----------

@@ -172,7 +172,7 @@ class Calibration:
 
     @property
     def slope(self) -> float:
-        """Of the line through the bands, by exposure: 1 is right, less says that predictions are too far apart.
+        """Slope of the line through the bands, by exposure: 1 is right, less says that predictions are too far apart.
 
         NaN if all predictions are equal.
         """

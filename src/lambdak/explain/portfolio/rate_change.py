@@ -120,7 +120,7 @@ class RateChange:
 @final
 @dataclass(frozen=True, eq=False)
 class SegmentChange:
-    """Changes by the levels or bands of a column.
+    """How prices change from one side to the other, by the levels or bands of a column.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ def check_predictions(predicted: Float64Array, rows: Any, name: str) -> None:
 
 
 def rescored(scored: ScoredRows, model: Model, predicted: Float64Array, name: str) -> ScoredRows:
-    """The same rows with other predictions."""
+    """Scored rows with other predictions, and all that follows from these."""
     found = _outcome(scored, model, predicted, name)
     expected = scored.exposure * found.expected
     check_total(np.abs(expected), name)

@@ -42,7 +42,7 @@ class Words:
 @final
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows that count, those of positive exposure.
+    """Rows of positive exposure, with what was observed and what a model expects of them.
 
     Attributes
     ----------

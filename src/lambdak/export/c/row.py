@@ -25,7 +25,7 @@ class Row:
 
     @cached_property
     def names(self) -> list[str]:
-        """Those of the fields."""
+        """Names of the fields in C, one per column."""
         guard = f"{self.name.upper()}_H"  # the macro of the header
         return identifiers((column.name for column in self.columns), [guard])
 

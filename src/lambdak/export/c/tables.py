@@ -34,7 +34,7 @@ class Layout:
 
     @classmethod
     def of(cls, formula: Formula) -> Layout:
-        """That of a model."""
+        """Layout of the matrices of a model."""
         own = {id(family.coef) for family in formula.families}
         return cls(formula, len(own), len(formula.model.weights))
 

@@ -25,7 +25,7 @@ _NARROW = 64  # levels up to which a category is multiplied
 @final
 @dataclass(frozen=True)
 class Cells:
-    """What is known of some rows.
+    """Tensors of a graph that hold the cells of some rows, in the form that matrices are made from.
 
     Attributes
     ----------

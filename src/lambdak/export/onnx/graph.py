@@ -51,7 +51,7 @@ class Value:
         return self.graph("Less", self, other)
 
     def reshape(self, *shape: int) -> Value:
-        """The same numbers in another shape; one entry may be −1."""
+        """Tensor of these numbers in another shape, of which one entry may be −1."""
         return self.graph("Reshape", self, self.graph.whole(shape))
 
     def permute(self, *axes: int) -> Value:
@@ -73,7 +73,7 @@ class Value:
         return self.graph(f"Reduce{how}", self, self.graph.whole([axis]), keepdims=int(keepdims))
 
     def cast(self, dtype: DTypeLike) -> Value:
-        """The same in another type."""
+        """Tensor of these numbers in another type."""
         return self.graph("Cast", self, to=self.graph.type_of(dtype))
 
 
@@ -119,7 +119,7 @@ class Graph:
         return own is not None and 0.0 < abs(own.item() - neutral) < _LOOKS_NEUTRAL[neutral]
 
     def _without_neutral(self, op: str, value: Value, own: NDArray[np.float64]) -> Value:
-        """The same by operators that are kept: powers of two are exact."""
+        """Value of a node that onnxruntime would drop, by operators that it keeps: powers of two are exact."""
         if _NEUTRAL[op] == 0.0:
             return self("Sum", value, self.number(own if op == "Add" else -own))
         return self(op, value, self.number(own / 2 if op == "Mul" else own * 2)) * 2.0

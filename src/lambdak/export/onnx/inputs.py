@@ -17,7 +17,7 @@ ROWS = "rows"  # what the number of rows is called in a shape
 @final
 @dataclass(frozen=True)
 class Inputs:
-    """What a graph is given.
+    """Inputs of an ONNX graph.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ def _matched(graph: Graph, equal: Value, ids: list[int], unseen: int) -> Value:
 
 
 def _searched(graph: Graph, numbers: Any, ids: list[int], unseen: int, cells: Value) -> Value:
-    """The same by halving: a table would be as long as the numbers are large."""
+    """Design columns (rows, 1) of numbers, by halving: a table would be as long as the numbers are large."""
     order = np.argsort(numbers)
     steps = int(np.ceil(np.log2(len(numbers))))
     padded = np.full(1 << steps, np.inf)

@@ -39,7 +39,7 @@ class Matrices:
 
     @classmethod
     def of(cls, formula: Formula) -> Matrices:
-        """Those of a formula."""
+        """Matrices of a formula."""
         model = formula.model
         each = [(family, index) for family in formula.families for index in family.indices]
         shared = len({id(family.coef) for family, _ in each}) == 1

@@ -55,7 +55,7 @@ class Ramps:
 
     @classmethod
     def of(cls, columns: Sequence[Any], dtype: np.dtype[np.floating]) -> Ramps:
-        """Those of the columns of numbers of a table."""
+        """Ramps of the columns of numbers of a table, and the design columns that they make up."""
         ramps: list[Ramp] = []
         entries: list[Entry] = []
         for i, column in enumerate(columns):

@@ -20,7 +20,7 @@ _BLOCK_FLOATS = 1 << 19  # of the matrices of a block: about what a cache holds
 
 @final
 class RowScores:
-    """How a graph computes rows."""
+    """Adds to a graph what computes raw scores of rows, and their slopes."""
 
     def __init__(self, graph: Graph, formula: Formula, explain: bool) -> None:
         self._graph, self._explain = graph, explain

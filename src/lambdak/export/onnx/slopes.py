@@ -35,7 +35,7 @@ def _kept_from_zero(graph: Graph, beside: list[Value]) -> list[Value]:
 
 
 def _finite_pivots(graph: Graph, diagonal: list[Value], squares: list[Value], value: Value) -> list[Value]:
-    """Those of T − λ, kept away from zero and so from infinity: entries of vectors are ratios of them."""
+    """Pivots of T − λ, kept away from zero and so from infinity: entries of vectors are ratios of them."""
     least = float(np.finfo(graph.dtype).tiny / np.finfo(graph.dtype).eps)
     found: list[Value] = []
     for i, entry in enumerate(diagonal):
@@ -72,7 +72,7 @@ def repeated(graph: Graph, tri: Tridiagonal, value: Value, dim: int) -> Value:
 
 
 def outer_products(graph: Graph, vector: Value, dim: int) -> Value:
-    """Of v vᵀ, what the entries of a lower triangle are multiplied with for vᵀ A v, (E, matrices)."""
+    """Factors from v vᵀ, (E, matrices), which the entries of the lower triangle of A are multiplied with for vᵀ A v."""
     rows, columns = np.tril_indices(dim)
     twice = graph.number(np.where(rows == columns, 1.0, 2.0)[:, None])
     return vector.take(rows) * vector.take(columns) * twice

@@ -126,7 +126,7 @@ def _as_count(graph: Graph, below: Value | float) -> Value:
 
 
 def pivots(tri: Tridiagonal, points: Value) -> list[Value]:
-    """Those of T − x from its first row on; after one that is zero comes an infinite one of the right sign."""
+    """Pivots of T − x from its first row on; after one that is zero comes an infinite one of the right sign."""
     found = [tri.diagonal[0] - points]
     for entry, square in zip(tri.diagonal[1:], tri.squares, strict=True):
         found.append(entry - points - square / found[-1])

@@ -90,7 +90,7 @@ def pivots_below(found: Sequence[str]) -> str:
 
 
 def pivots(dialect: Dialect, first: int, last: int, y: str = "y", q: str = "q") -> list[str]:
-    """Some of the pivots of T − y; ``q`` is the one before them."""
+    """Expressions of the pivots of T − y from row ``first`` to ``last`` − 1; ``q`` is the pivot before them."""
     found, before = [], q
     for i in range(first, last):
         before = f"(d{i} - {y} - {dialect.quotient(f'e{i - 1}', before)})" if i else f"(d0 - {y})"

@@ -74,7 +74,7 @@ class Reading:
 
     @property
     def levels(self) -> Levels:
-        """Those of a category."""
+        """Levels of the category, and the design columns that they add."""
         return Levels.of(self._category)
 
     @property
@@ -170,7 +170,7 @@ class Reading:
         missing: int,
         unseen: int,
     ) -> tuple[list[str], str]:
-        """The same by joins: one table for text, and one for numbers."""
+        """Expressions that choose among ``results`` by the level, and the joins of tables for text and for numbers."""
         start, i, joins = self._category.start, self.position, ""
         found: list[list[str]] = [[] for _ in results]
         for x in dict.fromkeys(x for x, _, _ in entries):

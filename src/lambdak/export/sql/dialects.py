@@ -112,7 +112,7 @@ class Dialect(ABC):
         return f"COALESCE({above} / {below}, 1e100)"
 
     def settled(self, value: str) -> str:
-        """The same number; numbers below 1e-40 become 0 where their products would stop the query."""
+        """Expression of a number; numbers below 1e-40 become 0 where their products would stop the query."""
         return value
 
     # ---- rows --------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class DuckDB(Dialect):
         return TABLE
 
     def unfold(self, kept: str) -> str:
-        """Its fields."""
+        """The fields of the struct that :meth:`keep_all` has kept."""
         return f"UNNEST({kept})"
 
 
@@ -164,7 +164,7 @@ class PostgreSQL(Dialect):
     fails_at_ends = True
 
     def _quoted(self, value: str) -> str:
-        """The same, whatever standard_conforming_strings says."""
+        """Text in quotes, which means the same whatever standard_conforming_strings says."""
         plain = super()._quoted(value)
         return "E" + plain.replace("\\", "\\\\") if "\\" in plain else plain
 
@@ -200,7 +200,7 @@ class PostgreSQL(Dialect):
         return TABLE
 
     def unfold(self, kept: str) -> str:
-        """Its fields."""
+        """The fields of the row that :meth:`keep_all` has kept."""
         return f"({kept}).*"
 
 

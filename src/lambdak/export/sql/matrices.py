@@ -45,7 +45,7 @@ class Pencils:
 
     @classmethod
     def of(cls, formula: Formula) -> Pencils:
-        """Those of a model."""
+        """Matrices of all members and outputs of a formula, in units of a power of two."""
         model, members = formula.model, len(formula.model.weights)
         coefs = {id(family.coef): family.coef for family in formula.families}
         first = {key: i * members for i, key in enumerate(coefs)}

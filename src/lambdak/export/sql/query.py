@@ -128,7 +128,7 @@ class _Query:
 
     @property
     def _columns(self) -> list[str]:
-        """Those that the table is known to have."""
+        """Names of columns that the table must have: those of the model, and of an offset."""
         return [*(column.name for column in self.formula.columns), *([] if self.offset is None else [self.offset])]
 
     @property

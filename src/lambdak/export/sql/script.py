@@ -13,7 +13,7 @@ _MOST_TEXT = 400_000_000  # of numbers
 
 
 class Script:
-    """The steps so far, and the name of the last one."""
+    """A query that is written step by step, and the name of its last step."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect

@@ -104,7 +104,7 @@ def best_tables(
 
 
 def _beside(layout: Layout, start: Float64Array, found: Float64Array, weight: Float64Array) -> Float64Array:
-    """The same with rows that no row of the user's belongs to as far from the others of their table as they started."""
+    """Parameters whose table rows without a user's row are as far from the others of their table as they started."""
     for first, own, heavy in zip(*map(layout.tables, (start, found, weight)), strict=True):
         if own.ndim == 1 and heavy.any():
             own[heavy == 0] += np.average(own - first, weights=heavy)

@@ -61,12 +61,12 @@ class FactorTable:
 
     @property
     def name(self) -> str:
-        """Its column, or both of them."""
+        """Name of the column, or of both columns with × between them."""
         return " × ".join(self.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its rows in words."""
+        """Rows of the table in words; of two columns, those of the first."""
         return tuple(row.label for row in self.sides[0])
 
     def records(self, what: str) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ Positions = NDArray[np.intp]
 
 
 class Row(NamedTuple):
-    """One row of a table.
+    """One row of a factor table: a band, a knot, a level, missing cells or all others.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class _Numbers(Factor):
         return Vertices((*x, None), np.array([*owner, len(self) - 1], np.intp), np.array([*jumps, True]))
 
     def matrices(self, own: Float64Array) -> Float64Array:
-        """Those of the numbers, then that of a missing cell."""
+        """Matrices (members, vertices, D) at the vertices: those of the numbers, then that of a missing cell."""
         x = [self.column.median if cell is None else float(cell) for cell in self.vertices.cells]
         found = np.asarray(self.column.cell_rows(x) @ own)
         if self.column.has_missing:
@@ -160,7 +160,7 @@ class Bands(_Numbers):
 
     @cached_property
     def vertices(self) -> Vertices:
-        """Of each band its two ends within the training range, and the knots between."""
+        """Vertices of the bands: the two ends of a band within the training range, and the knots between."""
         x: list[float] = []
         owner: list[int] = []
         leaps: list[bool] = []
@@ -268,7 +268,7 @@ class Levels(Factor):
 
     @property
     def n_ordered(self) -> int:
-        """None of them."""
+        """Zero: levels have no order."""
         return 0
 
     @cached_property
@@ -294,7 +294,7 @@ class Levels(Factor):
         return Vertices((*self.column.levels, *unseen), np.array(owner, np.intp), np.ones(len(owner) - 1, bool))
 
     def matrices(self, own: Float64Array) -> Float64Array:
-        """Those of the levels, and zero for an unseen one, if no levels were pooled."""
+        """Matrices (members, vertices, D) of the levels, and zero for an unseen one, if no levels were pooled."""
         return np.asarray(self.column.at_cells(own), np.float64)
 
 

@@ -76,7 +76,7 @@ class Layout:
         return [column, *(len(self.factors) + p for p, pair in enumerate(self.pairs) if column in pair)]
 
     def with_pairs(self, pairs: Sequence[Pair]) -> Layout:
-        """The same columns with these pairs."""
+        """Layout of these columns with other pairs."""
         return Layout(self.encoder, self.factors, tuple(pairs))
 
     def tie_(self, values: Float64Array) -> None:
@@ -105,7 +105,7 @@ class Layout:
         return Coded(tuple(ids for ids, _ in found), tuple(weights for _, weights in found))
 
     def entries(self, coded: Coded) -> list[tuple[Positions, Float64Array]]:
-        """Of each table, columns and then pairs, the positions and weights of each row, (rows, slots)."""
+        """Positions and weights of the rows, (rows, slots), table by table: columns and then pairs."""
         pairs = []
         for i, j in self.pairs:
             ids = coded.ids[i][:, :, None] * len(self.factors[j]) + coded.ids[j][:, None]

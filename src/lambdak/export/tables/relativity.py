@@ -213,7 +213,7 @@ def _result(
 
 
 def _based(subject: Subject, layout: Layout, coded: Coded, values: Float64Array, base: str) -> Float64Array:
-    """The same tables with another base: constants move from them to it."""
+    """Parameters of tables with another base: constants move from the tables to it."""
     found = values.copy()
     mass = np.asarray(layout.matrix(coded).T @ subject.share)
     for t, (own, heavy) in enumerate(zip(layout.tables(found), layout.tables(mass), strict=True)):

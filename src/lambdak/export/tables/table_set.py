@@ -142,7 +142,7 @@ class TableSet:
         return written.as_document(self)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The same as text, and into a file if there is a ``path``."""
+        """Everything as JSON text, which is also written to ``path`` if there is one."""
         return written.write_json(self, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:

@@ -76,7 +76,7 @@ def plain_cell(cell: Any) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """The same with None instead of numbers that JSON does not have."""
+    """Plain data with None instead of numbers that JSON does not have."""
     if isinstance(value, dict):
         return {name: _finite(own) for name, own in value.items()}
     if isinstance(value, list):

@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 @final
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Of each row, (rows,).
+    """What one column alone could do for declined rows: arrays of shape (rows,), if nothing else is said.
 
     Attributes
     ----------
@@ -67,7 +67,10 @@ def alternatives(sweep: Sweep, x: Float64Array, now: Float64Array, side: int) ->
 
 
 def _of_levels(bounds: Bounds, now: Float64Array, attainable: bool) -> Alternatives:
-    """Those of the known levels that are enough, up to a few, or the one that gains most; the last one is any other."""
+    """Alternatives of a category: a few of the levels that are enough, or the one that gains most.
+
+    The last level stands for any that training has not seen, and is not among them.
+    """
     surplus = np.concatenate([bounds.surplus[:, :-1], np.full((len(now), 1), -np.inf)], axis=1)
     rows, best = np.arange(len(now)), surplus.argmax(axis=1)
     most = surplus[rows, best]
@@ -200,7 +203,7 @@ def _between(first: Float64Array, last: Float64Array) -> Float64Array:
 
 
 def _ordered(x: Float64Array) -> Float64Array:
-    """The same, increasing."""
+    """Numbers (rows, n) in increasing order within every row."""
     return np.sort(x, axis=1)
 
 

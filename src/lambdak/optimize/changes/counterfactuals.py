@@ -174,7 +174,7 @@ class _Work:
         return self._shortened(search.run(low, high, starts))
 
     def _shortened(self, solution: Solution) -> Solution:
-        """The same with numbers of few digits, where ``predict`` agrees: what is printed is then what was checked."""
+        """Solution with numbers of few digits, where ``predict`` agrees: what is printed is then what was checked."""
         if solution.x is None:
             return solution
         for outwards in (False, True):

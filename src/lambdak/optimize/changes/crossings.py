@@ -58,7 +58,7 @@ class _Pieces(NamedTuple):
     way: int
 
     def look(self, near: Float64Array, far: Float64Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Both, each (n,)."""
+        """Whether pieces may reach the goal anywhere, (n,), and whether they do at their far end, (n,)."""
         low, high = (near, far) if self.way > 0 else (far, near)
         does = self.region.excess(far[:, None]) >= 0
         return may_reach(self.region, low[:, None], high[:, None]) | does, np.asarray(does)

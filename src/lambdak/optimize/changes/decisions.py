@@ -41,7 +41,7 @@ class Term(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Every term holds, or with ``every`` = False any of them.
+    """What raw scores are to reach: that every term holds, or with ``every`` = False any of them.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Region:
         return self.scores[0].axes
 
     def within(self, low: Float64Array, high: Float64Array) -> Region:
-        """The same on shorter axes, from low to high ends (axes,): whatever looks at all their points is faster."""
+        """Region on shorter axes, from low to high ends (axes,): whatever looks at all their points is faster."""
         ends = zip(self.axes, low.tolist(), high.tolist(), strict=True)
         axes = tuple(_shorter(axis, *own) for axis, *own in ends)
         return replace(self, scores=tuple(_on_axes(score, axes) for score in self.scores))
@@ -191,7 +191,10 @@ class Region:
         return self._joined([score.values(x) - score.error for score in self.scores])
 
     def excess_of(self, packed: Sequence[Float64Array]) -> Float64Array:
-        """The same of the matrices of each score, (members, n, D)."""
+        """By how much points are beyond what is certain to be enough, (n,), in units of raw scores.
+
+        ``packed`` has the matrices of the points, (members, n, D), score by score.
+        """
         pairs = zip(self.scores, packed, strict=True)
         return self._joined([score.of_packed(own) - score.error for score, own in pairs])
 
@@ -200,7 +203,7 @@ class Region:
         return np.asarray(np.minimum.reduce(own) if self.every else np.maximum.reduce(own))
 
     def uppers(self, boxes: Boxes, steps: int = 0) -> list[Separable]:
-        """Of each term an upper bound of its left side minus what makes it possible: it holds nowhere below zero."""
+        """Upper bounds of the terms' left sides minus what makes them possible: below zero a term holds nowhere."""
         relaxed = [relax(score.negative(), boxes, steps) for score in self.scores]
         return [_upper([relaxed[k] for k in positions], possible) for positions, possible, _ in self.terms]
 

@@ -212,7 +212,7 @@ class _Search:
 
 
 def _ordinal(number: float) -> int:
-    """Its position among all floats, counted from zero."""
+    """Position of a number among all floats, counted from zero."""
     bits = int(np.float64(number + 0.0).view(np.int64))
     return bits if bits >= 0 else -(bits & 0x7FFFFFFFFFFFFFFF)
 

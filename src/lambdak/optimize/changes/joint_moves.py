@@ -62,7 +62,9 @@ class Moving:
         return self.approval.reached(raw)
 
     def together(self) -> list[dict[int, float]]:
-        """Of each row the fewest columns that are enough, among those that gain most, with cells close to its own.
+        """Cells by column, row by row, that get rows approved: the fewest columns, of those that gain most.
+
+        Numbers are moved back towards the row as far as they stay enough.
 
         A row for which none were found has an empty dict.
         """
@@ -87,7 +89,7 @@ class Moving:
         return cells
 
     def _closer(self, chosen: Float64Array) -> Float64Array:
-        """The same with all numbers moved back towards the rows by the same share, as far as it stays enough."""
+        """Cells with all numbers moved back towards the rows by the same share, as far as it stays enough."""
         start, moves = self.start, ~np.isnan(chosen) & ~np.isnan(self.start)
         rows = np.flatnonzero(moves.any(axis=1))
         enough, less, found = np.ones(len(rows)), np.zeros(len(rows)), chosen.copy()
@@ -100,7 +102,7 @@ class Moving:
         return found
 
     def _rounded(self, chosen: Float64Array) -> Float64Array:
-        """The same with numbers of few digits, towards those that gain most, where that is still enough."""
+        """Cells with numbers of few digits, rounded towards those that gain most, where that is still enough."""
         short = chosen.copy()
         for row, i in np.argwhere(~np.isnan(chosen) & ~np.isnan(self.start)).tolist():
             start, own, best = self.start[row, i], chosen[row, i], self.best[row, i]

@@ -35,18 +35,18 @@ class _Open(NamedTuple):
     effects: Float64Array
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Open:
-        """Some of them."""
+        """Boxes at these positions, or where a mask is true."""
         return _Open(*(own[which] for own in self))
 
     def join(self, other: _Open) -> _Open:
-        """These and others."""
+        """Boxes of this set and of another one."""
         return _Open(*(np.concatenate(both) for both in zip(self, other, strict=True)))
 
 
 @final
 @dataclass(eq=False)
 class Nearest:
-    """One search.
+    """One search for the cheapest point that reaches a goal.
 
     Attributes
     ----------

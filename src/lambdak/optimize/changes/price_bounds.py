@@ -30,7 +30,7 @@ _NOTHING, _LARGE = 1e-300, 300.0  # of the logarithm of a multiplier: where noth
 
 
 class BoxBounds(NamedTuple):
-    """Of boxes: the least price (n,), infinite where the goal is out of reach, points to try, and what axes do there.
+    """The least price of boxes (n,), infinite where the goal is out of reach, points to try, and what axes do there.
 
     points : (n, axes)
     effects : (n, axes), how much a raw score can differ along each axis

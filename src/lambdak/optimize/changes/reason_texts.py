@@ -14,7 +14,7 @@ from lambdak.table.category_levels import shown
 @final
 @dataclass(frozen=True)
 class ReasonTexts:
-    """Column → (code, text)."""
+    """Codes and texts of reasons that a user sets, by column."""
 
     given: Mapping[str, tuple[str, str]]
 

@@ -21,7 +21,7 @@ from lambdak.table.rows import optional_rows
 @final
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One row of a table.
+    """One row of a table, and the model that predicts it.
 
     Attributes
     ----------

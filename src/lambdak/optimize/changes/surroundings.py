@@ -64,7 +64,7 @@ class Surroundings:
 
 
 def movable(row: Row, names: Sequence[str]) -> list[Column]:
-    """Those of the columns whose cell is not missing."""
+    """Columns of these names whose cell in the row is not missing."""
     columns = [row.model.encoder.columns[column_named(row.model, name)] for name in names]
     return [column for column in columns if row.cells[column.name] is not None]
 

@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """One column of some rows.
+    """One column that moves over all its values in some rows, while all else stays.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Sweep:
         )  # fmt: skip
 
     def take(self, rows: NDArray[Any]) -> Sweep:
-        """Some of the rows."""
+        """Sweep of the column over these rows only."""
         others = [own[:, rows] for own in self.others]
         return Sweep(
             self.column, self.i, self.points, self.levels, self.approval, self.outputs, others, self.rounding[:, rows],

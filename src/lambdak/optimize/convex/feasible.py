@@ -37,7 +37,7 @@ def is_infeasible(axes: Sequence[Axis], linear: LinearRows) -> bool:
 
 
 def _multipliers(linear: LinearRows, low: Float64Array, high: Float64Array) -> Float64Array:
-    """Of the constraints in the problem min e, R x ≤ high + e, R x ≥ low − e, with rows of size one; 0 if it fails."""
+    """Multipliers of constraints in min e, R x ≤ high + e, R x ≥ low − e, with rows of size one; 0 if it fails."""
     if len(linear) == 1:  # HiGHS takes a millisecond to see it
         first, last = linear.matrix * low, linear.matrix * high
         least, most = np.minimum(first, last).sum(axis=1), np.maximum(first, last).sum(axis=1)

@@ -146,7 +146,7 @@ def point(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
 
 
 def nearest(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
-    """The same with the level that has most of a mix, and the whole number next to one."""
+    """The coordinates (axes,) next to a mix: the level that has most of it, and the nearest whole number."""
     x = point(score, lifted, mu)
     for i, own in _mixes(score, lifted, mu):
         axis = score.axes[i]
@@ -155,7 +155,7 @@ def nearest(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
 
 
 def _mixes(score: Score, lifted: Lifted, mu: Float64Array) -> Iterator[tuple[int, Float64Array]]:
-    """Each axis that has several points, and its part of a mix."""
+    """Positions of the axes that have several points, and their parts of a mix."""
     several = [i for i, axis in enumerate(score.axes) if len(axis.points) > 1]
     return zip(several, np.split(mu, lifted.first[1:]), strict=True)
 

@@ -48,11 +48,11 @@ class Open:
         return len(self.bound)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Open:
-        """Some of them."""
+        """Boxes at these positions, or where a mask is true."""
         return Open(self.low[rows], self.high[rows], self.bound[rows], self.loose[rows], self.duals[rows])
 
     def joined(self, other: Open) -> Open:
-        """Both."""
+        """Boxes of this set and of another one."""
         own = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in vars(self))
         return Open(*own)
 
@@ -60,7 +60,7 @@ class Open:
 @final
 @dataclass(eq=False)
 class Search:
-    """The state of one run."""
+    """The state of one run of branch and bound."""
 
     problem: Problem
     clock: Clock
@@ -233,7 +233,7 @@ class Search:
         return np.asarray(np.maximum(y + step[:, None] * slope, 0.0))
 
     def _splittable(self, boxes: Open) -> Open:
-        """Those that can be halved; the bounds of the others are kept."""
+        """Boxes that can be halved; ``unsplit`` keeps the lowest bound of the others."""
         narrow = np.array([_least_width(axis.low, axis.high) for axis in self.problem.axes])
         splits = np.asarray(boxes.high - boxes.low > narrow)
         boxes.loose[~splits] = -np.inf
@@ -243,7 +243,7 @@ class Search:
         return boxes.take(wide)
 
     def _worth(self, boxes: Open) -> Open:
-        """Those that are open; the bounds of others that are not above the best value are kept."""
+        """Boxes that are open; ``unsplit`` keeps the lowest bound of the others, if it is below the best value."""
         is_open = self._is_open(boxes)
         close = boxes.bound[~is_open & (boxes.bound < self.best.value)]
         self.unsplit = min(self.unsplit, float(close.min(initial=np.inf)))

@@ -62,7 +62,7 @@ class Product:
         return f"({self.offset:g}{slope})*predicted({self.predicted.model.output_names[self.predicted.output]})"
 
     def scaled(self, factor: float) -> Product:
-        """The same times a number."""
+        """The product times a number."""
         return Product(self.predicted, factor * self.offset, self.column, factor * self.slope)
 
 

@@ -110,7 +110,7 @@ class Prediction:
 
 
 class Term(Protocol):
-    """What is added up in a goal."""
+    """One summand of a goal: a function of coordinates with a prediction in it."""
 
     @property
     def prediction(self) -> Prediction:

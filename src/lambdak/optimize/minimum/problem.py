@@ -88,7 +88,7 @@ class Problem:
         return score.shifted(self.goal.constant, self.goal.begun)
 
     def pinned(self) -> tuple[Problem, float]:
-        """The same problem with monotone columns at their best end, and what to take off its bound."""
+        """The problem with monotone columns at their best end, and what to take off its bound."""
         if self.limits or len(self.goal.factors) != 1:
             return self, 0.0
         own = self.goal.factors[0]
@@ -202,7 +202,7 @@ def raw_goal(goal: Goal, sign: float) -> tuple[Goal, Callable[[Any], Any]] | Non
 
 
 def raw_limit(goal: Goal) -> Goal:
-    """The same limit on the raw score behind it, where that is possible."""
+    """The limit on the raw score behind a limited prediction, where that is possible; else the limit as it is."""
     found = raw_goal(goal, 1.0)
     own = goal.factors[0] if found else None
     if found is None or not isinstance(own, Factor):

@@ -62,7 +62,7 @@ class Pair:
 @final
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """All rows with the column at each of some levels.
+    """Predictions and decisions of all rows, with the protected column at one of some levels after the other.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _MOST_PAIRS = 12
 
 
 def draw_flips(found: Fairness, ax: Axes | None = None) -> Axes:
-    """Of each pair of levels the changes of all rows, and the proven bounds that no row can leave."""
+    """Draw the changes of all rows between pairs of levels, and the proven bounds that no row can leave."""
     pairs = found.flips.pairs[:_MOST_PAIRS]
     ax = ax or side_by_side(1, (8.4, 1.9 + 0.45 * max(len(pairs), 2)))[0]
     for y, pair in enumerate(pairs):

@@ -47,7 +47,7 @@ class Data(ABC):
 
     @abstractmethod
     def batch(self, rows: RowNumbers) -> Any:
-        """These rows."""
+        """Features and labels of these rows, as models take them."""
 
     def part(self, name: str) -> Iterator[Any]:
         """All rows of a part, in order, in batches."""

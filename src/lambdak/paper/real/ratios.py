@@ -40,13 +40,13 @@ class Ratios:
 
     @property
     def mean(self) -> float:
-        """Of all ratios; NaN if there are none."""
+        """Mean of all ratios; NaN if there are none."""
         count = self.counts.sum()
         return float(self.sums.sum() / count) if count else np.nan
 
     @property
     def median(self) -> float:
-        """Of all ratios, as if they were uniform within a bin."""
+        """Median of all ratios, as if they were uniform within a bin."""
         return histogram_median(self.counts.sum(axis=(0, 1)))
 
     def table(self, facts: dict[str, object]) -> pa.Table:
@@ -61,7 +61,7 @@ class Ratios:
 
 @dataclass(frozen=True)
 class Influence:
-    """All models of a dim together."""
+    """Summary of the ratios of all models of a dim together."""
 
     dim: int
     models: int

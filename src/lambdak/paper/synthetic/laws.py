@@ -71,7 +71,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A fitted form."""
+    """A scaling law of one form, fitted: the error at a dim and a number of samples."""
 
     form: str
     sigma: float

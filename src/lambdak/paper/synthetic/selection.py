@@ -23,7 +23,7 @@ class Curve:
 
 
 def select(result: CellResult) -> Curve:
-    """Each model offers its best checkpoint so far by validation; the rate with the lowest median of these wins.
+    """Test errors at the best checkpoints so far by validation, for the rate with the lowest median validation error.
 
     Errors are (targets, seeds, rates, checkpoints); a model that has diverged counts as infinitely bad.
     """

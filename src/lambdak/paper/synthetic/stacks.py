@@ -116,7 +116,7 @@ class Stack:
 
 
 class BandStack(Stack):
-    """The same with tridiagonal matrices, each 2d − 1 numbers: the diagonal, then the sub-diagonal times √2.
+    """Stack of models with tridiagonal matrices, 2d − 1 numbers: the diagonal, then the sub-diagonal times √2.
 
     A tridiagonal matrix whose eigenvalues repeat falls into blocks of which λ_k knows one. So A_0 starts with distinct
     eigenvalues, evenly spaced in ±[1, 2] around the zero at k, and random otherwise; the A_i start as in the paper.

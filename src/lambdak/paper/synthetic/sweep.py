@@ -67,7 +67,7 @@ class _Points:
         return x.astype(np.float32), y.astype(np.float32)
 
     def lattice(self, count: int) -> tuple[FloatArray, FloatArray]:
-        """The same regular points for every stream, without noise: x (streams, count, inputs) and y."""
+        """Regular points, equal in every stream and without noise: x (streams, count, inputs) and y."""
         x = lattice(self._cell.inputs, count)
         every = np.broadcast_to(x, (len(self._which), *x.shape))
         return every.astype(np.float32), self._targets(self._which[:, None], every).astype(np.float32)

@@ -150,7 +150,7 @@ def _powers(spline: PPoly) -> Array:
 
 
 def _cardinal(grid: Array) -> Array:
-    """The same for the cubic splines that are one at one of the grid points and zero at the others."""
+    """Powers (functions, pieces, 4) of the cubic splines that are one at one grid point and zero at the others."""
     spline, width = make_interp_spline(grid, np.eye(len(grid))), grid[1] - grid[0]
     rows = [spline(grid[:-1], k) * width**k / factorial(k) for k in range(4)]  # (pieces, functions) each
     return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))

@@ -51,7 +51,7 @@ class WeakSegment:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What was measured.
+    """Metrics of a model on rows: as a whole, output by output, and in segments.
 
     Attributes
     ----------

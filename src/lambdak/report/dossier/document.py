@@ -36,7 +36,7 @@ TO_COMPLETE = Mark("To be completed by the owner", "open")
 
 @dataclass(frozen=True)
 class _Block:
-    """Its texts are safe to show."""
+    """A block of a document, whose texts are safe to show."""
 
     def __post_init__(self) -> None:
         for own in fields(self):
@@ -75,7 +75,7 @@ class Note(_Block):
 
 @dataclass(frozen=True)
 class Bullets(_Block):
-    """A list."""
+    """A list of items in a document."""
 
     items: Sequence[str]
 
@@ -123,7 +123,7 @@ class Gallery(_Block):
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to run."""
+    """Lines of Python or of a shell in a document, to be run by its reader."""
 
     text: str
     language: Literal["python", "sh"]

@@ -39,7 +39,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """What there is to say about a table.
+    """A table in a dossier: its rows, summaries of its columns, and checksums.
 
     ``columns`` has the summary of every column of the model, as the report gives it.
     """

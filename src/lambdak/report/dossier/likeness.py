@@ -21,7 +21,7 @@ SEEN = "These rows look like the training rows: the figures say how well the mod
 
 @dataclass(frozen=True)
 class Likeness:
-    """What was found.
+    """Whether rows look like those that the model was fitted to, and why.
 
     Attributes
     ----------

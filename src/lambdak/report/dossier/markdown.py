@@ -66,7 +66,7 @@ def plain(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The same at the beginning of a line, where more is markup."""
+    """Text in which nothing is markup at the beginning of a line, where more would be."""
     return _AT_START.sub(lambda found: f"{found[1]}{_escaped_start(found[2])}", plain(text))
 
 

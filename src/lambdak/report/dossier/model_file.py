@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A saved model.
+    """The file of a saved model: its name, checksum and signature.
 
     Attributes
     ----------

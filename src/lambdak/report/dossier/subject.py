@@ -81,7 +81,7 @@ def given_rows(
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A fitted model.
+    """A fitted model that a dossier is about, and how to fit it with another seed.
 
     Attributes
     ----------

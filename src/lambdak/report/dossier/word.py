@@ -68,7 +68,7 @@ def to_docx(document: Document) -> bytes:
 
 
 def _timeless(data: bytes) -> bytes:
-    """The same archive, whenever it was written."""
+    """Archive of these files, with equal bytes whenever it was written."""
     whole = BytesIO()
     with zipfile.ZipFile(BytesIO(data)) as given, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as kept:
         for name in given.namelist():
@@ -261,7 +261,7 @@ def _(block: Table, word: Any) -> None:
 
 
 def _widths(lines: list[Any]) -> list[float]:
-    """Of the columns, in centimetres: each has room for its longest word, and more of the rest the longer its texts."""
+    """Widths of columns in centimetres: room for the longest word, and more of the rest the longer the texts."""
     least, wanted = [], []
     for column in zip(*lines, strict=True):
         word = max((len(part) for text in column for part in text.split()), default=0)

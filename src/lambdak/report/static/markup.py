@@ -22,7 +22,7 @@ def section(key: str, title: str, before: str, after: str = "") -> str:
 
 
 def card(title: str, big: str, lines: list[str], tone: str = "") -> str:
-    """One of the answers at the top: a question, its answer in large letters, and what is to be said about it."""
+    """HTML of an answer at the top: a question, its answer in large letters, and what is to be said about it."""
     words = "".join(f"<p>{html.escape(line).replace(' %', '&nbsp;%')}</p>" for line in lines if line)
     shown = f'<p class="big {tone}">{html.escape(big)}</p>' if big else ""
     return f'<div class="card answer"><h2>{html.escape(title)}</h2>{shown}{words}</div>'

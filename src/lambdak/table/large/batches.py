@@ -70,7 +70,7 @@ class Batches(ABC):
             yield batch
 
     def placed(self) -> Iterator[tuple[str, Any]]:
-        """The same with where each batch comes from, in words; passes without rows or that differ are refused."""
+        """Batches with where they come from, in words; passes without rows or that differ are refused."""
         count, first = 0, {"": 0}
         for where, batch in self.read():
             rows = _n_rows(batch)
@@ -124,7 +124,7 @@ class IterableBatches(Batches):
         return self._source  # type: ignore[no-any-return]
 
     def read(self) -> Iterator[tuple[str, Any]]:
-        """Its batches, in parts if they are long."""
+        """Where batches come from, in words, and the batches, in parts if they are long."""
         for number, batch in enumerate(self._start()):
             place = f"batch {number} of X"
             if not is_frame(batch):
@@ -145,7 +145,7 @@ class IterableBatches(Batches):
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One batch, split up.
+    """One batch of a large table, split into features, target, weight and offset.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def _gives_batches(X: Any) -> bool:
 def drawn(
     batches: Batches, y: object, sample_weight: object = None, offset: object = None, exposure: object = None
 ) -> Iterator[Drawn]:
-    """Each batch as features, target, weight and offset, which are columns of the table, by name.
+    """Split batches into features, target, weight and offset, which are columns of the table, by name.
 
     The logarithm of an ``exposure`` is an offset.
     """
@@ -289,7 +289,7 @@ def errors_at(place: str) -> Iterator[None]:
 
 
 def ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same, with the next one read while this one is used."""
+    """Iterate over batches, with the next one read while this one is used."""
     with ThreadPoolExecutor(1, "lambdak-reader") as reader:
         coming = reader.submit(next, batches, _END)
         while (batch := coming.result()) is not _END:

@@ -49,7 +49,7 @@ class ParquetBatches(Batches):
         self.fingerprint = _fingerprint(files, self._states, schema)
 
     def some_columns(self, names: Sequence[str]) -> ParquetBatches:
-        """The same rows with these columns only, of which alone the files are read."""
+        """All rows with these columns only, of which alone the files are read."""
         other = copy(self)
         other.column_names = tuple(names)
         return other

@@ -59,7 +59,7 @@ class SampledRows:
         return len(self.keys)
 
     def take(self, rows: NDArray[np.intp]) -> SampledRows:
-        """Some of the rows, in another order."""
+        """Sampled rows at these positions, in this order."""
         whole = self.table
         table = replace(
             whole, shape=(len(rows), whole.shape[1]), read=lambda i, own: whole.read(i, rows[own]), keep=True
@@ -83,7 +83,7 @@ class SampledPart:
     beside: tuple[NDArray[Any] | None, ...]  # target, weight, offset
 
     def take(self, rows: Any) -> SampledPart:
-        """Some of the rows."""
+        """Rows at these positions, or where a mask is true."""
         return SampledPart(
             self.keys[rows],
             self.places[rows],

@@ -134,7 +134,7 @@ class ColumnSketch:
         return [self.name, self.kind, counts, None if self._numbers is None else self._numbers.facts()]
 
     def numbers(self) -> SeenNumbers:
-        """Its cells as numbers."""
+        """Cells of the column as numbers."""
         return (self._numbers or NumberSketch.of_counts(self._levels.counts, self._share)).numbers()
 
     def level_counts(self) -> dict[object, float]:

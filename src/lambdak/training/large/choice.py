@@ -37,7 +37,7 @@ _KEPT = 50_000  # rows of the sample that are needed until the end
 
 @dataclass(frozen=True)
 class LargeRequest:
-    """What is to be fitted, apart from the rows."""
+    """What a large fit is to fit, apart from the rows."""
 
     estimator: str
     targets: Targets
@@ -77,7 +77,7 @@ class LargeRequest:
 
 @dataclass(frozen=True)
 class Choice:
-    """All that is known before members are trained; every process has the same."""
+    """All that is decided before the members of a large fit are trained; every process has the same."""
 
     session: Session  # with a sample of the rows, and validation rows
     plan: Plan
@@ -112,7 +112,7 @@ class Choice:
         return np.asarray(records[kept if weight is None else kept & (weight > 0)])
 
     def no_records(self, index: int | None = None) -> Records:
-        """Those of a batch without rows, which must have had none before."""
+        """No records, for a batch without rows, which must have had none before."""
         if index in self.seals:
             raise ChangedSourceError("X has changed during the fit: there were rows when it was read first; fit again")
         return np.empty((0, self.packing.record_bytes), np.uint8)

@@ -63,14 +63,14 @@ def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Trans
 
 
 def _kept(items: Iterable[T], in_: list[T]) -> Iterator[T]:
-    """The same, each of them also kept in a list."""
+    """Iterate over items and append them to the list ``in_``."""
     for item in items:
         in_.append(item)
         yield item
 
 
 def _numbered(parts: Iterable[Drawn], rank: int) -> Iterator[Drawn]:
-    """The same with numbers that no other process has."""
+    """Batches with numbers that no other process has."""
     for part in parts:
         yield replace(part, index=rank * _BATCHES + part.index)
 
@@ -149,7 +149,7 @@ def _packed(request: LargeRequest, choice: Choice, parts: Iterable[Drawn]) -> It
 
 
 def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: int) -> Iterator[Drawn]:
-    """The same with a progress bar of rows."""
+    """Iterate over batches with a progress bar of rows."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("rows"), TimeRemainingColumn())
     with Progress(*columns, disable=not verbose) as progress:
         bar = progress.add_task(what, total=total)

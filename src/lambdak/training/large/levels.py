@@ -122,7 +122,7 @@ def _added(sums: Sums | None, more: Sums) -> Sums:
 
 
 def _exponent(array: Float64Array) -> int:
-    """Of the power of two above all numbers of an array."""
+    """Exponent of a power of two above the sizes of all numbers of an array."""
     largest = float(np.abs(array).max(initial=0.0))
     if not np.isfinite(largest):
         raise ValueError("the gradient of the loss is not finite: targets are too large for it")

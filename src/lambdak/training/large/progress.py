@@ -38,7 +38,7 @@ class Laps(Checkpoint):
         return before
 
     def keep(self) -> None:
-        """It is kept as long as this object."""
+        """Nothing to do: the state is kept as long as this object."""
 
     def finish(self) -> None:
         """Nothing to remove."""

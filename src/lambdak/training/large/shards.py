@@ -32,7 +32,7 @@ class Shard(ABC):
 
     @abstractmethod
     def _within(self, epoch: int, begin: int, end: int) -> list[tuple[Records, Order]]:
-        """The same within one epoch."""
+        """Records and which of them, for the positions [begin, end) of an epoch."""
 
 
 @final

@@ -19,7 +19,7 @@ Labels = Mapping[Any, float]  # rows of each label
 
 
 class Targets(ABC):
-    """What a target is, and what becomes of it."""
+    """Targets of a large table, numbers or labels, which are checked batch by batch."""
 
     counts_labels: bool  # whether labels are counted in the first pass
 
@@ -29,7 +29,7 @@ class Targets(ABC):
 
     @abstractmethod
     def resolved(self, labels: Labels) -> KnownTargets:
-        """The same when the rows of each label in the whole table are known."""
+        """Loss, classes and codes of the target, from the rows of all labels in the whole table."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,10 @@ class LargeTrainer(Trainer):
         return np.zeros(self.parameters.coef.size + 1, np.int64)
 
     def _steps_by_python(self, blocks: list[Problem], rates: list[float], steps: tuple[int, int]) -> FloatArray:
-        """The same where a loss or a cap is not compiled."""
+        """Take steps in Python; returns Σ weight · loss and Σ weight, (blocks, members, 2).
+
+        For a loss or a cap that is not compiled.
+        """
         seen, totals = np.zeros((len(blocks), self.members, 2)), self._totals(steps)
         cuts = [np.array_split(np.arange(len(block.design), dtype=np.int32), len(rates)) for block in blocks]
         for i, rate in enumerate(rates):

@@ -28,7 +28,7 @@ class PeerLostError(ConnectionError):
 
 
 class Transport(Protocol):
-    """One of ``size`` processes; all call the same methods in the same order."""
+    """Sums and broadcasts of one of ``size`` processes; all call the same methods in the same order."""
 
     @property
     def rank(self) -> int:

@@ -47,7 +47,7 @@ __all__ = ["FIGURES", "Results", "Written", "write_figures"]
 
 @dataclass(frozen=True)
 class Results:
-    """What figures are drawn from.
+    """Results of studies that figures are drawn from.
 
     Parameters
     ----------

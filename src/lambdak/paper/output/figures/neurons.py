@@ -59,7 +59,7 @@ def _uniform_matrices(dim: int, seed: int) -> tuple[Array, Array]:
 
 
 def _gallery(a: Array, b: Array) -> Figure:
-    """Each eigenvalue in Axes of its own above, all of them together below."""
+    """Figure of the eigenvalues of A + xB: one by one above, all together below."""
     dim, x = len(a), np.linspace(-_REACH, _REACH, _POINTS)
     values = eigenvalue(unsym(a + x[:, None, None] * b), dim, range(dim))
     figure = sheet(1.9 * dim, 6.4)

@@ -48,7 +48,7 @@ class Losses:
 
     @property
     def dims(self) -> list[int]:
-        """Of the models that have one."""
+        """Dims of the models that have one, increasing."""
         return sorted({dim for _, dim in self.curves if dim})
 
 

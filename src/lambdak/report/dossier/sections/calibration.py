@@ -50,7 +50,7 @@ def _overall(own: Assessment) -> Table:
 
 
 def _slope(output: Output) -> str:
-    """Of observed against predicted; of a quantile the same share is predicted for all rows, so that there is none."""
+    """Slope of observed against predicted, as text; a quantile has none, as its share is the same in all rows."""
     return "does not apply" if output.performance.task == "coverage" else number(output.performance.calibration().slope)
 
 
