@@ -50,6 +50,9 @@ USUAL: dict[str, list[Any]] = {
     "validation_fraction": [0.0, 0.1, 0.5, 0.999, 1e-9],
     "n_iter_no_change": [1, 10],
     "tol": [0.0, 1e-3, 1e30],
+    "max_categories": [1, 2, 300, 131_073],
+    "scoring": ["loss", "r2", "accuracy", "R2"],
+    "balance": [True, False],
     "warm_start": [True],
     "verbose": [0],
     "random_state": [0, 1, np.random.RandomState(0), 2**32 - 1, 2**32],
@@ -65,7 +68,7 @@ def target(trial: Trial) -> str:
     kind = trial.pick(ESTIMATORS)
     names = [name for name in inspect.signature(kind).parameters if name not in QUIET]
     chosen = {trial.pick(names) for _ in range(1 + trial.below(3))}
-    given = {name: trial.pick(USUAL[name] if trial.below(3) else ANY) for name in sorted(chosen)}
+    given = {name: trial.pick(USUAL.get(name, ANY) if trial.below(3) else ANY) for name in sorted(chosen)}
     trial.notes |= {"estimator": kind.__name__, "parameters": {name: repr(value) for name, value in given.items()}}
     with at_most(SECONDS):
         found = answered(lambda: fitted(kind, {**BASE, **given}), (ValueError, TypeError))
