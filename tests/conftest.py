@@ -1,10 +1,14 @@
-"""What tests of several packages change for a while: the process's threads."""
+"""What tests of several packages change for a while, the process's threads; and properties without a time limit."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 import lambdak
+
+settings.register_profile("untimed", deadline=None)  # a busy machine must not make a property false
+settings.load_profile("untimed")
 
 
 @pytest.fixture

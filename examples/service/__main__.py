@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import __doc__ as described
 from .app import Service
+from .connections import allow_open_files
 from .limits import Limits
 from .logs import log_json
 from .server import Server
@@ -43,6 +44,7 @@ def main() -> None:
     log_json(given.access_log)
     limits = Limits(**{limit.name: getattr(given, limit.name) for limit in fields(Limits)})
     try:
+        allow_open_files(limits)
         slot = ModelSlot(given.model, given.public_key, given.any_form)
     except (OSError, ValueError, ImportError) as error:
         sys.exit(f"{given.model} cannot be served: {error}")

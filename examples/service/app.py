@@ -48,6 +48,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.bodies = Bodies(self.limits)
+        self._workers = asyncio.Semaphore(self.limits.max_workers)
 
     def app(self) -> Starlette:
         """The application."""
@@ -81,14 +82,15 @@ class Service:
             if len(body) <= _SMALL:
                 found, rows = self._predicted(body, model)
             else:
-                found, rows = await run_in_threadpool(self._predicted, body, model)
+                async with self._workers:
+                    found, rows = await run_in_threadpool(self._predicted, body, model)
         self.metrics.rows += rows
         request.scope["observed"]["rows"] = rows
         return JSONResponse(found, headers={"x-model-sha256": model.sha256})
 
     def _predicted(self, body: bytes, model: ServedModel) -> tuple[Any, int]:
         """The answer to a body, and the number of its rows."""
-        rows = parsed(body, self.limits)
+        rows = parsed(body, self.limits, unique=self.strict)
         several = isinstance(rows, list)
         try:
             if self.strict:
@@ -168,6 +170,9 @@ class Observed:
 
 async def _refused(request: Request, error: HTTPException) -> Response:
     words = error.detail if len(error.detail) <= _WORDS else error.detail[:_WORDS] + "…"
+    words = words.encode(
+        errors="backslashreplace"
+    ).decode()  # half a surrogate pair, which JSON may escape, is no UTF-8
     return JSONResponse({"error": words}, error.status_code, error.headers)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from starlette.requests import Request
 
 from .limits import Limits
 
-_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.DOTALL)
+# Every quote begins a match, and no repetition gives back what it took (*+): else a text without an end takes the
+# square of its length.
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _OTHERS = bytes(set(range(256)) - set(b"[{]}"))
 LARGE = 1 << 16  # bytes
@@ -71,20 +74,32 @@ async def _timeout(seconds: float) -> AsyncIterator[None]:
         raise HTTPException(408, words, {"connection": "close"}) from None
 
 
-def parsed(body: bytes, limits: Limits) -> list[Any] | Any:
-    """What the bytes of a request say, if they are JSON that is neither too deep nor has too many rows."""
+def parsed(body: bytes, limits: Limits, unique: bool = False) -> list[Any] | Any:
+    """What the bytes of a request say, if they are JSON that is neither too deep nor has too many rows.
+
+    Of a name that an object has twice, the last one counts; with ``unique``, it is refused.
+    """
     if depth(body) > limits.max_depth:
         raise HTTPException(
             400, f"the request must be JSON with at most {limits.max_depth} brackets inside of one another: a row is "
             'an object of plain cells, such as {"age": 31}'
         )  # fmt: skip
     try:
-        rows = json.loads(body)
+        rows = json.loads(body, object_pairs_hook=_unique if unique else None)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f'the request must be JSON, such as {{"age": 31}}; {error}') from None
     if isinstance(rows, list) and len(rows) > limits.max_rows:
         raise HTTPException(413, f"the request must have at most {limits.max_rows} rows; got {len(rows)}")
     return rows
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, no name of which occurs twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = Counter(name for name, _ in pairs)
+        raise HTTPException(400, f"the name {max(names, key=names.__getitem__)!r} is in an object twice: send one cell")
+    return found
 
 
 def depth(body: bytes) -> int:

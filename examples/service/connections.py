@@ -13,6 +13,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .limits import Limits
 from .metrics import Metrics
 
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]
+
+BACKLOG = 128  # connections that are accepted in one turn of the event loop
+_TURNS = 4  # after which one beyond the limit has been closed
+_FILES = 64 + _TURNS * BACKLOG  # open files beside connections: libraries, the model, the log, those to be closed
 _GRACE = 1.0  # seconds more than the application waits for a body, so that its answer comes first
 
 
@@ -115,6 +123,21 @@ class LimitedProtocol(H11Protocol):
             self.transport.close()
         else:
             self.transport.abort()
+
+
+def allow_open_files(limits: Limits) -> None:
+    """Raise what the system allows this process to what the connections need; refuse more than it may have."""
+    if resource is None:
+        return
+    needed = limits.max_connections + _FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise ValueError(
+            f"--max-connections {limits.max_connections} needs {needed} open files, and the system allows {hard}: "
+            f"raise that (ulimit -Hn), or take at most {max(hard - _FILES, 0)} connections"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def limited_protocol(limits: Limits, metrics: Metrics) -> type[LimitedProtocol]:

@@ -12,8 +12,9 @@ class Limits:
     max_bytes: int = 4 << 20  # of the body of a request
     max_rows: int = 10_000  # of a request: a tenth of a second of work
     max_depth: int = 8  # of nested brackets in JSON: rows need two
-    max_connections: int = 1000  # open at a time: most systems allow a process 1024 files
+    max_connections: int = 1000  # open at a time; the process needs some 600 open files more
     max_large: int = 50  # requests of more than 64 kB at a time: with max_bytes, this bounds the memory
+    max_workers: int = 2  # large requests that are parsed and answered at a time: more would hold up the small ones
     head_seconds: float = 10.0  # until the headers of a request must be there
     body_seconds: float = 20.0  # until its body must be there
     write_seconds: float = 20.0  # until a client must have taken what was sent

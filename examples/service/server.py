@@ -10,19 +10,23 @@ from typing import Any
 import uvicorn
 
 from .app import Service
-from .connections import limited_protocol
+from .connections import BACKLOG, limited_protocol
 from .logs import EVENTS
 
 
 class Server(uvicorn.Server):
     """Serves until it is told to stop, and finishes what was begun."""
 
+    _reloading: asyncio.Task[None] | None
+
     def __init__(self, service: Service, host: str, port: int) -> None:
         limits, self._service = service.limits, service
+        self._requested, self._reloading = False, None
         config = uvicorn.Config(
             service.app(), host, port, http=limited_protocol(limits, service.metrics), ws="none", log_config=None,
             access_log=False, server_header=False, timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]
             timeout_graceful_shutdown=limits.stop_seconds, h11_max_incomplete_event_size=1 << 16,  # type: ignore[arg-type]
+            backlog=BACKLOG,
         )  # fmt: skip
         super().__init__(config)
 
@@ -42,7 +46,15 @@ class Server(uvicorn.Server):
         EVENTS.info("ready", extra={"fields": fields})
 
     def _reload(self) -> None:
-        self._reloading = self._loop.create_task(self._service.slot.reload("SIGHUP"))  # kept, or it may be collected
+        """Load the file again; signals that come meanwhile are one, after which the file is read once more."""
+        self._requested = True
+        if self._reloading is None or self._reloading.done():
+            self._reloading = self._loop.create_task(self._reloads())  # kept, or it may be collected
+
+    async def _reloads(self) -> None:
+        while self._requested:
+            self._requested = False
+            await self._service.slot.reload("SIGHUP")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop: at the first signal after a while in which /ready is 503, at the second one at once."""

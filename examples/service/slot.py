@@ -29,7 +29,8 @@ class ServedModel:
     def form(self) -> tuple[Any, ...]:
         """What clients rely on: columns, and what answers look like."""
         predictor = self.predictor
-        return predictor.model.estimator, predictor.columns, predictor.classes, predictor.quantile_levels
+        numbers = tuple(column.is_number for column in predictor.model.encoder.columns)
+        return predictor.model.estimator, predictor.columns, numbers, predictor.classes, predictor.quantile_levels
 
 
 def read_model(path: Path, public_key: Path | None) -> ServedModel:
@@ -37,6 +38,8 @@ def read_model(path: Path, public_key: Path | None) -> ServedModel:
 
     Whatever is wrong with the file is an exception.
     """
+    if path.exists() and not path.is_file():  # a pipe would be waited for, and a device need not have an end
+        raise ValueError(f"{path} is a folder, a pipe or a device: give the file that lambdak fit or model.save wrote")
     before = _digest(path)
     estimator = load(path, public_key=public_key)
     if not hasattr(estimator, "predictor"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -224,3 +225,29 @@ def test_memory_grows_by_less_than_the_rows_where_they_are_read_and_scored(tmp_p
         assert (int(read), int(scored)) == (rows * 4 // 5, rows // 5)
         peaks.append(int(peak) * 1024)
     assert peaks[1] - peaks[0] < 1_000_000 * 20 * 4  # what the further rows take in the file
+
+
+def test_files_of_a_folder_that_are_not_read_are_named(folder, tmp_path):
+    _, answer, said = fitted(folder / "parts", tmp_path / "m")
+    assert "ignored" not in said
+    mixed = shutil.copytree(folder / "parts", tmp_path / "mixed")
+    for name in ("more.csv", "more.jsonl.gz", "_SUCCESS"):
+        (mixed / name).write_text("a\n")
+    _, same, said = fitted(mixed, tmp_path / "m")
+    assert f"{mixed / 'more.csv'} is not a Parquet file: of the folder {mixed}, 2 such files are ignored" in said
+    assert same["rows"] == answer["rows"]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_log_link_ends_at_a_raw_score_of_40_for_rows_that_are_read_in_batches(folder, tmp_path):
+    rows = pa.parquet.read_table(folder / "rows.parquet")
+    counts = pa.array(np.maximum(rows["y"].to_numpy(), 0.0))
+    rows = rows.set_column(rows.column_names.index("y"), "y", counts)
+    pa.parquet.write_table(rows, tmp_path / "rows.parquet")
+    args = ["--loss", "poisson", "--large", "--offset", "exposure", "--drop", "id,grade,steps,late,weight"]
+    done(["fit", tmp_path / "rows.parquet", "-t", "y", "--model", tmp_path / "m", *args, *FAST])
+    offsets = np.where(np.arange(ROWS) % 2, 1000.0, -1000.0)
+    far = rows.set_column(rows.column_names.index("exposure"), "exposure", pa.array(offsets))
+    pa.parquet.write_table(far, tmp_path / "far.parquet")
+    shown = done(["predict", tmp_path / "far.parquet", "--model", tmp_path / "m", "--offset", "exposure"]).stdout
+    assert [float(cell) for cell in shown.split()[1:]] == [0.0, float(np.exp(40.0))] * (ROWS // 2)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+import warnings
 from functools import partial
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
@@ -183,3 +186,28 @@ written_tables._CsvWriter.write = interrupted
     assert shown.returncode == {"SIGINT": 130, "SIGTERM": 143}[number]
     assert "Traceback" not in shown.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("most", [None, 3])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_numbers_of_a_column_that_held_text_too_are_numbers_or_there_is_a_note(tmp_path, suffix, most):
+    cells = [1, 2, 7, 7] * 30 + (["red"] * 30 + ["blue"] * 29 if most is None else ["red"])
+    X = pd.DataFrame({"size": np.arange(float(len(cells))), "code": np.array(cells, object)})
+    y = np.array([{1: 1.0, 2: 5.0, 7: 9.0}.get(cell, 0.0) for cell in cells])
+    model = lambdak.SpectralRegressor(effort="fast", max_iter=5, dim=3, random_state=0, max_categories=most)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y).save(tmp_path / "m")
+    for codes, words in ([2, 7, 1], ""), (["2", "red", "7"], "column 'code' of"):
+        rows = pa.table({"size": [1.0, 2.0, 3.0], "code": codes})
+        path = tmp_path / f"rows.{suffix}"
+        if suffix == "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
+        else:
+            (pa.csv.write_csv if suffix == "csv" else pa.parquet.write_table)(rows, path)
+        result = done(["predict", path, "--model", tmp_path / "m"])
+        said = " ".join(result.stderr.split())
+        assert words in said if words else not said
+        assert said.count("its numbers count as levels that the fit has not seen") == bool(words)
+        frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "code": np.array(codes, object)})
+        assert [float(cell) for cell in result.stdout.split()[1:]] == model.predict(frame).tolist()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
-from fitted_models import fitted
+from fitted_models import SMALL, fitted, table
 from service_cases import ROW, part, sample, samples
+
+from lambdak import SpectralRegressor
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 testclient = pytest.importorskip("starlette.testclient", reason="starlette is not installed")
@@ -100,6 +106,48 @@ def test_the_depth_of_json_is_found_without_parsing_it(body):
             level += (byte in "[{") - (byte in "]}")
             deepest = max(deepest, level)
     assert bodies.depth(body) == deepest
+
+
+@pytest.mark.parametrize(("body", "deepest"), [
+    (b'"' + rb"\"" * 500_000 + b"\\", 0), (b'[["' + rb"\"[" * 500_000, 2), (b'[{"' + b"\\" * 1_000_001, 2),
+    (b'"[" ' * 500_000, 0),
+], ids=["escaped quotes", "escaped quotes and brackets", "backslashes", "strings"])  # fmt: skip
+def test_a_text_without_an_end_is_looked_through_once(body, deepest):
+    assert bodies.depth(body) == deepest  # where every quote is a new beginning, this takes hours
+
+
+def test_half_a_surrogate_pair_is_no_fault_of_the_service(served):
+    for body in (rb'{"\ud800": 1}', rb'[{"\ud800": 1}]', rb'{"\ud800": 1, "\ud800": 2}'):
+        for strict in (False, True):
+            answer = served(strict=strict).post("/predict", content=body)
+            assert answer.status_code in (400, 422)
+            assert "\\ud800" in answer.json()["error"]
+
+
+def test_a_name_that_an_object_has_twice_is_refused_if_columns_are_checked(served):
+    body = json.dumps(ROW).replace("{", '{"income": 7, ').encode()
+    assert served().post("/predict", content=body).json() == served().post("/predict", json=ROW).json()
+    refused = served(strict=True).post("/predict", content=b"[" + body + b"]")
+    assert (refused.status_code, refused.json()) == (
+        400, {"error": "the name 'income' is in an object twice: send one cell"},
+    )  # fmt: skip
+
+
+def test_large_requests_are_answered_by_few_threads_at_a_time(served, monkeypatch):
+    busy, most, real = [], [], app.answers
+
+    def counted(predictor, rows):
+        busy.append(1)
+        most.append(len(busy))
+        time.sleep(0.05)  # so that others could begin
+        busy.pop()
+        return real(predictor, rows)
+
+    monkeypatch.setattr(app, "answers", counted)
+    with served(limits=limits.Limits(max_workers=2)) as client, ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: client.post("/predict", json=[ROW] * 200).status_code, range(8)))
+    assert found == [200] * 8
+    assert max(most) == 2
 
 
 def test_json_that_is_too_deep_or_has_too_many_rows_is_refused(served):
@@ -222,6 +270,48 @@ def test_reload_takes_the_token_alone_and_a_bad_file_leaves_the_old_model(tmp_pa
     text = client.get("/metrics").text
     assert [sample(text, "reloads_total", result=result) for result in ("success", "failure")] == [1, 5]
     assert sample(text, "last_reload_failed") == 1
+
+
+def test_a_pipe_a_device_and_a_folder_are_refused_and_not_waited_for(tmp_path):
+    path = tmp_path / "model.safetensors"
+    for make in (os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)):
+        make(path)
+        with pytest.raises(ValueError, match=r"model.safetensors is a folder, a pipe or a device: give the file"):
+            slot.read_model(path, None)
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def test_signals_to_reload_that_come_meanwhile_are_one(tmp_path):
+    path, reads = tmp_path / "model.safetensors", []
+    fitted("regressor").save(path)
+    service = app.Service(slot.ModelSlot(path))
+    server = part("server").Server(service, "127.0.0.1", 0)
+
+    async def reload(why):
+        reads.append(why)
+        await asyncio.sleep(0.01)
+
+    async def storm():
+        server._loop = asyncio.get_running_loop()
+        for _ in range(2):
+            for _ in range(50):
+                server._reload()
+            await asyncio.sleep(0)  # the first one begins
+        await server._reloading
+
+    service.slot.reload = reload
+    asyncio.run(storm())
+    assert reads == ["SIGHUP"] * 2
+
+
+def test_a_column_that_turns_from_numbers_to_text_is_another_form(tmp_path):
+    path, (X, y) = tmp_path / "model.safetensors", table(60)
+    as_text = X.assign(age=np.where(X["age"] > 40, "old", "young"))
+    fitted("regressor").save(path)
+    service = app.Service(slot.ModelSlot(path), reload_token="token")
+    client = testclient.TestClient(service.app())
+    SpectralRegressor(**SMALL).fit(as_text, y).save(path)
+    assert client.post("/reload", headers={"authorization": "Bearer token"}).status_code == 409
 
 
 def test_another_form_is_taken_if_that_was_requested(tmp_path):

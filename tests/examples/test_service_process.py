@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from fitted_models import fitted
-from service_cases import EXAMPLES, ROW, asked, connection, eventually, example, head, posted, response, sample
+from service_cases import EXAMPLES, ROW, asked, connection, eventually, example, head, part, posted, response, sample
 
 from lambdak.store import create_keys, sign_file
 
@@ -139,6 +140,30 @@ def test_connections_beyond_the_limit_are_refused_until_others_close(serving):
             one.sendall(posted())
             assert response(file)[0] == 200
         eventually(lambda: asked(port, "/health")[0] == 200)
+
+
+def test_more_connections_than_the_system_allows_files_are_refused_without_a_traceback(serving):
+    files = 800  # of which the service needs some 600 for others
+    with serving("--max-connections", 100) as (port, process, _):
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (files, files))
+        with ExitStack() as clients:
+            for _ in range(3 * files):
+                client = clients.enter_context(socket.socket())
+                client.setblocking(False)
+                client.connect_ex(("127.0.0.1", port))
+            eventually(lambda: asked(port, "/health")[0] == 503)
+        eventually(lambda: asked(port, "/health")[0] == 200)
+
+
+def test_more_connections_than_the_system_allows_do_not_start(monkeypatch):
+    limits = part("limits").Limits
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
+    with pytest.raises(ValueError, match=r"--max-connections 1000 needs 1576 open files, and the system allows 1024"):
+        part("connections").allow_open_files(limits())
+    wanted = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: wanted.append(pair))
+    part("connections").allow_open_files(limits(max_connections=400))
+    assert wanted == [(976, 1024)]
 
 
 def test_models_are_replaced_under_load_without_a_failed_request_or_a_mixed_answer(serving, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.cli import tables
-from lambdak.cli.errors import InputError, listed
+from lambdak.cli.errors import InputError, listed, note
 from lambdak.table.close_names import meant
 from lambdak.table.dates import expanded, part_names
 
@@ -35,6 +35,7 @@ def read_columns(model: Any, path: str, given: tables.Format | None) -> Any:
     """The table in a file, with names as text wherever the model knows them as text; other columns stay."""
     table = with_parts(tables.read(path, given, text=text_columns(model)), model.model_.encoder.feature_names)
     check_columns(model, table.column_names, path)
+    note_mixed(model, table, path)
     return table
 
 
@@ -72,5 +73,30 @@ def columns_of(model: Any, table: Any) -> Any:
 
 
 def text_columns(model: Any) -> list[str]:
-    """Categories whose levels are text: 007 must not be read as the number 7."""
-    return [column.name for column in model.model_.encoder.columns if column.holds_text]
+    """Categories whose levels are text: 007 must not be read as the number 7.
+
+    Those that also hold numbers are read as they are: a file in which all cells are numbers has some of these levels.
+    """
+    mixed = mixed_columns(model)
+    return [column.name for column in model.model_.encoder.columns if column.holds_text and column.name not in mixed]
+
+
+def mixed_columns(model: Any) -> list[str]:
+    """Categories that held both numbers and text in training, pooled levels included."""
+    from lambdak.table.category_column import Category
+    from lambdak.table.category_levels import Kind
+
+    columns = [column for column in model.model_.encoder.columns if isinstance(column, Category)]
+    return [
+        column.name for column in columns if Kind.TEXT in column.kinds and column.kinds & {Kind.NUMBER, Kind.BOOLEAN}
+    ]
+
+
+def note_mixed(model: Any, table: Any, path: str) -> None:
+    """Say where numbers of a file are text, though they were numbers in training: a column of a file is one of both."""
+    for name in mixed_columns(model):
+        if "string" in str(table.schema.field(name).type):
+            note(
+                f"column {name!r} of {path} is text, and held numbers and text in training: its numbers count as "
+                "levels that the fit has not seen. Predict such rows in Python, with cells as in training"
+            )

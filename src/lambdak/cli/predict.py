@@ -16,7 +16,7 @@ from rich.text import Text
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import numbers
 from lambdak.cli.errors import InputError, naming
-from lambdak.cli.models import check_columns, columns_of, date_sources, read_model, text_columns, with_parts
+from lambdak.cli.models import check_columns, columns_of, date_sources, note_mixed, read_model, text_columns, with_parts
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
 from lambdak.cli.pipeline import made_ahead, spread
@@ -131,6 +131,8 @@ class _Answers:
         from lambdak.table.read import read_table
 
         first_row, part = numbered
+        if not first_row:  # columns have the types of the whole file
+            note_mixed(self.fitted, part, self.path)
         X = replace(read_table(columns_of(self.fitted, self._dated(part))), first_row=first_row)
         beside = {option: numbers(part, name, self.path, first_row) for option, name in self.beside.items()}
         found = {"prediction": self.fitted.predict(X, **beside)}

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from lambdak.cli import tables
 from lambdak.cli.broken_tables import parquet_reason
 from lambdak.cli.csv_stream import CsvStream
-from lambdak.cli.errors import InputError
+from lambdak.cli.errors import InputError, note
 from lambdak.cli.plain_files import plain_file
 from lambdak.cli.tables import Format
 
@@ -132,6 +132,9 @@ class _ParquetFolder(TableStream):
         except ValueError as error:
             raise InputError(f"{path} is a folder, and cannot be read as one table: {error}") from error
         self.column_names = self._batches.column_names
+        others = [each for each in sorted(Path(path).rglob("*")) if tables.is_text_table(each)]
+        if others:
+            note(f"{others[0]} is not a Parquet file: of the folder {path}, {len(others)} such files are ignored")
 
     def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
         self._wanted, rows = wanted, int(self._batches.n_rows or 0)

@@ -54,6 +54,16 @@ def format_of(path: str, given: Format | None = None, way_out: str = ", or --for
     return Format(_SUFFIXES[suffix])
 
 
+def is_text_table(path: Path) -> bool:
+    """Whether a file is a table of text by its name: CSV or JSON lines, perhaps compressed.
+
+    >>> [is_text_table(Path(name)) for name in ("a.csv.gz", "a.jsonl", "a.parquet", "_SUCCESS")]
+    [True, True, False, False]
+    """
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return _SUFFIXES.get(suffix, "parquet") != "parquet"
+
+
 def read(path: str, given: Format | None = None, text: Collection[str] = ()) -> Any:
     """The pyarrow table in a file, or in standard input for "-"; the columns in ``text`` are read as text."""
     arrow()
