@@ -6,9 +6,7 @@ import pytest
 from torch_coords import FORMS, random_coords
 
 import torch
-from lambdak.torch import (
-    eigenvalue,
-)
+from lambdak.torch import eigenpair, eigenvalue
 from lambdak.torch import operators as kernel
 
 
@@ -56,3 +54,27 @@ def test_the_kernel_reads_the_tensors_own_memory(monkeypatch):
     monkeypatch.setattr(kernel, "engine", lambda *_: Spy)
     eigenvalue(coords, 5, 2)
     assert seen == [coords.data_ptr()]
+
+
+@pytest.mark.parametrize("tridiagonal", [False, True])
+def test_negated_views_are_read_with_their_sign(tridiagonal):
+    coords = random_coords(5, tridiagonal)
+    negated = torch.complex(coords, -coords).conj().imag  # a view whose memory holds the other sign
+    assert negated.is_neg()
+    for ours, theirs in zip(
+        kernel.eigenpair(negated, 5, [1, 3], tridiagonal), kernel.eigenpair(coords, 5, [1, 3], tridiagonal), strict=True
+    ):
+        assert torch.equal(ours, theirs)
+
+
+def test_zeros_that_pytorch_leaves_unwritten_are_read_as_zeros():
+    vector = eigenpair(random_coords(5, False), 5, [1, 3]).vector
+    unwritten = torch._efficientzerotensor(vector.shape[:-1], dtype=vector.dtype)
+    assert not kernel.eigenvalue_vjp(vector, unwritten, 5, False).any()
+
+
+def test_freed_memory_is_an_error_that_says_so():
+    coords = random_coords(5, False)
+    coords.untyped_storage().resize_(0)  # what FSDP does with parameters between their uses
+    with pytest.raises(RuntimeError, match=r"the memory of a tensor of shape .* was freed"):
+        kernel.eigenvalue(coords, 5, [1], False)

@@ -144,6 +144,16 @@ def _shaped(shape: tuple[int, ...], like: Array) -> Any:
     return jax.ShapeDtypeStruct(shape, like.dtype)  # type: ignore[no-untyped-call]
 
 
+def _varying(result: Array, packed: Array) -> Array:
+    """What a callback returned, with the mesh axes of ``jax.shard_map`` over which its argument varies.
+
+    A callback's result has none of them. A choice between two equal arrays takes those of its condition, and costs
+    nothing when compiled.
+    """
+    condition = jnp.isnan(packed[..., 0]).reshape(packed.shape[:-1] + (1,) * (result.ndim - packed.ndim + 1))
+    return jnp.where(condition, result, result)
+
+
 # Functions of (..., D) with results (..., m) and (..., m, d), and their derivatives.
 
 
@@ -156,7 +166,7 @@ def _values(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> Arra
             return eigen.tridiagonal_eigenvalue(*_halves(rows, dim), index)
         return eigen.eigenvalue(np.asarray(rows), dim, index)
 
-    return jax.pure_callback(solve, shape, packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
+    return _varying(jax.pure_callback(solve, shape, packed, vmap_method="broadcast_all"), packed)
 
 
 @_values.defjvp
@@ -177,7 +187,8 @@ def _pairs(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> tuple
             return eigen.tridiagonal_eigenpair(*_halves(rows, dim), index)
         return eigen.eigenpair(np.asarray(rows), dim, index)
 
-    return jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")  # type: ignore[no-any-return]
+    found = jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")
+    return _varying(found[0], packed), _varying(found[1], packed)
 
 
 @_pairs.defjvp

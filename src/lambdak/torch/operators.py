@@ -96,9 +96,22 @@ def _rows(tensor: Tensor, *tail: int) -> Any:
     whole = tensor.detach().contiguous().resolve_neg()
     if not whole.numel():
         return np.empty(shape, _DTYPES[whole.dtype])
-    memory: Any = (ctypes.c_char * whole.nbytes).from_address(whole.data_ptr())
+    address = whole.data_ptr()
+    if not address:
+        return _without_memory(whole, shape)
+    memory: Any = (ctypes.c_char * whole.nbytes).from_address(address)
     memory.owner = whole  # a copy lives as long as its array
     return np.ndarray(shape, _DTYPES[whole.dtype], memory)
+
+
+def _without_memory(tensor: Tensor, shape: tuple[int, ...]) -> Any:
+    """Zeros for the zeros that PyTorch's derivatives leave unwritten; a tensor whose memory was freed is an error."""
+    if torch._is_zerotensor(tensor):
+        return np.zeros(shape, _DTYPES[tensor.dtype])
+    raise RuntimeError(
+        f"the memory of a tensor of shape {tuple(tensor.shape)} was freed, as FSDP does with parameters between their "
+        "uses: call the module that holds them, not its functions, or gather them first"
+    )
 
 
 def _matrices(coords: Tensor, dim: int, tridiagonal: bool) -> Matrices:
