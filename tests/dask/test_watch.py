@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 import time
 import warnings
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from dask_cases import COLUMNS, FAST, bits, cut, large_fit, local_cluster, table
-from distributed import Client
+from distributed import Client, Status
 
 from lambdak.dask import SpectralRegressor
 from lambdak.dask import watch as watching
@@ -115,22 +118,89 @@ def test_no_time_of_a_worker_runs_out_while_the_client_is_stopped(client, monkey
     assert removed == []
 
 
-@pytest.mark.parametrize("reason", ["worker-heartbeat-missing", "worker-handle-scheduler-connection-broken", "retire"])
-def test_only_a_worker_that_was_cut_off_in_a_fit_leaves_its_nanny(reason):
-    import asyncio
+CUT_OFF = ["worker-heartbeat-missing", "worker-handle-scheduler-connection-broken"]
 
-    class Worker:
-        async def close(self, nanny=True, reason=""):
-            return nanny
 
-    worker = Worker()
-    watching._let_return(worker, "fit")
-    watching._let_return(worker, "another fit")
-    assert asyncio.run(worker.close(reason=reason)) is (reason == "retire")
+class WithNanny:
+    """A worker, as far as a watch reads one."""
+
+    nanny, connection_args, status = "tcp://127.0.0.1:1", MappingProxyType({}), Status.running
+
+    def __init__(self, scheduler):
+        self.scheduler = SimpleNamespace(address=scheduler)
+
+    async def close(self, nanny=True, reason=""):
+        return nanny
+
+
+class Frozen(WithNanny):
+    """Nothing can be set on it."""
+
+    def __init__(self):
+        pass
+
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+
+
+class WithoutNanny(WithNanny):
+    nanny = None
+
+
+class OfAnotherVersion(WithNanny):
+    async def close(self, reason=""):
+        return True
+
+
+def ends_its_nanny(worker, reason):
+    return asyncio.run(worker.close(reason=reason))
+
+
+@pytest.fixture
+def gone():
+    """The address of a scheduler that has ended."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("reason", [*CUT_OFF, "scheduler-close", "worker-close"])
+def test_only_a_worker_that_was_cut_off_in_a_fit_leaves_its_nanny(cluster, reason):
+    worker = WithNanny(cluster.scheduler_address)
+    for fit in ("fit", "another fit"):
+        watching._let_return(worker, fit, 10.0, 60.0)
+    assert ends_its_nanny(worker, reason) is (reason not in CUT_OFF)
     watching._no_longer(worker, "fit")
-    assert asyncio.run(worker.close(reason=reason)) is (reason == "retire")
+    assert ends_its_nanny(worker, reason) is (reason not in CUT_OFF)
     watching._no_longer(worker, "another fit")
-    assert asyncio.run(worker.close(reason=reason)) is True
+    assert ends_its_nanny(worker, reason) is True
+    assert "close" not in vars(worker)
+
+
+def test_a_worker_whose_scheduler_has_ended_ends_with_its_nanny(gone):
+    worker = WithNanny(gone)
+    watching._let_return(worker, "fit", 0.6, 60.0)
+    assert ends_its_nanny(worker, "worker-handle-scheduler-connection-broken") is True
+
+
+@pytest.mark.parametrize("reason", CUT_OFF)
+def test_a_fit_whose_client_has_died_is_forgotten_after_its_lease(cluster, monkeypatch, reason):
+    worker, now = WithNanny(cluster.scheduler_address), time.monotonic()
+    watching._let_return(worker, "fit", 10.0, 60.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+    assert ends_its_nanny(worker, reason) is True
+    watching._let_return(worker, "another fit", 10.0, 60.0)
+    watching._no_longer(worker, "another fit")
+    assert "close" not in vars(worker)
+
+
+@pytest.mark.parametrize("kind", [Frozen, WithoutNanny, OfAnotherVersion, SimpleNamespace])
+def test_a_worker_that_cannot_return_still_answers_and_stays_as_it_is(kind):
+    worker = kind("") if kind in (WithoutNanny, OfAnotherVersion) else kind()
+    before = dict(vars(worker))
+    watching._let_return(worker, "fit", 10.0, 60.0)
+    assert vars(worker) == before
+    watching._no_longer(worker, "fit")
+    assert vars(worker) == before
 
 
 @pytest.mark.slow
