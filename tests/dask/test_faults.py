@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
+from contextlib import suppress
 
 import cloudpickle
 import numpy as np
 import pytest
-from dask_cases import COLUMNS, bits, cut, large_fit, local_cluster, table
+from dask_cases import COLUMNS, FAST, bits, cut, large_fit, local_cluster, table
 from distributed import Client
+
+from lambdak.dask import SpectralRegressor, worker
 
 FRAME = table()
 
@@ -63,15 +67,14 @@ def test_a_stopped_worker_is_left_behind_after_the_stated_time(processes, wanted
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_partitions_are_read_does_not_change_a_bit(processes, wanted):
-    pid = next(iter(processes.run(os.getpid).values()))
-
-    def late(part):
-        time.sleep(0.3)
+def test_a_worker_killed_while_partitions_are_read_does_not_change_a_bit(processes, wanted, tmp_path):
+    def read(part):
+        if not os.path.lexists(tmp_path / "killed"):
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         return part
 
-    frame = cut(FRAME).map_partitions(late, meta=FRAME.iloc[:0])
-    threading.Timer(0.5, os.kill, [pid, signal.SIGKILL]).start()
+    frame = cut(FRAME).map_partitions(read, meta=FRAME.iloc[:0])
     with pytest.warns(UserWarning, match=r"was lost: others compute its partitions again"):
         assert bits(large_fit(processes, frame, silence=5.0)) == wanted
 
@@ -87,7 +90,7 @@ def test_two_fits_at_once_share_the_workers(processes, wanted):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(600)
     assert [found.get(number) for number in range(3)] == [wanted] * 3
 
 
@@ -176,3 +179,59 @@ def test_no_rows_pass_the_scheduler(client, monkeypatch):
     sizes = [len(cloudpickle.dumps(each)) for each in fetched]
     assert len(sizes) >= 4
     assert sum(sizes) < 8 * frame[COLUMNS].size / 2
+
+
+def training_threads():
+    """Threads of workers of this process that train."""
+    frames = sys._current_frames().values()
+    return sum(inside(frame, worker.train.__code__) for frame in frames)
+
+
+def inside(frame, code):
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("how", ["interrupted", "client closed"])
+def test_workers_do_not_go_on_with_a_fit_that_nobody_waits_for(workers, how, monkeypatch):
+    """A fit of hours, on workers whose threads Dask cannot end."""
+    endless = SpectralRegressor(**{**FAST, "max_iter": 100_000})
+    with local_cluster(workers) as cluster:
+        client = Client(cluster)
+        thread = threading.Thread(target=swallowed, args=(client, endless))
+        thread.start()
+        assert until(lambda: training_threads() == workers)
+        if how == "interrupted":
+            monkeypatch.setattr(client, "nthreads", interrupting(thread, client.nthreads))
+        else:
+            client.close()
+        assert until(lambda: training_threads() == 0)
+        thread.join(60)
+        assert not thread.is_alive()
+        client.close()
+
+
+def swallowed(client, estimator):
+    with suppress(BaseException):
+        large_fit(client, cut(FRAME), estimator=estimator)
+
+
+def interrupting(thread, plain):
+    """A function that ends one thread as Ctrl-C does."""
+
+    def called():
+        if threading.current_thread() is thread:
+            raise KeyboardInterrupt
+        return plain()
+
+    return called

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -9,7 +11,8 @@ import pandas as pd
 import pytest
 from dask_cases import COLUMNS, FAST, bits, cut, table
 
-from lambdak.dask import SpectralClassifier, SpectralRegressor
+from dask import config
+from lambdak.dask import SpectralClassifier, SpectralRegressor, parts
 from lambdak.dask.parts import partitions, pieces_of
 
 FRAME = table(600)
@@ -134,3 +137,30 @@ def test_negative_weights_are_refused_with_their_partition(client):
     bad.loc[10, "weight"] = -1.0
     with pytest.raises(ValueError, match=r"sample_weight.*partition 0"):
         SpectralRegressor(**FAST).fit(cut(bad)[COLUMNS], cut(bad)["target"], cut(bad)["weight"])
+
+
+def test_fits_side_by_side_leave_the_settings_of_dask_as_they_were():
+    """The second one begins while the first is at work, and ends after it."""
+    first_is_in, second_is_in, first_may_end, seen = threading.Event(), threading.Event(), threading.Event(), []
+
+    def first():
+        with parts._as_cut():
+            first_is_in.set()
+            first_may_end.wait(60)
+
+    def second():
+        with parts._as_cut():
+            second_is_in.set()
+            one.join(60)
+            seen.append(config.get("optimization.tune.active"))
+
+    before = config.get("optimization.tune.active", None)
+    one, other = threading.Thread(target=first), threading.Thread(target=second)
+    one.start()
+    assert first_is_in.wait(60)
+    other.start()
+    second_is_in.wait(1)  # where they take turns it comes after the first one
+    first_may_end.set()
+    other.join(60)
+    assert seen == [False]
+    assert config.get("optimization.tune.active", None) == before

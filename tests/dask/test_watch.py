@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import asyncio
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 import warnings
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from dask_cases import COLUMNS, FAST, bits, cut, large_fit, local_cluster, table
-from distributed import Client
+from distributed import Client, Status
 
 from lambdak.dask import SpectralRegressor
 from lambdak.dask import watch as watching
@@ -25,9 +29,12 @@ def wanted(client):
     return bits(large_fit(client, cut(FRAME)))
 
 
-def spin():
-    while True:
-        pass
+SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # ends with the tests, however they end
+
+
+def replaced(client):
+    """Whether a fit has its hand on how some worker closes."""
+    return any(client.run(lambda dask_worker: "close" in vars(dask_worker)).values())
 
 
 def paused_when_training(client):
@@ -52,29 +59,33 @@ def test_a_worker_that_continues_after_the_time_out_is_used_again(wanted):
         with pytest.warns(UserWarning, match="did not answer for 2 s"):
             assert bits(large_fit(client, cut(FRAME), silence=2.0, route=route)) == wanted
         os.kill(pid, signal.SIGCONT)
-        client.wait_for_workers(2, timeout=120)
+        client.wait_for_workers(2, timeout=600)
         assert pid not in client.run(os.getpid).values()  # the nanny has started it again
         used = []
         again = large_fit(client, cut(FRAME), route=lambda addresses: used.extend(addresses) or list(addresses))
         assert len(used) == 2
         assert bits(again) == wanted
+        until = time.monotonic() + 60  # the fit waits for its farewell, but not long
+        while replaced(client) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert not replaced(client)
 
 
 @pytest.mark.slow
 def test_a_fit_under_load_loses_no_worker(wanted):
-    with local_cluster(3, processes=True) as cluster, Client(cluster) as client:
-        client.wait_for_workers(3)
+    with local_cluster(2, processes=True) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        client.run(__import__, "lambdak.dask.worker")  # the fit is to be under load, not the start of its workers
         before = set(client.nthreads())
-        busy = [multiprocessing.get_context("fork").Process(target=spin, daemon=True) for _ in range(4)]
+        busy = [subprocess.Popen([sys.executable, "-S", "-c", SPIN]) for _ in range(4)]
         try:
-            for process in busy:
-                process.start()
             with warnings.catch_warnings():
                 warnings.simplefilter("error", UserWarning)
                 model = large_fit(client, cut(FRAME), silence=20.0)
         finally:
             for process in busy:
                 process.kill()
+                process.wait()
         assert bits(model) == wanted
         assert set(client.nthreads()) == before
 
@@ -115,22 +126,89 @@ def test_no_time_of_a_worker_runs_out_while_the_client_is_stopped(client, monkey
     assert removed == []
 
 
-@pytest.mark.parametrize("reason", ["worker-heartbeat-missing", "worker-handle-scheduler-connection-broken", "retire"])
-def test_only_a_worker_that_was_cut_off_in_a_fit_leaves_its_nanny(reason):
-    import asyncio
+CUT_OFF = ["worker-heartbeat-missing", "worker-handle-scheduler-connection-broken"]
 
-    class Worker:
-        async def close(self, nanny=True, reason=""):
-            return nanny
 
-    worker = Worker()
-    watching._let_return(worker, "fit")
-    watching._let_return(worker, "another fit")
-    assert asyncio.run(worker.close(reason=reason)) is (reason == "retire")
+class WithNanny:
+    """A worker, as far as a watch reads one."""
+
+    nanny, connection_args, status = "tcp://127.0.0.1:1", MappingProxyType({}), Status.running
+
+    def __init__(self, scheduler):
+        self.scheduler = SimpleNamespace(address=scheduler)
+
+    async def close(self, nanny=True, reason=""):
+        return nanny
+
+
+class Frozen(WithNanny):
+    """Nothing can be set on it."""
+
+    def __init__(self):
+        pass
+
+    def __setattr__(self, name, value):
+        raise AttributeError(name)
+
+
+class WithoutNanny(WithNanny):
+    nanny = None
+
+
+class OfAnotherVersion(WithNanny):
+    async def close(self, reason=""):
+        return True
+
+
+def ends_its_nanny(worker, reason):
+    return asyncio.run(worker.close(reason=reason))
+
+
+@pytest.fixture
+def gone():
+    """The address of a scheduler that has ended."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("reason", [*CUT_OFF, "scheduler-close", "worker-close"])
+def test_only_a_worker_that_was_cut_off_in_a_fit_leaves_its_nanny(cluster, reason):
+    worker = WithNanny(cluster.scheduler_address)
+    for fit in ("fit", "another fit"):
+        watching._let_return(worker, fit, 10.0, 60.0)
+    assert ends_its_nanny(worker, reason) is (reason not in CUT_OFF)
     watching._no_longer(worker, "fit")
-    assert asyncio.run(worker.close(reason=reason)) is (reason == "retire")
+    assert ends_its_nanny(worker, reason) is (reason not in CUT_OFF)
     watching._no_longer(worker, "another fit")
-    assert asyncio.run(worker.close(reason=reason)) is True
+    assert ends_its_nanny(worker, reason) is True
+    assert "close" not in vars(worker)
+
+
+def test_a_worker_whose_scheduler_has_ended_ends_with_its_nanny(gone):
+    worker = WithNanny(gone)
+    watching._let_return(worker, "fit", 0.6, 60.0)
+    assert ends_its_nanny(worker, "worker-handle-scheduler-connection-broken") is True
+
+
+@pytest.mark.parametrize("reason", CUT_OFF)
+def test_a_fit_whose_client_has_died_is_forgotten_after_its_lease(cluster, monkeypatch, reason):
+    worker, now = WithNanny(cluster.scheduler_address), time.monotonic()
+    watching._let_return(worker, "fit", 10.0, 60.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+    assert ends_its_nanny(worker, reason) is True
+    watching._let_return(worker, "another fit", 10.0, 60.0)
+    watching._no_longer(worker, "another fit")
+    assert "close" not in vars(worker)
+
+
+@pytest.mark.parametrize("kind", [Frozen, WithoutNanny, OfAnotherVersion, SimpleNamespace])
+def test_a_worker_that_cannot_return_still_answers_and_stays_as_it_is(kind):
+    worker = kind("") if kind in (WithoutNanny, OfAnotherVersion) else kind()
+    before = dict(vars(worker))
+    watching._let_return(worker, "fit", 10.0, 60.0)
+    assert vars(worker) == before
+    watching._no_longer(worker, "fit")
+    assert vars(worker) == before
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from lambdak.table.read import read_table
 from lambdak.table.rows import log_exposure, optional_rows, target_rows
 
 NAMES = ("X", "y", "sample_weight", "offset")
+_SETTING = threading.RLock()  # held while settings of Dask are other than the user's
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,14 @@ def _persisted(client: Client, collections: list[Any]) -> Sequence[Any]:
     return persisted
 
 
-def _as_cut() -> AbstractContextManager[Any]:
-    """Within it Dask leaves partitions as they are, where it would join small ones of a few columns of a file."""
-    setting: AbstractContextManager[Any] = config.set({"optimization.tune.active": False})
-    return setting
+@contextmanager
+def _as_cut() -> Iterator[None]:
+    """Within it Dask leaves partitions as they are, where it would join small ones of a few columns of a file.
+
+    Settings of Dask are of all threads, and each restores what it has seen: two fits at once take turns.
+    """
+    with _SETTING, config.set({"optimization.tune.active": False}):
+        yield
 
 
 def is_collection(value: object) -> bool:

@@ -7,6 +7,8 @@ end both.
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import secrets
 import threading
 import time
@@ -14,10 +16,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self, final
 
-from distributed import Client
+from distributed import Client, Status
+from distributed.comm import connect
 
 _OFTEN = 4  # looks per time-out
-_CUT_OFF = ("worker-handle-scheduler-connection-broken", "worker-heartbeat-missing")  # why a worker ends by itself
+_PARTING = 2.0  # seconds for workers to hear that a fit is over
+_UNKNOWN = "worker-heartbeat-missing"  # the scheduler has just said that it does not know this worker any more
+_CUT_OFF = ("worker-handle-scheduler-connection-broken", _UNKNOWN)  # why a worker ends by itself
+_LIVING = (Status.running, Status.paused)
+_REACHING, _BETWEEN = 5.0, 0.5  # seconds of an attempt to reach the scheduler, and between two
 
 
 @final
@@ -41,8 +48,15 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        for address in self._answered - self._silent:
-            threading.Thread(target=self._part, args=(address,), daemon=True, name="lambdak-parting").start()
+        partings = [
+            threading.Thread(target=self._part, args=(address,), daemon=True, name="lambdak-parting")
+            for address in self._answered - self._silent
+        ]
+        for thread in partings:
+            thread.start()
+        until = time.monotonic() + _PARTING
+        for thread in partings:  # a script may end with its fit
+            thread.join(max(until - time.monotonic(), 0.0))
 
     def lost(self) -> list[str]:
         """What happened to workers that are gone since the last call."""
@@ -53,8 +67,11 @@ class Watch:
 
     def _look(self) -> None:
         while not self._over.is_set():
+            addresses: list[str] = []
             with suppress(Exception):  # the client is closing
-                for address in self._client.nthreads():
+                addresses = list(self._client.nthreads())
+            for address in addresses:
+                with suppress(Exception):  # what goes wrong with one worker is nothing to the others
                     self._look_at(address)
             self._over.wait(self._silence / _OFTEN)
 
@@ -72,41 +89,71 @@ class Watch:
 
     def _ask(self, address: str) -> None:
         with suppress(Exception):  # a worker that is gone is no silent one
-            self._client.run(_let_return, name=self._name, workers=[address])
+            self._client.run(
+                _let_return, name=self._name, back=self._start, lease=self._start + 2 * self._silence, workers=[address]
+            )
             self._answered.add(address)
         self._unanswered.pop(address, None)
 
     def _part(self, address: str) -> None:
-        with suppress(Exception):  # nobody waits for it
+        with suppress(Exception):  # a worker that does not hear of it forgets the fit by itself
             self._client.run(_no_longer, name=self._name, workers=[address])
 
 
 class _Closing:
     """``Worker.close`` while fits run: a worker that was cut off leaves its nanny, which starts it again.
 
-    Whoever else closes a worker (a cluster that scales down, its owner) closes the nanny, too.
+    Dask has no setting for that: it ends the nanny, too. Whoever else closes a worker (a cluster that scales down, its
+    owner) closes the nanny as always, and so does a worker whose scheduler cannot be reached within ``back`` seconds:
+    it would wait for that scheduler for ever.
     """
 
-    def __init__(self, plain: Callable[..., Any]) -> None:
-        self._plain, self.fits = plain, set[str]()
+    def __init__(self, worker: Any, plain: Callable[..., Any]) -> None:
+        self._worker, self._plain = worker, plain
+        self.fits, self.back = dict[str, float](), 0.0  # until when a fit counts that is not heard of any more
 
     async def __call__(self, *args: Any, **options: Any) -> Any:
-        if self.fits and options.get("reason") in _CUT_OFF:
-            options["nanny"] = False
+        if options.get("reason") in _CUT_OFF and any(until > time.monotonic() for until in self.fits.values()):
+            with suppress(Exception):  # then it closes as it would without a fit
+                if options["reason"] == _UNKNOWN or await self._reaches_scheduler():
+                    options["nanny"] = False
         return await self._plain(*args, **options)
 
+    async def _reaches_scheduler(self) -> bool:
+        until = time.monotonic() + self.back
+        while time.monotonic() < until and self._worker.status in _LIVING:
+            with suppress(OSError):
+                comm = await connect(self._worker.scheduler.address, timeout=_REACHING, **self._worker.connection_args)
+                comm.abort()
+                return True
+            await asyncio.sleep(_BETWEEN)
+        return False
 
-def _let_return(dask_worker: Any, name: str) -> None:
-    """Answer, and let this worker come back if it is cut off during the fit of this name."""
-    if not isinstance(dask_worker.close, _Closing):
-        dask_worker.close = _Closing(dask_worker.close)
-    dask_worker.close.fits.add(name)
+
+def _let_return(dask_worker: Any, name: str, back: float, lease: float) -> None:
+    """Answer, and let this worker come back if it is cut off during the fit of this name.
+
+    The fit counts for a ``lease`` of seconds, which every question renews: its client may die. Without a nanny, or with
+    one of another version of Dask, nothing changes.
+    """
+    with suppress(Exception):
+        closing = dask_worker.close
+        if not isinstance(closing, _Closing):
+            if not dask_worker.nanny or not {"nanny", "reason"} <= set(inspect.signature(closing).parameters):
+                return
+            closing = dask_worker.close = _Closing(dask_worker, closing)
+        now = time.monotonic()
+        closing.fits = {fit: until for fit, until in closing.fits.items() if until > now} | {name: now + lease}
+        closing.back = back
 
 
 def _no_longer(dask_worker: Any, name: str) -> None:
-    """The fit of this name is over."""
-    if isinstance(dask_worker.close, _Closing):
-        dask_worker.close.fits.discard(name)
+    """The fit of this name is over; after the last one a worker closes as before."""
+    closing = vars(dask_worker).get("close")
+    if isinstance(closing, _Closing):
+        closing.fits.pop(name, None)
+        if not closing.fits:
+            del dask_worker.close
 
 
 async def _remove_worker(dask_scheduler: Any, address: str, silence: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -123,8 +123,8 @@ def train(
     try:
         own = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}
         transport = SocketTransport(
-            place.rank, place.addresses, listener, place.token, place.deadlines, _security()
-        )  # fmt: skip
+            place.rank, place.addresses, listener, place.token, place.deadlines, _security(), _cancelled()
+        )
         fit = train_members(choice, own, lengths, transport, laps, _threads())
         return Outcome(fit, laps.count)
     except PeerLostError as error:
@@ -138,6 +138,17 @@ def train(
 def predict(model: Any, method: str, X: Any, **beside: Any) -> Any:
     """What a method of an estimator says of a partition."""
     return np.asarray(getattr(model, method)(X, **beside))
+
+
+def _cancelled() -> Callable[[], bool]:
+    """Whether the task of this thread was cancelled, or its client has died: Dask forgets it, but cannot end it."""
+    tasks, key = get_worker().state.tasks, get_worker().get_current_task()
+
+    def cancelled() -> bool:
+        task = tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return cancelled
 
 
 def _threads() -> int:
