@@ -29,7 +29,12 @@ def checkpoint_file(counts: dict[str, int], seed: int) -> tuple[str, bytes] | No
     rng = np.random.default_rng(0).bit_generator.state
     result = [_VALUES[counts["value"]]] * counts["values"]
     stages = {f"stage {i}": {"result": result if i == 0 else 1, "rng": rng} for i in range(counts["stages"])}
-    about: dict[str, Any] = {"format": 1, "call": {"lambdak": version("lambdak"), **_CALL}, "start": rng, "stages": stages}
+    about: dict[str, Any] = {
+        "format": 1,
+        "call": {"lambdak": version("lambdak"), **_CALL},
+        "start": rng,
+        "stages": stages,
+    }
     arrays = {}
     if counts["training"]:
         scalars: dict[str, Any] = {"epoch": [1] * counts["scalars"], "rate": int("9" * min(counts["digits"], 4000))}

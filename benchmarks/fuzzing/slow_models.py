@@ -32,6 +32,8 @@ MODEL_COUNTS = {
     "kind": (0, 4), "promise": (0, 6), "text": (0, 3), "missing": (0, 1),
 }  # fmt: skip
 
+CAPPED = (2, 3, 4)  # promises that are, or have, caps
+
 Counts = dict[str, int]
 
 

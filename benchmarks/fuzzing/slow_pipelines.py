@@ -83,5 +83,3 @@ def _small() -> bytes:
         settings = {"effort": "fast", "max_iter": 1, "dim": 2, "n_estimators": 1, "random_state": 0}
         SpectralRegressor(**settings).fit(np.arange(40.0)[:, None], np.arange(40.0)).save(path)
     return path.read_bytes()
-
-
