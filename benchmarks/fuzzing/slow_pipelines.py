@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import lambdak
 from lambdak import SpectralRegressor
 
 _MOST_BYTES = 1 << 20  # about, of what is tried to be made
@@ -25,6 +29,18 @@ DTYPES = ("<f8", "|S1", "<U1", "|u1", "|b1", "<f4", "<U9", "|V1")
 
 
 Counts = dict[str, int]
+
+
+@cache
+def honest_pipeline() -> tuple[str, bytes]:
+    """A fitted pipeline: reading one first imports all that reading takes, which is no file's cost."""
+    path = Path(tempfile.gettempdir()) / f"lambdak-honest-{os.getpid()}.skops"
+    model = SpectralRegressor(effort="fast", max_iter=1, dim=2, n_estimators=1, random_state=0)
+    fitted = make_pipeline(StandardScaler(), model).fit(np.arange(40.0)[:, None], np.arange(40.0))
+    lambdak.save(fitted, path)
+    data = path.read_bytes()
+    path.unlink()
+    return "honest.skops", data
 
 
 def pipeline_file(counts: Counts, seed: int) -> tuple[str, bytes] | None:
