@@ -43,7 +43,7 @@ File = tuple[str, bytes]  # its name, whose ending says how it is read
 FAMILIES: dict[str, tuple[dict[str, tuple[int, int]], Callable[[Counts, int], File | None]]] = {
     "model": (MODEL_COUNTS, model_file),
     "training": (MODEL_COUNTS, training_file),
-    "pipeline": (PIPELINE_COUNTS, honest_pipeline, pipeline_file),
+    "pipeline": (PIPELINE_COUNTS, pipeline_file),
     "checkpoint": (CHECKPOINT_COUNTS, checkpoint_file),
 }
 TURNS = ("model", "model", "model", "model", "training", "training", "pipeline", "pipeline", "checkpoint")

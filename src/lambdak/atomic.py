@@ -300,7 +300,8 @@ class _AtOnce(io.FileIO):
     """
 
     def readinto(self, buffer: Any, /) -> int:
-        return self._some(super().readinto(buffer))
+        count: int = self._some(super().readinto(buffer))
+        return count
 
     def readall(self) -> bytes:
         return self._some(super().readall())
