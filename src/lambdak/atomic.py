@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import glob
 import hashlib
+import io
 import os
 import secrets
 import shutil
@@ -19,12 +20,14 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 try:
     import fcntl
 except ImportError:  # Windows, where a file that is open cannot be removed: that is lock enough
     fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 _WRITER = ".writer"  # in a folder that is being filled: the file on which its writer holds a lock
 _PART = ".part"  # at the end of the names of half-written files and folders
@@ -306,8 +309,27 @@ def regular_file(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]
     if not stat.S_ISREG(about.st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is not a file")
-    with os.fdopen(handle, "rb") as file:
+    with io.BufferedReader(_AtOnce(handle, "rb")) as file:
         yield file, about.st_size
+
+
+class _AtOnce(io.FileIO):
+    """A file that is never waited for: some of /proc call themselves regular, and have nothing until something happens.
+
+    NumPy, regular expressions and slices would stumble over the None that Python returns then.
+    """
+
+    def readinto(self, buffer: Any, /) -> int:
+        count: int = self._some(super().readinto(buffer))
+        return count
+
+    def readall(self) -> bytes:
+        return self._some(super().readall())
+
+    def _some(self, read: T | None) -> T:
+        if read is None:
+            raise OSError(errno.EAGAIN, "it has nothing to read now")
+        return read
 
 
 def reason(error: OSError) -> str:

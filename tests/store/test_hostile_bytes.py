@@ -148,6 +148,18 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, read):
                 read(tmp_path / path)
 
 
+def test_a_file_that_has_nothing_to_read_yet_is_refused_and_not_waited_for(tmp_path, monkeypatch):
+    """As /proc/kmsg, which says that it is regular: the system answers that there may be more later."""
+    pipe, _writing = os.pipe()
+    os.set_blocking(pipe, False)
+    (tmp_path / "model").touch()
+    about, opened = os.stat(tmp_path / "model"), os.open
+    monkeypatch.setattr(os, "open", lambda path, *how: os.dup(pipe) if "model" in str(path) else opened(path, *how))
+    monkeypatch.setattr(os, "fstat", lambda _: about)
+    with pytest.raises(ModelFileError, match=r"it cannot be read \(it has nothing to read now\): give the path"):
+        lambdak.load(tmp_path / "model")
+
+
 def test_a_file_that_cannot_be_opened_or_read_is_refused(tmp_path, monkeypatch):
     (tmp_path / "model").write_bytes(sealed(*MONOTONE))
     for error in (PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EIO, "Input/output error")):

@@ -12,7 +12,7 @@ from column_cases import CASES, contract, dense, inside_hull, numeric, written
 @contract
 def test_increments_sum_up_to_the_way_from_the_lowest_to_the_highest_cell(case):
     column = case.column
-    steps, lengths = column.increments(), column.lengths()
+    steps, lengths = column.increments().toarray(), column.lengths()
     assert (steps.shape, lengths.shape) == ((column.n_steps, column.width), (column.n_steps,))
     if not column.n_steps:
         assert not column.is_number or column.low == column.high
@@ -23,7 +23,7 @@ def test_increments_sum_up_to_the_way_from_the_lowest_to_the_highest_cell(case):
     )
     middle = (column.nodes()[1:] + column.nodes()[:-1]) / 2
     np.testing.assert_allclose(written(column, middle, "write_slopes_"), slopes, atol=1e-14)
-    np.testing.assert_allclose(column.bends(), np.diff(slopes, axis=0), atol=1e-14)
+    np.testing.assert_allclose(column.bends().toarray(), np.diff(slopes, axis=0), atol=1e-14)
     assert column.n_ramps == (column.n_steps if len(column.corners()) else 0)
 
 
@@ -65,6 +65,16 @@ def test_a_straight_column_has_no_bends_and_is_free_where_a_cell_is_missing(case
     np.testing.assert_allclose(column.bends() @ straight, 0, atol=1e-14)
     if column.missing >= 0:
         assert np.eye(column.width)[column.missing - column.start].tolist() in straight.T.tolist()
+
+
+@contract
+def test_coordinates_are_counted_as_the_matrices_have_them(case):
+    column, hinged = case.column, case.column.n_ramps
+    assert column.n_free == column.ramps().shape[1]
+    assert column.n_straight == column.straight().shape[1]
+    assert column.n_rising() == column.rising().shape[1]
+    for sign in (-1, 0, 1) if hinged else ():
+        assert column.n_rising(1, sign) == column.hinged(sign).shape[1]
 
 
 @contract

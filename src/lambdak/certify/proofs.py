@@ -23,6 +23,7 @@ from lambdak.model.readout import Readout, readouts
 from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.exact import Verdict, all_of
 from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.statements import combined
 from lambdak.table.column_contract import Column
 
 
@@ -56,7 +57,8 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
 def promised(model: Model) -> Iterator[Claim]:
     """What was requested of a model, each proven or refuted, as :func:`certify` does."""
     outputs, capped, allowance = _positive(readouts(model)), model.promises.capped, Allowance.of()
-    claims = [*_monotone(model, outputs, allowance, model.promises.monotone), *_shapes(model, outputs, allowance)]
+    claims = [*_monotone(model, outputs, allowance, model.promises.monotone)]
+    claims += _shapes(model, outputs, allowance) if model.promises.shape else []
     claims += influence_claims(outputs, capped, capped, allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
@@ -99,7 +101,7 @@ def _monotone(
 
 def _monotone_claim(model: Model, readout: Readout, i: int, allowance: Allowance) -> Claim:
     column, requested, flip = readout.columns[i], model.promises.signs[i], model.loss.sign
-    sign = requested or flip * _nearer(column.increments() @ readout.column(i))
+    sign = requested or flip * _nearer(combined(column.increments(), readout.column(i)))
     statements = rising(column, model.matrices, flip * sign)
     verdict = statements.all_true(allowance.work(bool(requested)), allowance.exact)
     proven = verdict is True
@@ -181,7 +183,7 @@ def _least_bend(outputs: tuple[Readout, ...], bend: int) -> float:
     least = np.inf
     for output in outputs:
         for i in [i for i, column in enumerate(output.columns) if column.is_number]:
-            low, high = extremes(output.columns[i].bends() @ output.column(i))
+            low, high = extremes(combined(output.columns[i].bends(), output.column(i)))
             least = min(least, float(output.scale * (low if bend > 0 else -high).min(initial=np.inf)))
     return least
 

@@ -60,11 +60,11 @@ class PipelineFile:
     def read(cls, path: str | os.PathLike[str]) -> PipelineFile:
         """The parts of a file; its length bounds the memory that they take, then and when they are built."""
         try:
-            with zipfile.ZipFile(path) as archive:
+            with regular_file(path) as (file, length), zipfile.ZipFile(file) as archive:
                 if archive.namelist() != [_STEPS, _MODEL]:
                     names = reprlib.repr(archive.namelist())
                     raise ModelFileError(f"a pipeline must hold {_STEPS} and {_MODEL}; it holds {names}")
-                check_stored(archive, os.stat(path).st_size)
+                check_stored(archive, length)
                 parts = cls(archive.read(_STEPS), archive.read(_MODEL))
             check_contents(parts.steps)
         except ModelFileError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.definite import SAFE, UNIT, frobenius, norm_bound
 from lambdak.pencil.diameter import diameter
 from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.statements import combined
 from lambdak.table.column_contract import Column
 
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
@@ -51,22 +52,22 @@ def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, F
     return readout.over_members(low - SAFE * error), readout.over_members(high + SAFE * error)
 
 
-def norms(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
-    """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small."""
-    found = norm_bound(moves @ readout.column(i)) + _rounding(readout, moves, i)
+def norms(readout: Readout, moves: Any, i: int) -> Float64Array:
+    """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small; moves (moves, p), also sparse."""
+    found = norm_bound(combined(moves, readout.column(i))) + _rounding(readout, moves, i)
     return np.asarray(_OUTWARDS * readout.over_members(found) + _TINY * _changes(readout, moves, i))
 
 
-def _changes(readout: Readout, moves: Float64Array, i: int) -> NDArray[np.bool_]:
+def _changes(readout: Readout, moves: Any, i: int) -> NDArray[np.bool_]:
     """Whether a move touches any matrix that is not zero, (moves,): only then can its bound be zero by underflow."""
     return np.asarray((moves != 0) @ (readout.column(i) != 0).any(axis=(0, 2)))
 
 
-def _rounding(readout: Readout, moves: Float64Array, i: int) -> Float64Array:
+def _rounding(readout: Readout, moves: Any, i: int) -> Float64Array:
     """What rounding, that of the weights included, does to move · C_m, (members, moves)."""
     sizes = frobenius(readout.column(i))
-    parts = (np.abs(moves) @ sizes[..., None])[..., 0]
-    found = (6 + np.count_nonzero(moves, axis=1)) * UNIT * parts
+    parts = (abs(moves) @ sizes.T).T
+    found = (6 + (moves != 0).sum(axis=1)) * UNIT * parts
     column = readout.columns[i]
     if column.n_steps and not column.n_ramps:  # a line: its weights are rounded before their difference is taken
         found = found + _cancelled(readout, i)[:, None]

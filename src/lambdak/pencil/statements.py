@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from itertools import pairwise
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
@@ -63,17 +65,24 @@ class Statements:
     @cached_property
     def _rounded(self) -> tuple[Float64Array, Float64Array]:
         """The matrices (members * combinations, D) in float64, and how far each may be off, in Frobenius norm."""
-        width = self.rows.shape[-1]
-        factors = np.zeros((len(self.combinations), self.rows.shape[1]))
-        for own, combination in zip(factors, self.combinations, strict=True):
-            own[list(combination)] = [float(q) for q in combination.values()]
-        packed = (factors @ self.rows).reshape(-1, width)
+        factors = self._factors()
+        packed = combined(factors, self.rows).reshape(-1, self.rows.shape[-1])
         # A row, or a difference of two rows, is rounded once; other combinations have rounded factors and products.
-        used, units = (factors != 0).sum(axis=1), (np.abs(factors) == 1).sum(axis=1)
-        once = np.tile((used == units) & (used <= 2), len(self.rows))
-        parts = np.abs(factors) @ frobenius(self.rows)[..., None]
+        used, units = np.diff(factors.indptr), np.abs(factors) == 1
+        once = np.tile((units.sum(axis=1) == used) & (used <= 2), len(self.rows))
+        parts = (np.abs(factors) @ frobenius(self.rows).T).T
         error = np.where(once, UNIT * frobenius(packed), 6 * UNIT * parts.reshape(-1))
         return packed, np.asarray(SAFE * error)
+
+    def _factors(self) -> Any:
+        """The combinations as a sparse matrix (combinations, p), without the factors that are zero."""
+        ends = np.cumsum([0, *map(len, self.combinations)])
+        ids = [j for combination in self.combinations for j in combination]
+        values = [float(q) for combination in self.combinations for q in combination.values()]
+        shape = (len(self.combinations), self.rows.shape[1])
+        factors = sparse.csr_array((np.array(values, float), np.array(ids, np.int64), ends), shape)
+        factors.eliminate_zeros()
+        return factors
 
     def _refuted(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which of these have an eigenvalue that is certainly negative."""
@@ -89,18 +98,32 @@ class Statements:
         return combination_is_psd([(q, self.rows[member, j]) for j, q in factors.items()], work=work)
 
 
-def rises(increments: Float64Array, sign: int) -> list[Combination]:
-    """Every increment (steps, p), a combination with factors 1 and −1, is semidefinite of this sign."""
-    return [{int(j): Fraction(sign * step[j]) for j in np.flatnonzero(step)} for step in increments]
+def combined(moves: Any, rows: Float64Array) -> Float64Array:
+    """Moves (n, p), also sparse ones, of packed matrices (members, p, D), (members, n, D)."""
+    if isinstance(moves, np.ndarray):
+        return np.asarray(moves @ rows, np.float64)
+    return np.stack([moves @ own for own in rows]) if len(rows) else np.zeros((0, moves.shape[0], rows.shape[-1]))
 
 
-def bends(increments: Float64Array, lengths: Sequence[Fraction], sign: int) -> list[Combination]:
+def rises(increments: Any, sign: int) -> list[Combination]:
+    """Every increment (steps, p), dense or sparse, with factors 1 and −1, is semidefinite of this sign."""
+    return [{j: Fraction(sign * q) for j, q in step} for step in _nonzero(increments)]
+
+
+def bends(increments: Any, lengths: Sequence[Fraction], sign: int) -> list[Combination]:
     """The slope changes from each increment to the next by a semidefinite matrix of this sign, times both lengths."""
     found: list[Combination] = []
-    for j in range(len(increments) - 1):
+    for (one, other), (before, after) in zip(pairwise(_nonzero(increments)), pairwise(lengths), strict=True):
         factors: dict[int, Fraction] = {}
-        for step, length in ((increments[j + 1], lengths[j]), (-increments[j], lengths[j + 1])):
-            for i in np.flatnonzero(step).tolist():
-                factors[i] = factors.get(i, Fraction(0)) + sign * Fraction(step[i]) * length
+        for step, length in ((other, before), (one, -after)):
+            for i, q in step:
+                factors[i] = factors.get(i, Fraction(0)) + sign * Fraction(q) * length
         found.append(factors)
     return found
+
+
+def _nonzero(moves: Any) -> list[list[tuple[int, float]]]:
+    """Positions and values of what is not zero in each row."""
+    own = sparse.csr_array(moves)
+    entries = list(zip(own.indices.tolist(), own.data.tolist(), strict=True))
+    return [entries[first:last] for first, last in pairwise(own.indptr.tolist())]

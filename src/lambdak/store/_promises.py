@@ -8,6 +8,7 @@ from lambdak.certify import promised
 from lambdak.model import Model
 from lambdak.model.widening import widen_
 from lambdak.pencil.definite import frobenius
+from lambdak.pencil.statements import combined
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
 from lambdak.table.quantile_levels import level_column
@@ -41,7 +42,7 @@ def widened(model: Model) -> Model:
     levels = [level_column(knots, model.encoder.n_design)] if knots else []
     for column in (*model.encoder.columns, *levels):
         own = slice(column.start, column.stop)
-        steps = frobenius(column.increments() @ model.matrices[:, own])
+        steps = frobenius(combined(column.increments(), model.matrices[:, own]))
         if moved[:, own].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
             return model
     return model.replace(coef=coef)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.engine import Entry
@@ -146,7 +147,7 @@ class Column(ABC):
     @property
     def reach(self) -> float:
         """The largest sum of absolute weights of an extreme cell, but at least 1."""
-        return float(np.abs(self.extreme_cells()).sum(axis=1).max(initial=1.0))
+        return 1.0  # one of its matrices alone, or two whose weights sum up to one
 
     @abstractmethod
     def cell_names(self) -> list[str]:
@@ -213,9 +214,9 @@ class Column(ABC):
         """Steps in which it rises from its lowest to its highest number; 0 if it cannot rise."""
         return len(self.lengths())
 
-    def increments(self) -> Floats:
-        """(steps, p): what each step adds."""
-        return np.zeros((0, self.width))
+    def increments(self) -> Any:
+        """(steps, p), sparse, as there may be thousands of them: what each step adds."""
+        return sparse.csr_array((0, self.width))
 
     def lengths(self) -> Floats:
         """(steps,): by how much the number rises in each step."""
@@ -225,11 +226,12 @@ class Column(ABC):
         """By how much the number, as it is stored, rises in every step, without rounding."""
         return list(map(Fraction, self.lengths().tolist()))
 
-    def bends(self) -> Floats:
-        """(steps − 1, p): by how much the slope grows from each step to the next."""
+    def bends(self) -> Any:
+        """(steps − 1, p), sparse: by how much the slope grows from each step to the next."""
         if self.n_steps < 2:
-            return np.zeros((0, self.width))
-        return np.asarray(np.diff(self.increments() / self.lengths()[:, None], axis=0))
+            return sparse.csr_array((0, self.width))
+        slopes = (sparse.diags_array(1 / self.lengths()) @ self.increments()).tocsr()
+        return slopes[1:] - slopes[:-1]
 
     def nearby(self, tolerance: float | None) -> Floats:
         """(moves, p): the extreme differences A(b) − A(a) with |b − a| ≤ tolerance, each in one of its two directions.
@@ -242,6 +244,20 @@ class Column(ABC):
         return np.zeros((1, self.width))
 
     # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    @property
+    def n_free(self) -> int:
+        """How many coordinates :meth:`ramps` has; to count them, no matrix is made."""
+        return self.width
+
+    @property
+    def n_straight(self) -> int:
+        """How many coordinates :meth:`straight` has."""
+        return self.n_free
+
+    def n_rising(self, bend: int = 0, sign: int = 0) -> int:
+        """How many coordinates :meth:`rising` has, or :meth:`hinged` with this sign if it has to bend."""
+        return 0
 
     def ramps(self) -> Floats:
         """(p, n): coordinates in which it is free up to a constant, such as its increments."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lambdak._checks import FloatArray, freeze_arrays
 from lambdak.eigen.engine import Entry
@@ -160,9 +161,9 @@ class Curve(Numeric):
         """(…, cells, D): its matrices, those of the knots and of "missing"."""
         return own
 
-    def increments(self) -> Floats:
-        """(K − 1, p): from knot to knot."""
-        return np.asarray(np.diff(np.eye(self.width)[: self.n_entries], axis=0))
+    def increments(self) -> Any:
+        """(K − 1, p), sparse: from knot to knot."""
+        return sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(self.n_ramps, self.width), format="csr")
 
     def lengths(self) -> Floats:
         """(K − 1,): distances from knot to knot."""
@@ -182,6 +183,20 @@ class Curve(Numeric):
         return self.cell_rows(high) - self.cell_rows(low)
 
     # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    @property
+    def n_free(self) -> int:
+        """K − 1, and one for "missing"."""
+        return self.n_ramps + self.width - self.n_entries
+
+    @property
+    def n_straight(self) -> int:
+        """One, and one for "missing"."""
+        return 1 + self.width - self.n_entries
+
+    def n_rising(self, bend: int = 0, sign: int = 0) -> int:
+        """K − 1; hinges that may rise and fall are at inner knots only."""
+        return self.n_ramps if sign or not bend else self.n_ramps - 1
 
     def ramps(self) -> Floats:
         """(p, K − 1 and "missing"): knot j is the sum of the first j increments."""

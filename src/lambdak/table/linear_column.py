@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lambdak._checks import FloatArray
 from lambdak.eigen.engine import Entry
@@ -102,15 +103,20 @@ class Linear(Numeric):
         ends[:, 0] = (self.nodes() - self.center) / self.scale
         return np.concatenate([ends, np.eye(self.width)[1:]])
 
+    @property
+    def reach(self) -> float:
+        """The largest absolute weight of an end of its range, but at least 1."""
+        return float(np.abs(self.extreme_cells()).sum(axis=1).max(initial=1.0))
+
     def exact_cells(self) -> list[dict[int, Fraction]]:
         """Design column → its weight at the two ends of the training range, then for "missing", without rounding."""
         center, scale = Fraction(self.center), Fraction(self.scale)
         ends = [{0: (Fraction(x) - center) / scale} for x in self.nodes().tolist()]
         return [*ends, *([{1: Fraction(1)}] if self.has_missing else [])]
 
-    def increments(self) -> Floats:
-        """(1, p): one unit of the scaled number."""
-        return np.eye(self.width)[:1]
+    def increments(self) -> Any:
+        """(1, p), sparse: one unit of the scaled number."""
+        return sparse.eye_array(1, self.width, format="csr")
 
     def lengths(self) -> Floats:
         """(1,): that unit in units of the number."""
@@ -118,9 +124,18 @@ class Linear(Numeric):
 
     def _within(self, tolerance: float) -> Floats:
         most = min(tolerance, self.high - self.low) if self.clamp else tolerance
-        return most / self.scale * self.increments()
+        return np.asarray(most / self.scale * np.eye(self.width)[:1])
 
     # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    @property
+    def n_free(self) -> int:
+        """The slope, unless nothing is known of it, and one for "missing"."""
+        return self.width - int(self.low == self.high)
+
+    def n_rising(self, bend: int = 0, sign: int = 0) -> int:
+        """The slope, if anything is known of it."""
+        return int(self.low < self.high)
 
     def ramps(self) -> Floats:
         """(p, 1 and "missing"): the slope, unless the numbers of training were all equal and say nothing of it."""

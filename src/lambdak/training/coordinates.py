@@ -77,6 +77,17 @@ class Block:
     ramps: Float64Array
 
 
+def free_size(
+    columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = (), dropped: Collection[int] = ()
+) -> int:
+    """How many rows of θ the constant and :func:`free_blocks` have: known without the matrices of any block."""
+    return 1 + sum(
+        column.n_straight if i in linear else int(column.missing >= 0) if i in constrained else column.n_free
+        for i, column in enumerate(columns)
+        if i not in dropped
+    )
+
+
 def free_blocks(
     columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = (), dropped: Collection[int] = ()
 ) -> list[Block]:

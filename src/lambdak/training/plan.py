@@ -16,6 +16,7 @@ from lambdak.training.coordinates import (
     Block,
     Moments,
     free_blocks,
+    free_size,
 )
 from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
@@ -92,8 +93,9 @@ class Plan:
     @property
     def sizes(self) -> list[int]:
         """Rows of each part of θ: of the free columns, and of the constrained ones, if there are any."""
-        free = self._blocks[-1].cols.stop if self._blocks else 1
-        return [free, sum(cone.size for cone in self._cones.values())] if self._cones else [free]
+        free = free_size(self.columns, self._rising, self._bent, self.dropped)
+        steps = sum(self._cone_sizes.values())
+        return [free, steps] if steps else [free]
 
     def _cap(self, i: int, limit: float, dim: int) -> Cap:
         """The cap of a column, or of the category whose first trained column it is."""
@@ -129,13 +131,25 @@ class Plan:
         return Whitening(self._blocks, self.moments, self.alpha > 0, self._roles)
 
     @cached_property
+    def _cone_sizes(self) -> dict[int, int]:
+        """How many steps each constrained column has that may take any."""
+        sizes = {}
+        for i in sorted([*self._rising, *self._bent]):
+            sign, bend = self._sign_and_bend(i)
+            sizes[i] = self.columns[i].n_rising(bend, sign)
+        return {i: size for i, size in sizes.items() if size}
+
+    @cached_property
     def _cones(self) -> dict[int, Cone]:
         cones = {}
-        for i in sorted([*self._rising, *self._bent]):
-            column, sign = self.columns[i], self.signs.get(i, 0)
-            bend = {None: 0, "convex": 1, "concave": -1}[self.shape] if column.n_ramps and i not in self.rises else 0
+        for i in self._cone_sizes:
+            column, (sign, bend) = self.columns[i], self._sign_and_bend(i)
             # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
             spread = column.hinged(sign * bend) if bend else column.rising()
-            if spread.shape[1]:
-                cones[i] = Cone(column, bend or sign, spread, self.rises.get(i))
+            cones[i] = Cone(column, bend or sign, spread, self.rises.get(i))
         return cones
+
+    def _sign_and_bend(self, i: int) -> tuple[int, int]:
+        """Whether a constrained column rises or falls, and whether it is convex or concave; 0 for neither."""
+        bent = self.columns[i].n_ramps and i not in self.rises
+        return self.signs.get(i, 0), {None: 0, "convex": 1, "concave": -1}[self.shape] if bent else 0

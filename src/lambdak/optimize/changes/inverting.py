@@ -21,6 +21,7 @@ from lambdak.optimize.changes.chosen import Chosen, chosen
 from lambdak.optimize.changes.rows import Row, model_of, read_row
 from lambdak.pencil.definite import UNIT, frobenius, proven_psd
 from lambdak.pencil.spectrum import Float64Array
+from lambdak.pencil.statements import combined
 from lambdak.table.category_levels import shown
 from lambdak.table.numeric_column import Numeric
 
@@ -121,9 +122,9 @@ def _direction(model: Model, readout: Readout, i: int) -> int:
 
 def _proven_sign(readout: Readout, column: Numeric, i: int) -> int:
     """1 if every step of a column adds a semidefinite matrix in every member, -1 if it subtracts one, otherwise 0."""
-    steps = column.increments() @ readout.column(i)  # (members, steps, D)
+    steps = combined(column.increments(), readout.column(i))  # (members, steps, D)
     flat = steps.reshape(-1, steps.shape[-1])
-    rounding = 4 * UNIT * (np.abs(column.increments()) @ frobenius(readout.column(i))[..., None]).ravel()
+    rounding = 4 * UNIT * (abs(column.increments()) @ frobenius(readout.column(i)).T).T.ravel()
     error = np.where(flat.any(axis=1), rounding, 0.0)
     return next((sign for sign in (1, -1) if proven_psd(sign * flat, error).all()), 0)
 
