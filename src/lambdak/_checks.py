@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-FloatArray = NDArray[np.floating]
+from lambdak._types import FloatArray
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 MAX_DIM = 512

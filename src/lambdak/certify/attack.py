@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.certify.cells import Values
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Rows, Search, allowed
 from lambdak.certify.verification import Check
-from lambdak.pencil.spectrum import Float64Array
 
 _DRAWN = 256  # comparisons of which those nearest to a violation are where the guided search begins
 _STARTS = 32  # of it, half of them the nearest, half of them any

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import LARGEST, Cells
 from lambdak.table.column_types import Category, Column

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins, spread
 from lambdak.certify.cells import Values, moves, readable
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
-from lambdak.pencil.spectrum import Float64Array
 
 _MOST_CELLS = 64  # of a column between which the last scan looks for the largest change
 _ULPS = 4 * float(np.finfo(np.float64).eps)

@@ -12,10 +12,10 @@ from itertools import combinations, product
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.model.readout import Readout
 from lambdak.pencil.definite import frobenius, norm_bound
 from lambdak.pencil.exact import Verdict, Work, all_of, frobenius_is_below, norm_is_below
-from lambdak.pencil.spectrum import Float64Array
 
 MOST_CELLS = 256  # beyond, pairs are too many for integers
 MOST_CORNERS = 1 << 10  # of a box

@@ -13,13 +13,13 @@ from itertools import combinations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins
 from lambdak.certify.cells import Values
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.interactions import Interactions
 
 _ULPS = 4 * float(np.finfo(np.float64).eps)

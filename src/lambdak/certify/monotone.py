@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins, spread, together
 from lambdak.certify.cells import Values, moves, nodes_of, random_numbers, scale_of
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.losses import Predicts
 from lambdak.losses.links import LOG, LOGIT
-from lambdak.pencil.spectrum import Float64Array
 
 _NARROW = 1e-3  # of the range: over less, a slope is rounding
 

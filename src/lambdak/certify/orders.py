@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
-from lambdak.pencil.spectrum import Float64Array
 
 
 class _EveryRow(Attack):

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.certify.allowance import Allowance
 from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
@@ -22,7 +23,7 @@ from lambdak.model.influence import apart, rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
 from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.exact import Verdict, all_of
-from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.spectrum import extremes
 from lambdak.pencil.statements import combined
 from lambdak.table.column_contract import Column
 

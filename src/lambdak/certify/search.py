@@ -9,13 +9,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.certify.cells import Pool, Values, pool_of
 from lambdak.certify.certificate import BOUNDS, Claim
 from lambdak.eigen.lazy import cached_property
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.readout import Readout, dense_rows, readouts
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, read_table
 

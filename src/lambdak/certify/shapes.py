@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins
 from lambdak.certify.cells import Values, moves, random_numbers, readable, scale_of
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Rows, Search
-from lambdak.pencil.spectrum import Float64Array
 
 _ULPS = 4 * float(np.finfo(np.float64).eps)  # of the mean of two raw scores, and of its difference from a third
 _SHORTEST = 1e-3  # of the range of a column, half a line around a number

@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import KFold, train_test_split
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.estimators import SpectralQuantileRegressor, SpectralRegressor
 from lambdak.explain.quantile_fan import Fan
 from lambdak.table.read import Table, named_array

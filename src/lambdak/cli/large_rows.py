@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from lambdak.cli.models import with_parts
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.tables import Format
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.dates import expanded
 from lambdak.table.large.batches import Batches
 

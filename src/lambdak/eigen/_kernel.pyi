@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import (
     AdamRule,
     AdamState,
@@ -13,7 +13,6 @@ from lambdak.eigen.engine import (
     DesignBatch,
     DesignRows,
     EpochState,
-    Floats,
     Gradient,
     Head,
     Ids,
@@ -94,7 +93,7 @@ def one_row(
     curves: Sequence[Knots | None],
     entries: tuple[CellEntries, ...],
     largest: float,
-    coef: Floats,
+    coef: Float64Array,
     dim: int,
     index: Sequence[int],
     levels: Sequence[int],

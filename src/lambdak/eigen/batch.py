@@ -9,15 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lambdak._checks import (
-    FloatArray,
-    check_dim,
-    check_floats,
-    check_index,
-    check_out,
-    check_shape,
-    check_width,
-)
+from lambdak._checks import check_dim, check_floats, check_index, check_out, check_shape, check_width
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import equal_within
 from lambdak.eigen.runtime import DENSE_CROSSOVER, engine, native

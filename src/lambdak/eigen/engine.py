@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 
 Ids: TypeAlias = NDArray[np.int32]
 
@@ -27,10 +27,13 @@ DesignRows: TypeAlias = tuple[Ids, FloatArray, Ids]  # ids and weights (n, slots
 DesignBatch: TypeAlias = tuple[Ids, FloatArray]  # ids and weights (rows, slots)
 AdamState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # θ, gradient, both moments (models, size)
 AdamRule: TypeAlias = tuple[float, float, float, float]  # β1, β2, correction of the second moment, tiny
-Floats: TypeAlias = NDArray[np.float64]
-RowTargets: TypeAlias = tuple[Floats, Floats | None, Floats | None]  # targets or codes, importance, offsets (n,)
+RowTargets: TypeAlias = tuple[
+    Float64Array, Float64Array | None, Float64Array | None
+]  # targets or codes, importance, offsets (n,)
 DescentRule: TypeAlias = tuple[float, float, float, float, float]  # rate, then Adam's rule
-Numbers: TypeAlias = list[tuple[int, str, Floats]]  # of records: first byte, type (f8, f4, i4 or u1), where to (n,)
+Numbers: TypeAlias = list[
+    tuple[int, str, Float64Array]
+]  # of records: first byte, type (f8, f4, i4 or u1), where to (n,)
 
 
 class Entry(IntEnum):
@@ -41,7 +44,9 @@ class Entry(IntEnum):
     LEVEL = 2  # one of several, with weight one
 
 
-Knots: TypeAlias = tuple[Floats, int, bool]  # of a curve, its first design column, and whether it ends at the knots
+Knots: TypeAlias = tuple[
+    Float64Array, int, bool
+]  # of a curve, its first design column, and whether it ends at the knots
 RowCells: TypeAlias = list[Any] | tuple[Any, ...]
 CellEntries: TypeAlias = Callable[[Any, bool], tuple[tuple[int, ...], tuple[float, ...]] | None]  # of a cell, if named
 
@@ -273,7 +278,7 @@ class CompiledEngine(EigenEngine, StepEngine, RecordEngine, Protocol):
         curves: Sequence[Knots | None],
         entries: tuple[CellEntries, ...],
         largest: float,
-        coef: Floats,
+        coef: Float64Array,
         dim: int,
         index: Sequence[int],
         levels: Sequence[int],

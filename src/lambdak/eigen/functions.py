@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen import batch
 from lambdak.eigen.runtime import thread_count
 

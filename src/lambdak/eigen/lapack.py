@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import Gradient, Matrices, Pair, Solution
 from lambdak.eigen.packing import sym, unsym
 

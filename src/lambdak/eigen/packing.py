@@ -16,7 +16,8 @@ from math import isqrt, prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import MAX_DIM, FloatArray, check_dim, check_floats
+from lambdak._checks import MAX_DIM, check_dim, check_floats
+from lambdak._types import FloatArray
 
 ROOT_HALF = 0.7071067811865476  # 6369051672525773 / 2**53, the float64 next to 1/√2
 _LINE = 64  # bytes of a cache line

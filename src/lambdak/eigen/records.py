@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import DesignBatch, Entry, Ids, Numbers, RecordEngine
 from lambdak.eigen.runtime import native
 

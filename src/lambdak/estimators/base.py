@@ -13,9 +13,10 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak._checks import FloatArray, check_weight
+from lambdak._checks import check_weight
+from lambdak._types import Float64Array, FloatArray, PathLike
 from lambdak.eigen.runtime import thread_count
-from lambdak.estimators.large import GivenBatches, PathLike, fit_elsewhere
+from lambdak.estimators.large import GivenBatches, fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
 from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
@@ -23,7 +24,6 @@ from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.offsets import row_offset
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.store import SavedModel, SavedTraining
 from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at

@@ -12,7 +12,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from lambdak._checks import FloatArray, check_weight
+from lambdak._checks import check_weight
+from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.estimators.class_order import check_order
 from lambdak.estimators.docstrings import with_parameters_of
@@ -23,7 +24,7 @@ from lambdak.estimators.validation import Validation
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.offsets import row_offset
 from lambdak.table.rows import label_rows, weights_in_units
-from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.checkpoint_file import open_checkpoint
 from lambdak.training.large.targets import Classes, Targets
 from lambdak.training.large.transport import Transport
 

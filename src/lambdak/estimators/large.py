@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from lambdak._checks import check_weight
+from lambdak._types import PathLike
 from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
 from lambdak.table.large.cache import cache_place
 from lambdak.table.read import read_table
@@ -21,9 +21,6 @@ from lambdak.training.fit import Fit
 from lambdak.training.large.choice import LargeRequest
 from lambdak.training.large.fit import Source, fit_alone, fit_together
 from lambdak.training.large.transport import Transport
-
-PathLike = str | os.PathLike[str]
-
 
 GivenBatches = tuple[Any, Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, exposure, validation rows
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.estimators.docstrings import with_parameters_of
 from lambdak.estimators.large import is_elsewhere, opened
@@ -18,7 +18,7 @@ from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.validation import Validation
 from lambdak.losses import Pinball
 from lambdak.table.rows import target_rows
-from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.checkpoint_file import open_checkpoint
 from lambdak.training.large.targets import Numbers, Targets
 from lambdak.training.large.transport import Transport
 

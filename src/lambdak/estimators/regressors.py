@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
 from lambdak.estimators.large import is_elsewhere, opened
 from lambdak.estimators.own_names import with_own_names
@@ -17,7 +17,7 @@ from lambdak.estimators.validation import Validation
 from lambdak.losses import Loss, make_loss
 from lambdak.model.offsets import check_exposure, row_offset
 from lambdak.table.rows import target_rows
-from lambdak.training.checkpoint_file import PathLike, open_checkpoint
+from lambdak.training.checkpoint_file import open_checkpoint
 from lambdak.training.large.targets import Numbers, Targets
 from lambdak.training.large.transport import Transport
 

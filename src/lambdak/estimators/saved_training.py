@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.store import ModelFileError, SavedTraining
 from lambdak.store._fields import damaged, fields, items, number, whole
 from lambdak.table.category_column import Category

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.model import Model
 from lambdak.model.influence import strengths
-from lambdak.pencil.spectrum import Float64Array
 
 if TYPE_CHECKING:
     from lambdak.explain.learning_curves import LearningCurves

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.explain.wording import effect_words
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
@@ -14,7 +15,6 @@ from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout, slots_of
 from lambdak.model.statements import rising
 from lambdak.pencil.exact import DOUBTS, Work
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design

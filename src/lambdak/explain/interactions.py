@@ -13,10 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym
 from lambdak.model.readout import Readout, slots_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.rows import spread_rows
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.explain.local_words import explanation_lines
 from lambdak.explain.row_labels import Labels, row_labels, row_position
 from lambdak.explain.row_words import RowWords
@@ -21,7 +22,6 @@ from lambdak.model import Model
 from lambdak.model.given_rows import given_table
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.readout import readouts
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.variational import Game
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column

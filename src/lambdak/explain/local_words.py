@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.explain.row_words import RowWords
 from lambdak.explain.wording import Amounts, effect_words
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:

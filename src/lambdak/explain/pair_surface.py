@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.explain.rows import baseline_row, observed_table
 from lambdak.explain.wording import Amounts, cell_text, effect_words, reference_words, separated_cell
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, slots_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column

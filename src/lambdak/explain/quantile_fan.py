@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import sym
 from lambdak.explain.what_if import WhatIf, score_interval, scores_along
@@ -24,7 +25,7 @@ from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.paths import PART_TOL, shared_out
-from lambdak.pencil.spectrum import Float64Array, eigenspace_norms, repeated
+from lambdak.pencil.spectrum import eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.close_names import asked
 from lambdak.table.design import Design

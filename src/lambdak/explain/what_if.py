@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.explain.row_words import RowWords
 from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame

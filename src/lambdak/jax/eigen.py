@@ -26,7 +26,8 @@ from jax.typing import ArrayLike
 import jax
 from jax import Array
 from lambdak import eigen
-from lambdak._checks import FloatArray, check_dim, check_index
+from lambdak._checks import check_dim, check_index
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import sym as host_sym
 from lambdak.jax.packing import as_floats, check_packed, layout, sym, unsym
 

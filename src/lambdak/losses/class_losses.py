@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from lambdak._checks import FloatArray, check_int
-from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns
+from lambdak._checks import check_int
+from lambdak._types import Float64Array, FloatArray
+from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, _columns
 from lambdak.losses.links import LOGIT, SOFTMAX, Link
 
 SMALLEST_GAP = 1e-4  # cut-points this close leave a class 2.5e-5 at most; −log continues as its tangent
@@ -49,11 +50,11 @@ class BinaryLog(Loss):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
         return np.asarray(expit(raw) - y)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         no, yes = _seen(np.array([weight @ (1.0 - y), weight @ y]), weight)
         return _with_offset(self, np.log([yes / no]), y, weight, offset)
 
-    def _check(self, y: Vector, name: str) -> None:
+    def _check(self, y: Float64Array, name: str) -> None:
         super()._check(y, name)
         self._refuse(name, (y < 0) | (y > 1), y, "be in [0, 1]", "code the two classes as 0 and 1")
 
@@ -67,13 +68,13 @@ class _Classes(Loss):
     def __post_init__(self) -> None:
         check_int(self.n_classes, "n_classes", 2, 2**31)
 
-    def _check(self, y: Vector, name: str) -> None:
+    def _check(self, y: Float64Array, name: str) -> None:
         super()._check(y, name)
         bad = (y < 0) | (y >= self.n_classes) | (y != np.floor(y))
         rule = f"hold class codes 0 to {self.n_classes - 1}"
         self._refuse(name, bad, y, rule, "code the classes with np.unique(y, return_inverse=True)")
 
-    def _shares(self, y: Vector, weight: Vector) -> Vector:
+    def _shares(self, y: Float64Array, weight: Float64Array) -> Float64Array:
         seen = _seen(np.bincount(y.astype(np.intp), weight, self.n_classes).astype(np.float64), weight)
         return np.asarray(seen / seen.sum())
 
@@ -124,7 +125,7 @@ class SoftmaxLog(_Classes):
         slope.ravel()[_positions(y, raw.shape)] -= 1.0
         return slope
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         score = np.log(self._shares(y, weight))  # the same offset for all classes changes nothing
         return np.asarray(score - score.mean())
 
@@ -209,7 +210,7 @@ class Ordinal(_Classes):
         slope.ravel()[at + 1] = -expit(-upper) - push
         return np.ascontiguousarray(slope[..., 1:-1]).reshape(raw.shape)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         below = np.cumsum(self._shares(y, weight))[:-1]
         return np.maximum.accumulate(_with_offset(self, np.log(below / (1.0 - below)), y, weight, offset))
 
@@ -232,11 +233,13 @@ def _positions(y: Target, shape: tuple[int, ...]) -> NDArray[np.intp]:
     return np.asarray(np.arange(0, math.prod(shape), width).reshape(lead) + y)
 
 
-def _seen(counts: Vector, weight: Vector) -> Vector:
+def _seen(counts: Float64Array, weight: Float64Array) -> Float64Array:
     return np.where(counts > 0, counts, 0.5 * weight.mean())
 
 
-def _with_offset(loss: Loss, guess: Vector, y: Vector, weight: Vector, offset: Vector) -> Vector:
+def _with_offset(
+    loss: Loss, guess: Float64Array, y: Float64Array, weight: Float64Array, offset: Float64Array
+) -> Float64Array:
     """Best constants with an offset, from those without: between guess − max offset and guess − min offset.
 
     The gradient summed over rows grows if all constants grow by the same amount, and its Jacobian is an M-matrix,
@@ -245,7 +248,7 @@ def _with_offset(loss: Loss, guess: Vector, y: Vector, weight: Vector, offset: V
     if not offset.any():
         return guess
 
-    def objective(constants: Vector) -> tuple[float, Vector]:
+    def objective(constants: Float64Array) -> tuple[float, Float64Array]:
         raw = (offset[:, None] + constants).squeeze(axis=-1 if guess.size == 1 else ())
         slope = loss.gradient(raw, y, weight)
         return float(loss.value(raw, y, weight)), slope.reshape(-1, guess.size).sum(axis=0)

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray, check_finite, check_numbers, check_shape
+from lambdak._checks import check_finite, check_numbers, check_shape
+from lambdak._types import Float64Array, FloatArray
 from lambdak.losses.links import IDENTITY, Link
 from lambdak.table.rows import LARGEST_NUMBER, rows_shown
 
 Target = NDArray[Any]
-Vector = NDArray[np.float64]
 
 
 class Predicts(Enum):
@@ -107,7 +107,7 @@ class Loss(ABC):
         """Codes (...) of the classes that are predicted: the most probable ones."""
         return np.asarray(self.predict(raw).argmax(axis=-1))
 
-    def start(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Vector:
+    def start(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Float64Array:
         """Return the constants c (n_outputs,) with the least Σ w ℓ(c + offset, y); an offset is (rows,).
 
         If they are infinite (no events, an empty class), half a row of what is missing counts as seen.
@@ -142,7 +142,7 @@ class Loss(ABC):
         self._check(numbers, name)
         return numbers.astype(self._target_dtype or np.float64, copy=False)
 
-    def _refuse(self, name: str, bad: NDArray[np.bool_], y: Vector, rule: str, advice: str) -> None:
+    def _refuse(self, name: str, bad: NDArray[np.bool_], y: Float64Array, rule: str, advice: str) -> None:
         if bad.any():
             value = y[int(np.argmax(bad))]
             raise ValueError(f"{name} must {rule} for loss={self.name!r}; got {value} at {rows_shown(bad)}: {advice}")
@@ -154,12 +154,12 @@ class Loss(ABC):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray: ...
 
     @abstractmethod
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike: ...
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike: ...
 
-    def _scale(self, values: Vector, weight: Vector) -> float:
+    def _scale(self, values: Float64Array, weight: Float64Array) -> float:
         return 1.0
 
-    def _check(self, y: Vector, name: str) -> None:
+    def _check(self, y: Float64Array, name: str) -> None:
         self._refuse(name, ~np.isfinite(y), y, "be finite", "drop these rows")
         if self.link is IDENTITY:
             advice = "divide y by a constant, such as 1e10"
@@ -176,7 +176,9 @@ def _columns(raw: FloatArray, n_outputs: int) -> FloatArray:
     return raw[..., None] if n_outputs == 1 else raw
 
 
-def _rows(y: ArrayLike, weight: ArrayLike | None, offset: ArrayLike | None) -> tuple[Vector, Vector, Vector]:
+def _rows(
+    y: ArrayLike, weight: ArrayLike | None, offset: ArrayLike | None
+) -> tuple[Float64Array, Float64Array, Float64Array]:
     target = np.asarray(y, np.float64)
     weights = np.ones_like(target) if weight is None else np.asarray(weight, np.float64)
     offsets = np.zeros_like(target) if offset is None else np.asarray(offset, np.float64)

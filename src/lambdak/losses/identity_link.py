@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from lambdak._checks import FloatArray, check_positive
-from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, Vector, _columns, _rows
+from lambdak._checks import check_positive
+from lambdak._types import Float64Array, FloatArray
+from lambdak.losses.contract import Arrangement, Loss, Predicts, Target, _columns, _rows
 
 NORMAL_MAD = 1.4826  # standard deviation over median absolute deviation of a normal distribution
 OUTLIER_CAP = 5.0  # outliers stretch the scale of a robust loss to five robust spreads, not further
@@ -39,10 +40,10 @@ class SquaredError(Loss):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
         return raw - y
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         return _mean(y - offset, weight)
 
-    def _scale(self, values: Vector, weight: Vector) -> float:
+    def _scale(self, values: Float64Array, weight: Float64Array) -> float:
         return _std(values, weight) or _size(values)
 
 
@@ -51,7 +52,7 @@ class _Robust(Loss):
 
     robust: ClassVar[bool] = True
 
-    def _scale(self, values: Vector, weight: Vector) -> float:
+    def _scale(self, values: Float64Array, weight: Float64Array) -> float:
         return min(_std(values, weight), OUTLIER_CAP * _robust_spread(values, weight)) or _size(values)
 
 
@@ -68,7 +69,7 @@ class AbsoluteError(_Robust):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
         return np.sign(raw - y)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         return _quantile(y - offset, weight, 0.5)
 
 
@@ -105,7 +106,7 @@ class Huber(_Robust):
         threshold = self.delta * self.spread
         return np.asarray(np.minimum(np.maximum(raw - y, -threshold), threshold))
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         unit = self.delta * self.spread  # so that the solver's absolute tolerance has the right size
         middle = _quantile(y - offset, weight, 0.5)  # half of the rows lie on either side: the root is near
         low, high = middle - _FAR * unit, middle + _FAR * unit
@@ -136,7 +137,7 @@ class Quantile(_Robust):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
         return np.subtract(raw > y, self.quantile, dtype=raw.dtype)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         return _quantile(y - offset, weight, self.quantile)
 
 
@@ -197,7 +198,7 @@ class Pinball(_Robust):
         slope *= 1.0 / self.n_outputs
         return slope.reshape(raw.shape)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         return _quantile(y - offset, weight, self.quantiles)
 
 
@@ -215,7 +216,7 @@ class LevelPinball(_Robust):
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
         return np.asarray((raw > y[..., 0]) - y[..., 1], raw.dtype)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         return _quantile(y - offset, weight, 0.5)
 
 
@@ -226,7 +227,7 @@ def _check_fraction(value: float, name: str) -> float:
     return number
 
 
-def _quantile(values: Vector, weight: Vector, fraction: float | tuple[float, ...]) -> Vector:
+def _quantile(values: Float64Array, weight: Float64Array, fraction: float | tuple[float, ...]) -> Float64Array:
     return np.asarray(np.quantile(values, fraction, weights=weight, method="inverted_cdf"))
 
 
@@ -235,23 +236,23 @@ def _or_else(spread: float, size: float, otherwise: float) -> float:
     return spread if spread > _ROUNDING * size else otherwise
 
 
-def _size(values: Vector) -> float:
+def _size(values: Float64Array) -> float:
     """The scale of a constant: 1, but never so large that the constant, nor so small that a unit of it, is lost."""
     size = float(np.abs(values).max())
     return size if 0.0 < size < _SMALL else max(1.0, _ROUNDING * size)
 
 
-def _unit(values: Vector) -> float:
+def _unit(values: Float64Array) -> float:
     """A power of two near the largest number: divided by it, squares and sums are finite, and no digit changes."""
     return float(np.exp2(np.maximum(np.frexp(np.abs(values).max())[1], -1000)))
 
 
-def _mean(values: Vector, weight: Vector) -> float:
+def _mean(values: Float64Array, weight: Float64Array) -> float:
     unit = _unit(values)
     return unit * float(np.average(values / unit, weights=weight))
 
 
-def _std(values: Vector, weight: Vector) -> float:
+def _std(values: Float64Array, weight: Float64Array) -> float:
     """The standard deviation; 0 if it is only rounding."""
     unit = _unit(values)
     scaled = values / unit
@@ -260,7 +261,7 @@ def _std(values: Vector, weight: Vector) -> float:
     return unit * _or_else(spread, float(np.abs(scaled).max()), 0.0)
 
 
-def _robust_spread(values: Vector, weight: Vector) -> float:
+def _robust_spread(values: Float64Array, weight: Float64Array) -> float:
     """The median absolute deviation, as the standard deviation of a normal distribution; outliers do not change it."""
     middle = _quantile(values, weight, 0.5)
     deviation = _quantile(np.abs(values - middle), weight, 0.5)

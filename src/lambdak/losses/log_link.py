@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from lambdak._checks import FloatArray
-from lambdak.losses.contract import Loss, Target, Vector
+from lambdak._types import Float64Array, FloatArray
+from lambdak.losses.contract import Loss, Target
 from lambdak.losses.links import EXPONENT_LIMIT, LOG, Link
 
 SMALLEST, LARGEST = 1e-15, 1e15  # positive targets of a log link, well inside exp(±EXPONENT_LIMIT)
@@ -47,12 +47,12 @@ class _HalfDeviance(Loss):
         down = y * np.exp(np.minimum(-b * raw, EXPONENT_LIMIT)) if b else y
         return np.asarray(up - down)
 
-    def _start(self, y: Vector, weight: Vector, offset: Vector) -> ArrayLike:
+    def _start(self, y: Float64Array, weight: Float64Array, offset: Float64Array) -> ArrayLike:
         a, b = self._exponents()
         events = weight * y if (weight * y).any() else weight / (2 * len(y))
         return np.asarray(logsumexp(-b * offset, b=events) - logsumexp(a * offset, b=weight))
 
-    def _check(self, y: Vector, name: str) -> None:
+    def _check(self, y: Float64Array, name: str) -> None:
         super()._check(y, name)
         self._refuse(
             name, y < 0, y, "be >= 0", "the log link keeps the mean positive; loss='squared_error' takes any sign"
@@ -85,7 +85,7 @@ class Gamma(_HalfDeviance):
     def _exponents(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def _check(self, y: Vector, name: str) -> None:
+    def _check(self, y: Float64Array, name: str) -> None:
         self._refuse(name, y <= 0, y, "be > 0", "loss='tweedie' takes zeros")
         self._refuse(name, y < SMALLEST, y, f"be >= {SMALLEST:g}", "divide y by its mean")
         super()._check(y, name)

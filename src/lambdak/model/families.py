@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array
 
 
 @final

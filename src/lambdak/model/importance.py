@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from lambdak._checks import FloatArray, frozen
+from lambdak._checks import frozen
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.encoder import Design
 
 _MOST_ROWS = 300  # of the training table

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil.definite import SAFE, UNIT, frobenius, norm_bound
 from lambdak.pencil.diameter import diameter
-from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.spectrum import extremes
 from lambdak.pencil.statements import combined
 from lambdak.table.column_contract import Column
 

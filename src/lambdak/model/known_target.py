@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.losses import LOG
 from lambdak.model.model import Model
 from lambdak.table.design import Design

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
+from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, Loss, Predicts
 from lambdak.model.model import Model
 from lambdak.table.rows import target_rows, weights_in_units
-
-Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
@@ -24,7 +23,7 @@ class Metric(NamedTuple):
 
 
 def model_metrics(
-    model: Model, X: Any, y: ArrayLike, weight: Floats | None = None, offset: ArrayLike | None = None
+    model: Model, X: Any, y: ArrayLike, weight: Float64Array | None = None, offset: ArrayLike | None = None
 ) -> list[Metric]:
     """Metrics of a model on rows; raises if ``y`` does not belong to ``X``.
 
@@ -36,7 +35,9 @@ def model_metrics(
     return raw_metrics(model, target, raw, weight)
 
 
-def raw_metrics(model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Floats | None = None) -> list[Metric]:
+def raw_metrics(
+    model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Float64Array | None = None
+) -> list[Metric]:
     """Metrics of a model on rows with these raw scores."""
     weight = None if weight is None else weights_in_units(weight)
     if model.classes is not None:
@@ -57,7 +58,7 @@ def class_codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]
     return np.array([positions.get(label, -1) for label in labels.tolist()], np.intp)
 
 
-def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
+def _of_numbers(loss: Loss, y: Float64Array, raw: NDArray[Any], weight: Float64Array | None) -> list[Metric]:
     predicted = loss.predict(raw)
     unit = np.exp2(np.clip(np.frexp(np.abs(y).max())[1], -1000, 1000))  # so that squares are finite
     squares = np.average((y / unit - predicted / unit) ** 2, weights=weight)
@@ -80,7 +81,7 @@ def _of_numbers(loss: Loss, y: Floats, raw: NDArray[Any], weight: Floats | None)
     return found
 
 
-def _explained(y: Floats, squares: float, weight: Floats | None) -> float:
+def _explained(y: Float64Array, squares: float, weight: Float64Array | None) -> float:
     """R² of a mean squared error; of targets without any variance 1 if there is no error, and 0 otherwise."""
     if len(y) < 2:
         return np.nan
@@ -90,7 +91,7 @@ def _explained(y: Floats, squares: float, weight: Floats | None) -> float:
     return 1.0 - squares / float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
 
 
-def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: Floats | None) -> list[Metric]:
+def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: Float64Array | None) -> list[Metric]:
     chance = loss.predict(raw)
     right = np.average(loss.classify(raw) == codes, weights=weight)
     largest = max(np.average(codes == code, weights=weight) for code in range(chance.shape[1]))
@@ -110,7 +111,7 @@ def _of_classes(loss: Loss, codes: NDArray[np.intp], raw: NDArray[Any], weight: 
     return found
 
 
-def area_under_roc(positive: NDArray[np.bool_], score: NDArray[Any], weight: Floats | None = None) -> float:
+def area_under_roc(positive: NDArray[np.bool_], score: NDArray[Any], weight: Float64Array | None = None) -> float:
     """Share of pairs of rows, one positive and one not, whose scores are in this order; equal ones count half.
 
     >>> area_under_roc(np.array([False, True, False, True]), np.array([0.1, 0.4, 0.4, 0.8]))
@@ -126,7 +127,9 @@ def area_under_roc(positive: NDArray[np.bool_], score: NDArray[Any], weight: Flo
     return float(right.sum() / pairs) if pairs else np.nan
 
 
-def _of_quantiles(y: Floats, predicted: NDArray[Any], levels: tuple[float, ...], weight: Floats | None) -> list[Metric]:
+def _of_quantiles(
+    y: Float64Array, predicted: NDArray[Any], levels: tuple[float, ...], weight: Float64Array | None
+) -> list[Metric]:
     pairs = list(zip(levels, predicted.T, strict=True))
     losses = [metrics.mean_pinball_loss(y, own, alpha=level, sample_weight=weight) for level, own in pairs]
     found = [Metric("mean pinball loss", float(np.mean(losses)), "in units of the target; smaller is better")]

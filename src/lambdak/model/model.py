@@ -8,14 +8,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray, freeze_arrays
+from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.losses import Loss
 from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.pencil import Pencil
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.encoder import Design, TableEncoder
 from lambdak.table.rows import optional_rows
 

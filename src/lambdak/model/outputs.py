@@ -10,7 +10,8 @@ from typing import final
 
 import numpy as np
 
-from lambdak._checks import FloatArray, check_int
+from lambdak._checks import check_int
+from lambdak._types import FloatArray
 from lambdak.losses import Arrangement, Loss
 from lambdak.table.encoder import Design
 from lambdak.table.quantile_levels import with_levels

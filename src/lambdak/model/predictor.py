@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import RowSolver
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import native

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
@@ -22,7 +23,6 @@ from lambdak.losses import Link
 from lambdak.model.model import Model
 from lambdak.model.rounding import in_range, score_error
 from lambdak.pencil.definite import frobenius
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.pencil.definite import SAFE, UNIT, frobenius
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 
 if TYPE_CHECKING:

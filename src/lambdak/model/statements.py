@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lambdak._types import Float64Array
 from lambdak.model.outputs import Outputs
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.statements import Statements, bends, rises
 from lambdak.table.column_contract import Column
 from lambdak.table.quantile_levels import level_column

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import diagonal_indices, packed_dim
 from lambdak.losses import Loss
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.model.statements import bending, rising
 from lambdak.pencil.definite import UNIT
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.statements import Statements
 from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder

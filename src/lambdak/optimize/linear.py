@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 FEASIBLE = 1e-9  # by which a constraint may be missed, relative to the size of its terms
 _ROUNDS = 2  # of tightening the bounds

@@ -23,6 +23,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
@@ -30,7 +31,6 @@ from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.scores import Score, outer
 from lambdak.pencil.definite import SAFE, UNIT, frobenius
-from lambdak.pencil.spectrum import Float64Array
 
 _NOTHING = 1e-300  # replaces a sum of sizes of zero
 _AT_ONCE = 1 << 18  # floats, so that work arrays stay in the cache

@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
@@ -19,7 +20,6 @@ from lambdak.model import Model
 from lambdak.model.readout import Readout, slots_of
 from lambdak.optimize.axes import Axis
 from lambdak.pencil.definite import SAFE, UNIT, frobenius
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.read import one_row
 

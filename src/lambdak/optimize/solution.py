@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 
 class Status(Enum):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.pencil.blocks import affine
 from lambdak.pencil.paths import shared_out
-from lambdak.pencil.spectrum import Float64Array
 
 _BLOCK_FLOATS = 1 << 19  # of the matrices of some rows: 4 MB
 _FEWEST_ROWS = 32

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 # 4 MB of float64: enough rows to fill the threads, few enough to stay in cache.
 _BLOCK_FLOATS = 1 << 19

@@ -17,7 +17,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import FloatArray, check_finite, check_floats, check_shape
+from lambdak._checks import check_finite, check_floats, check_shape
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_dim, packed_size
 from lambdak.pencil.tolerances import rounding_tol
 

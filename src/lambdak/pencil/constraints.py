@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_dim, packed_size, sym, unsym
 from lambdak.pencil.constraint_contract import Constraint, Mask
 from lambdak.pencil.factors import (

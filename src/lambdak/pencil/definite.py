@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF, packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
-from lambdak.pencil.spectrum import Float64Array, spectral_norm
+from lambdak.pencil.spectrum import spectral_norm
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # of rounding: |fl(x) − x| ≤ UNIT |x|
 SAFE = 1.01  # covers second-order terms, and the rounding of the bounds themselves

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenpair, eigenvalue_vjp
 from lambdak.eigen.packing import diagonal_indices, packed_dim
-from lambdak.pencil.spectrum import Float64Array, spectral_norm
+from lambdak.pencil.spectrum import spectral_norm
 
 Pairs = NDArray[np.intp]
 

@@ -18,8 +18,8 @@ from typing import final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF, diagonal_indices, packed_dim
-from lambdak.pencil.spectrum import Float64Array
 
 _ROOT, _ROOT_UNIT = ROOT_HALF.as_integer_ratio()
 _MANTISSA_BITS = 53

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_dim, sym
 
 

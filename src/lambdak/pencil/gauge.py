@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 
 def fix_gauge(matrices: Float64Array, index: int, tol: float) -> Float64Array:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import hessenberg
 
-from lambdak._checks import FloatArray, check_dim, check_dtype, check_int, check_non_negative, check_positive
+from lambdak._checks import check_dim, check_dtype, check_int, check_non_negative, check_positive
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_size, unsym
-from lambdak.pencil.spectrum import Float64Array
 
 Seed = int | np.random.Generator | None
 

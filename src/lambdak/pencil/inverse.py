@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 
 def inverse_matrices(matrices: Float64Array, feature: int, tol: float) -> tuple[int, Float64Array]:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim
-from lambdak.pencil.spectrum import Float64Array, extremes, spectral_norm
+from lambdak.pencil.spectrum import extremes, spectral_norm
 from lambdak.pencil.tolerances import rounding_tol
 
 # The four points of Gauss's rule and the five that Kronrod adds: one set of values gives two integrals to compare.

@@ -12,16 +12,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from lambdak._checks import (
-    FloatArray,
-    check_finite,
-    check_floats,
-    check_int,
-    check_non_negative,
-    check_shape,
-    check_width,
-    frozen,
-)
+from lambdak._checks import check_finite, check_floats, check_int, check_non_negative, check_shape, check_width, frozen
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim, sym, unsym
@@ -29,14 +21,7 @@ from lambdak.pencil.attribution import Attributions, integrated_gradients
 from lambdak.pencil.blocks import affine, over_rows
 from lambdak.pencil.gauge import fix_gauge
 from lambdak.pencil.inverse import inverse_matrices
-from lambdak.pencil.spectrum import (
-    Float64Array,
-    eigengap,
-    eigenspace_norms,
-    repeated,
-    semidefinite_sign,
-    spectral_norm,
-)
+from lambdak.pencil.spectrum import eigengap, eigenspace_norms, repeated, semidefinite_sign, spectral_norm
 from lambdak.pencil.tolerances import REPEATED_TOL, rounding_tol
 from lambdak.pencil.variational import ConvexParts, Game, courant_fischer, ky_fan
 

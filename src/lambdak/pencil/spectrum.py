@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim, unsym
 from lambdak.pencil.tolerances import rounding_tol
-
-Float64Array = NDArray[np.float64]
 
 
 def extremes(packed: FloatArray, n_jobs: int | None = None) -> tuple[Float64Array, Float64Array]:

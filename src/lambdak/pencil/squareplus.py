@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lambdak._checks import FloatArray, check_floats
+from lambdak._checks import check_floats
+from lambdak._types import FloatArray
 
 
 def squareplus(x: ArrayLike) -> FloatArray:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.pencil.definite import SAFE, UNIT, frobenius, proven_psd
 from lambdak.pencil.exact import Verdict, Work, all_of, combination_is_psd
-from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.spectrum import extremes
 
 Combination = Mapping[int, Fraction]  # position of a row → its factor
 

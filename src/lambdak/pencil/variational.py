@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenpair
 from lambdak.eigen.packing import packed_dim, sym, unsym
-from lambdak.pencil.spectrum import Float64Array
 
 
 class ConvexParts(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from lambdak._types import Float64Array
 from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import h_statistics
 from lambdak.explain.rows import baseline_row
@@ -17,7 +18,6 @@ from lambdak.model.importance import mean_effects
 from lambdak.model.influence import strengths
 from lambdak.model.readout import Readout, dense_rows, readouts
 from lambdak.pencil.exact import DOUBTS, Work
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.rows import spread_rows
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.families import families
 from lambdak.model.readout import readouts
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 
 # These need ``PAYLOAD``, with the keys of :func:`engine_payload`, and nothing of a page.

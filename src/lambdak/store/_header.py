@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.eigen.runtime import MAX_THREADS
 from lambdak.losses import Arrangement, Loss, Predicts
@@ -19,7 +19,6 @@ from lambdak.model import Model, Outputs, Promises
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.pencil.tolerances import WEIGHTS_TOL
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from safetensors.numpy import save as as_safetensors
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.atomic import reason, regular_file
 from lambdak.store._fields import ModelFileError, damaged, fields, items, shown, text, whole
 from lambdak.store._text import canonical, measure, parse

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.store._fields import damaged, fields, items, shown, whole
 from lambdak.store._tensors import MOST_BYTES, Form, Tensors, floating
 

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled, natural, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
-from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries, plain_level
 from lambdak.table.seen import Seen
 
@@ -170,7 +169,7 @@ class Category(Column):
         """Position of a design column → 1, level by level, and nothing for an unseen one, if no levels were pooled."""
         return [{j: Fraction(1)} if j < self.width else {} for j in range(len(self.all_names()))]
 
-    def all_cells(self) -> tuple[Floats, list[str]]:
+    def all_cells(self) -> tuple[Float64Array, list[str]]:
         """(cells, p) and their names: the levels, and an unseen one, if no levels were pooled."""
         names = self.all_names()
         return np.eye(len(names), self.width), names
@@ -180,7 +179,7 @@ class Category(Column):
         unseen = np.zeros((*own.shape[:-2], len(self.all_names()) - self.width, own.shape[-1]), own.dtype)
         return np.concatenate([own, unseen], axis=-2)
 
-    def baseline(self) -> Floats:
+    def baseline(self) -> Float64Array:
         """(p,): no level, which is the average of its levels, as they are centred."""
         return np.zeros(self.width)
 
@@ -189,7 +188,7 @@ class Category(Column):
         """The average level."""
         return "average level"
 
-    def points(self, most: int) -> tuple[tuple[str, ...], Floats]:
+    def points(self, most: int) -> tuple[tuple[str, ...], Float64Array]:
         """All levels, but of very many only some, evenly spread."""
         step = 1 if self.width <= _ALL_DRAWN else -(-self.width // most)
         chosen = np.arange(0, self.width, step)
@@ -205,7 +204,7 @@ class Category(Column):
             raise ValueError(f"between must hold levels of {self.name!r}, {list(self.levels)}; got {unknown}")
         return levels
 
-    def path(self, between: Sequence[Any], least: int) -> Floats:
+    def path(self, between: Sequence[Any], least: int) -> Float64Array:
         """(levels, p): an unseen level counts as the average of all levels, if none were pooled."""
         return _one_hot(np.asarray(self._positions(between)), self.width)
 
@@ -237,7 +236,7 @@ class Category(Column):
         return cls(saved["name"], start, levels=levels, pooled=pooled)
 
 
-def _one_hot(positions: NDArray[np.intp], width: int) -> Floats:
+def _one_hot(positions: NDArray[np.intp], width: int) -> Float64Array:
     """(n, width): one at each position, nothing where that is -1."""
     cells = np.zeros((len(positions), width))
     cells[np.flatnonzero(positions >= 0), positions[positions >= 0]] = 1.0

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray, freeze_arrays
+from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.table.cells import Cells
-from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries
 
 
@@ -108,7 +108,7 @@ class Column(ABC):
         """
 
     @property
-    def curve(self) -> tuple[Floats, int, bool] | None:
+    def curve(self) -> tuple[Float64Array, int, bool] | None:
         """Knots, first design column and clamp, if two entries between its knots are all there is to a number."""
         return None
 
@@ -131,7 +131,7 @@ class Column(ABC):
         """Whether some of its cells are text."""
         return False
 
-    def cell_rows(self, values: Sequence[object] | Floats) -> Floats:
+    def cell_rows(self, values: Sequence[object] | Float64Array) -> Float64Array:
         """(n, p): cells, numbers or levels, as combinations of its design columns."""
         array = np.asarray(values, np.float64 if self.is_number else object)
         ids, weights = np.zeros((len(array), self.n_slots), np.int32), np.zeros((len(array), self.n_slots))
@@ -140,7 +140,7 @@ class Column(ABC):
         np.add.at(rows, (np.arange(len(array))[:, None], np.where(weights == 0, 0, ids - self.start)), weights)
         return rows
 
-    def extreme_cells(self) -> Floats:
+    def extreme_cells(self) -> Float64Array:
         """(cells, p): cells between which its largest changes lie, with "missing"."""
         return np.eye(self.width)
 
@@ -157,7 +157,7 @@ class Column(ABC):
         """Names of the extreme cells, and of an unseen one, if that differs from all of them."""
         return self.cell_names()
 
-    def all_cells(self) -> tuple[Floats, list[str]]:
+    def all_cells(self) -> tuple[Float64Array, list[str]]:
         """(cells, p) and their names: the extreme cells, and an unseen one, if that differs from all of them."""
         return self.extreme_cells(), self.all_names()
 
@@ -169,12 +169,12 @@ class Column(ABC):
         """All cells as position of a design column → its weight, without rounding."""
         return [{int(j): Fraction(cell[j]) for j in np.flatnonzero(cell)} for cell in self.all_cells()[0]]
 
-    def swaps(self) -> Floats:
+    def swaps(self) -> Float64Array:
         """(pairs, p): differences between any two extreme cells."""
         return _differences(self.extreme_cells())
 
     @abstractmethod
-    def baseline(self) -> Floats:
+    def baseline(self) -> Float64Array:
         """(p,): the cell that others are compared with."""
 
     @property
@@ -183,7 +183,7 @@ class Column(ABC):
         """What the baseline of the column is."""
 
     @abstractmethod
-    def points(self, most: int) -> tuple[tuple[Any, ...], Floats]:
+    def points(self, most: int) -> tuple[tuple[Any, ...], Float64Array]:
         """About ``most`` cells to draw the column with: their values, and (cells, p), to which "missing" is added."""
 
     @abstractmethod
@@ -191,7 +191,7 @@ class Column(ABC):
         """The two ends of a range of numbers, or known levels; with None all of them."""
 
     @abstractmethod
-    def path(self, between: Sequence[Any], least: int) -> Floats:
+    def path(self, between: Sequence[Any], least: int) -> Float64Array:
         """(cells, p): the levels, or at least ``least`` steps along a range of numbers, straight from cell to cell."""
 
     @abstractmethod
@@ -218,7 +218,7 @@ class Column(ABC):
         """(steps, p), sparse, as there may be thousands of them: what each step adds."""
         return sparse.csr_array((0, self.width))
 
-    def lengths(self) -> Floats:
+    def lengths(self) -> Float64Array:
         """(steps,): by how much the number rises in each step."""
         return np.zeros(0)
 
@@ -233,14 +233,14 @@ class Column(ABC):
         slopes = (sparse.diags_array(1 / self.lengths()) @ self.increments()).tocsr()
         return slopes[1:] - slopes[:-1]
 
-    def nearby(self, tolerance: float | None) -> Floats:
+    def nearby(self, tolerance: float | None) -> Float64Array:
         """(moves, p): the extreme differences A(b) − A(a) with |b − a| ≤ tolerance, each in one of its two directions.
 
         All others are convex combinations of these and their negatives. A tolerance of None allows any change.
         """
         return _differences(self.all_cells()[0]) if tolerance is None else self._within(tolerance)
 
-    def _within(self, tolerance: float) -> Floats:
+    def _within(self, tolerance: float) -> Float64Array:
         return np.zeros((1, self.width))
 
     # ---- in which coordinates it is trained --------------------------------------------------------------------
@@ -259,19 +259,19 @@ class Column(ABC):
         """How many coordinates :meth:`rising` has, or :meth:`hinged` with this sign if it has to bend."""
         return 0
 
-    def ramps(self) -> Floats:
+    def ramps(self) -> Float64Array:
         """(p, n): coordinates in which it is free up to a constant, such as its increments."""
         return np.eye(self.width)
 
-    def straight(self) -> Floats:
+    def straight(self) -> Float64Array:
         """(p, n): the same for a column that is straight, but free where a cell is missing."""
         return self.ramps()
 
-    def rising(self) -> Floats:
+    def rising(self) -> Float64Array:
         """(numbers, steps): the increments that are summed up at each of its numbers."""
         return np.zeros((0, 0))
 
-    def hinged(self, sign: int) -> Floats:
+    def hinged(self, sign: int) -> Float64Array:
         """(numbers, hinges): hinges that make it convex, beside a slope; with a sign all rise (1) or all fall (-1)."""
         return self.rising() if sign else np.zeros((self.width, 0))
 
@@ -287,6 +287,6 @@ class Column(ABC):
         """The column with these saved fields and a name; an error calls it ``what``, if they do not fit together."""
 
 
-def _differences(cells: Floats) -> Floats:
+def _differences(cells: Float64Array) -> Float64Array:
     first, second = np.triu_indices(len(cells), 1)
     return np.asarray(cells[second] - cells[first])

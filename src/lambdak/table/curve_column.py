@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray, freeze_arrays
+from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import Floats, auto_knots, choose_knots, median, spaced
+from lambdak.table.knots import auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
 from lambdak.table.seen import Seen
@@ -49,7 +50,7 @@ class Curve(Numeric):
         "missing": Saved.FLAG,
     }
 
-    knots: Floats
+    knots: Float64Array
     low: float = field(init=False)
     high: float = field(init=False)
 
@@ -94,7 +95,7 @@ class Curve(Numeric):
 
     # ---- from cells to entries ---------------------------------------------------------------------------------
 
-    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+    def _write_numbers_(self, x: Float64Array, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         kernel = native()
         if not self.n_ramps:
             ids[:, 0], weights[:, 0] = self.start, 1.0
@@ -104,7 +105,7 @@ class Curve(Numeric):
         else:
             self._interpolate_(x, ids, weights)
 
-    def _interpolate_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray) -> None:
+    def _interpolate_(self, x: Float64Array, ids: NDArray[np.int32], weights: FloatArray) -> None:
         """Fill with the two knots around every number and their weights, without the kernel."""
         x = np.clip(x, self.low, self.high) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")
@@ -125,7 +126,7 @@ class Curve(Numeric):
         return (self.start + piece, self.start + piece + 1), (1.0 - t, t)
 
     @property
-    def curve(self) -> tuple[Floats, int, bool] | None:
+    def curve(self) -> tuple[Float64Array, int, bool] | None:
         """Knots, first design column and whether numbers are clamped; None if there is only one knot."""
         return (self.knots, self.start, self.clamp) if self.n_ramps else None
 
@@ -135,7 +136,7 @@ class Curve(Numeric):
         return list(map(float, self.knots))
 
     def _turn_to_slopes_(
-        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+        self, x: Float64Array, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
     ) -> None:
         if not self.n_ramps:
             weights[:, 0] = 0.0
@@ -149,11 +150,11 @@ class Curve(Numeric):
 
     # ---- its cells and moves -----------------------------------------------------------------------------------
 
-    def nodes(self) -> Floats:
+    def nodes(self) -> Float64Array:
         """The knots."""
         return self.knots
 
-    def corners(self) -> Floats:
+    def corners(self) -> Float64Array:
         """The knots."""
         return self.knots
 
@@ -165,7 +166,7 @@ class Curve(Numeric):
         """(K − 1, p), sparse: from knot to knot."""
         return sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(self.n_ramps, self.width), format="csr")
 
-    def lengths(self) -> Floats:
+    def lengths(self) -> Float64Array:
         """(K − 1,): distances from knot to knot."""
         return np.asarray(np.diff(self.knots))
 
@@ -173,7 +174,7 @@ class Curve(Numeric):
         """Distances from knot to knot, without rounding."""
         return [Fraction(high) - Fraction(low) for low, high in pairwise(self.knots.tolist())]
 
-    def _within(self, tolerance: float) -> Floats:
+    def _within(self, tolerance: float) -> Float64Array:
         if not self.n_ramps:
             return np.zeros((1, self.width))
         first, second = np.triu_indices(len(self.knots), 1)
@@ -198,23 +199,23 @@ class Curve(Numeric):
         """K − 1; hinges that may rise and fall are at inner knots only."""
         return self.n_ramps if sign or not bend else self.n_ramps - 1
 
-    def ramps(self) -> Floats:
+    def ramps(self) -> Float64Array:
         """(p, K − 1 and "missing"): knot j is the sum of the first j increments."""
         steps = np.zeros((self.width, self.n_ramps))
         steps[: self.n_entries] = self.rising()
         return np.concatenate([steps, np.eye(self.width)[:, self.n_entries :]], axis=1)
 
-    def straight(self) -> Floats:
+    def straight(self) -> Float64Array:
         """(p, 1 and "missing"): a slope across all knots, centred."""
         slope = np.zeros((self.width, 1))
         slope[: self.n_entries, 0] = (self.knots - self.knots.mean()) / max(np.ptp(self.knots), _SMALLEST)
         return np.concatenate([slope, np.eye(self.width)[:, self.n_entries :]], axis=1)
 
-    def rising(self) -> Floats:
+    def rising(self) -> Float64Array:
         """(K, K − 1): knot j is the sum of the first j steps."""
         return np.tri(self.n_entries, self.n_ramps, -1)
 
-    def hinged(self, sign: int) -> Floats:
+    def hinged(self, sign: int) -> Float64Array:
         """(K, hinges): hinges at the inner knots; with a sign, hinges that all rise (1) or all fall (-1)."""
         x = (self.knots - self.knots[0]) / np.ptp(self.knots)
         if sign:

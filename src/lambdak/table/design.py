@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 
 @final

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.table.categorical_features import listed_columns
 from lambdak.table.cells import EVERY_ROW
 from lambdak.table.identifiers import warn_of_identifiers
 from lambdak.table.read import Table
-from lambdak.table.rows import Floats
 from lambdak.table.stray_text import warn_of_stray_text
 
 
-def warn_of_columns(table: Table, categorical_features: Any, weight: Floats | None = None) -> None:
+def warn_of_columns(table: Table, categorical_features: Any, weight: Float64Array | None = None) -> None:
     """Warn of identifiers, and of numbers that were read as text, in a table with names.
 
     Rows without weight are not there. A column that the user lists as a category is one, and a table of one column has

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
-
-Floats = NDArray[np.float64]
+from lambdak._types import Float64Array
 
 MAX_KNOTS = 4096  # of one column, where the user says how many
 _CLOSEST = 1e-6  # of its range, knots of a curve whose shape is promised
@@ -49,7 +48,7 @@ def auto_knots(rows: float, columns: float = 1, fewest: int = FEWEST_KNOTS, most
     return int(np.clip(min(rows // _ROWS_PER_KNOT, _ALL_KNOTS // max(columns, 0.5)), fewest, most))
 
 
-def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Floats]:
+def distinct(values: Float64Array, weights: Float64Array | None = None) -> tuple[Float64Array, Float64Array]:
     """Distinct values v_0 < v_1 < … and the mass of each: its rows, or their summed weights.
 
     >>> distinct(np.array([2.0, 1.0, 2.0]))
@@ -64,7 +63,7 @@ def distinct(values: Floats, weights: Floats | None = None) -> tuple[Floats, Flo
     return unique + 0.0, mass.astype(np.float64)  # -0.0 and 0.0 are one value: 0.0, whichever came first
 
 
-def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
+def choose_knots(values: Float64Array, mass: Float64Array, n_knots: int) -> Float64Array:
     """κ_0 < … < κ_{K-1} out of the distinct ``values``: the ends, the spikes, and quantiles of what is left.
 
     A value is a spike, and so a knot, when it holds at least one share of the mass that is still to be divided by
@@ -91,7 +90,7 @@ def choose_knots(values: Floats, mass: Floats, n_knots: int) -> Floats:
     return values[chosen]
 
 
-def spaced(knots: Floats) -> Floats:
+def spaced(knots: Float64Array) -> Float64Array:
     """The knots without those too close to the one before: over a tiny piece rounding decides how a curve bends.
 
     >>> spaced(np.array([0.0, 1.0, 1.0 + 1e-9, 3.0 - 1e-9, 3.0]))
@@ -104,7 +103,7 @@ def spaced(knots: Floats) -> Floats:
     return np.array([*kept, *knots[1:][-1:]])
 
 
-def median(values: Floats, mass: Floats) -> float:
+def median(values: Float64Array, mass: Float64Array) -> float:
     """The smallest of the distinct ``values`` that has half of the mass at or below it.
 
     >>> median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 3.0]))
@@ -114,7 +113,7 @@ def median(values: Floats, mass: Floats) -> float:
     return float(values[np.searchsorted(edges, edges[-1] / 2)])
 
 
-def center_and_scale(values: Floats, mass: Floats) -> tuple[float, float]:
+def center_and_scale(values: Float64Array, mass: Float64Array) -> tuple[float, float]:
     """Mean and standard deviation of the distinct ``values``; the scale of a constant is 1.
 
     >>> center_and_scale(np.array([1.0, 3.0]), np.ones(2))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import Floats, median
+from lambdak.table.knots import median
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
 from lambdak.table.seen import Seen
@@ -73,7 +73,7 @@ class Linear(Numeric):
 
     # ---- from cells to entries ---------------------------------------------------------------------------------
 
-    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+    def _write_numbers_(self, x: Float64Array, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         ids[:, 0] = self.start
         weights[:, 0] = ((np.clip(x, self.low, self.high) if self.clamp else x) - self.center) / self.scale
 
@@ -83,21 +83,21 @@ class Linear(Numeric):
         return (self.start,), ((x - self.center) / self.scale,)
 
     def _turn_to_slopes_(
-        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+        self, x: Float64Array, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
     ) -> None:
         weights[:, 0] = moves / self.scale
 
     # ---- its cells and moves -----------------------------------------------------------------------------------
 
-    def nodes(self) -> Floats:
+    def nodes(self) -> Float64Array:
         """The two ends of the training range."""
         return np.array([self.low, self.high])
 
-    def corners(self) -> Floats:
+    def corners(self) -> Float64Array:
         """None inside of the training range."""
         return np.empty(0)
 
-    def extreme_cells(self) -> Floats:
+    def extreme_cells(self) -> Float64Array:
         """(cells, p): the two ends of the training range, then "missing"."""
         ends = np.zeros((2, self.width))
         ends[:, 0] = (self.nodes() - self.center) / self.scale
@@ -118,11 +118,11 @@ class Linear(Numeric):
         """(1, p), sparse: one unit of the scaled number."""
         return sparse.eye_array(1, self.width, format="csr")
 
-    def lengths(self) -> Floats:
+    def lengths(self) -> Float64Array:
         """(1,): that unit in units of the number."""
         return np.array([self.scale])
 
-    def _within(self, tolerance: float) -> Floats:
+    def _within(self, tolerance: float) -> Float64Array:
         most = min(tolerance, self.high - self.low) if self.clamp else tolerance
         return np.asarray(most / self.scale * np.eye(self.width)[:1])
 
@@ -137,11 +137,11 @@ class Linear(Numeric):
         """The slope, if anything is known of it."""
         return int(self.low < self.high)
 
-    def ramps(self) -> Floats:
+    def ramps(self) -> Float64Array:
         """(p, 1 and "missing"): the slope, unless the numbers of training were all equal and say nothing of it."""
         return np.eye(self.width)[:, int(self.low == self.high) :]
 
-    def rising(self) -> Floats:
+    def rising(self) -> Float64Array:
         """(1, 1): the slope itself; (1, 0) if nothing is known of it."""
         return np.ones((1, int(self.low < self.high)))
 

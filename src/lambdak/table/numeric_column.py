@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
-from lambdak.table.knots import Floats
 from lambdak.table.plain import Entries, plain_number
 
 
@@ -94,7 +93,7 @@ class Numeric(Column):
         self._turn_to_slopes_(x, inside if self.clamp else ~np.isnan(x), ids, weights, leftwards)
 
     @abstractmethod
-    def _write_numbers_(self, x: Floats, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
+    def _write_numbers_(self, x: Float64Array, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         """Fill with the active entries of numbers, none missing."""
 
     @abstractmethod
@@ -103,25 +102,25 @@ class Numeric(Column):
 
     @abstractmethod
     def _turn_to_slopes_(
-        self, x: Floats, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
+        self, x: Float64Array, moves: NDArray[np.bool_], ids: NDArray[np.int32], weights: FloatArray, leftwards: bool
     ) -> None:
         """Turn the entries of A(x) into those of dA/dx, which is zero unless a number ``moves`` A."""
 
     # ---- its cells ---------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def nodes(self) -> Floats:
+    def nodes(self) -> Float64Array:
         """(cells,): the numbers of its extreme cells, increasing."""
 
     @abstractmethod
-    def corners(self) -> Floats:
+    def corners(self) -> Float64Array:
         """(n,): numbers at which its slope may change, increasing."""
 
     def cell_names(self) -> list[str]:
         """Numbers, then "missing"."""
         return [*map(shown, self.nodes()), *(["missing"] if self.has_missing else [])]
 
-    def baseline(self) -> Floats:
+    def baseline(self) -> Float64Array:
         """(p,): the cell at the median."""
         return np.asarray(self.cell_rows([self.median])[0])
 
@@ -130,7 +129,7 @@ class Numeric(Column):
         """The median."""
         return self.median
 
-    def points(self, most: int) -> tuple[tuple[float, ...], Floats]:
+    def points(self, most: int) -> tuple[tuple[float, ...], Float64Array]:
         """Numbers: the nodes, the median, and others evenly between; and (cells, p), "missing" added."""
         nodes = self.nodes()
         x = np.unique([*_divided(nodes, max(1, (most - 1) // max(len(nodes) - 1, 1))), self.median])
@@ -147,13 +146,13 @@ class Numeric(Column):
             raise ValueError(f"between must hold two numbers, the smaller first, for {self.name!r}; got {between!r}")
         return ends
 
-    def grid(self, low: float, high: float, least: int) -> Floats:
+    def grid(self, low: float, high: float, least: int) -> Float64Array:
         """Numbers from ``low`` to ``high``: the corners between, and at least ``least`` steps, evenly spread."""
         corners = self.corners()
         ends = np.array([low, *corners[(corners > low) & (corners < high)], high])
         return _divided(ends, -(-least // max(len(ends) - 1, 1)))
 
-    def path(self, between: Sequence[Any], least: int) -> Floats:
+    def path(self, between: Sequence[Any], least: int) -> Float64Array:
         """(cells, p): the cells at :meth:`grid`."""
         low, high = between
         return self.cell_rows(self.grid(float(low), float(high), least))
@@ -170,7 +169,7 @@ class Numeric(Column):
         return plain
 
 
-def _divided(ends: Floats, share: int) -> Floats:
+def _divided(ends: Float64Array, share: int) -> Float64Array:
     """All ends, and ``share`` − 1 numbers evenly between each two."""
     fine = ends[:-1, None] + np.diff(ends)[:, None] * (np.arange(share) / share)
     return np.append(fine.ravel(), ends[-1])

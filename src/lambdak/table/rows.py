@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from lambdak._checks import check_numbers, check_unmasked, check_weight
+from lambdak._types import Float64Array
 from lambdak.table.cells import EVERY_ROW, Rows, is_missing
-
-Floats = NDArray[np.float64]
 
 LARGEST_NUMBER = 2.0**1000  # of a target or an offset: scores that overshoot it are still finite
 _MOST_REPEATS = 1 << 20  # of the lightest row: beyond, weights are no counts of rows
@@ -44,7 +43,7 @@ def spread_rows(rows: int, most: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, rows - 1, min(rows, most)).astype(np.intp))
 
 
-def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | None:
+def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Float64Array | None:
     """One finite number per row, or None; a single number is that of every row."""
     if values is None:
         return None
@@ -66,7 +65,7 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Floats | No
     return array
 
 
-def log_exposure(exposure: ArrayLike, rows: int | None = None, name: str = "exposure") -> Floats:
+def log_exposure(exposure: ArrayLike, rows: int | None = None, name: str = "exposure") -> Float64Array:
     """The logarithm of exposures, which must be positive: what a log link adds to raw scores.
 
     One entry per row, or one number for all ``rows``, if that is known.
@@ -85,7 +84,7 @@ def log_exposure(exposure: ArrayLike, rows: int | None = None, name: str = "expo
     return np.asarray(np.log(own))
 
 
-def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Floats | None]:
+def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Float64Array | None]:
     """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
     if sample_weight is None:
         return EVERY_ROW, None
@@ -97,7 +96,7 @@ def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Flo
     return order, weight[order]
 
 
-def weights_in_units(weight: Floats) -> Floats | None:
+def weights_in_units(weight: Float64Array) -> Float64Array | None:
     """Weights without their scale, which means nothing: whole multiples of a common unit, or the heaviest in [1, 2).
 
     Only the whole multiples count rows, and equal weights are as none. A row 2^126 times lighter than the heaviest one
@@ -114,7 +113,7 @@ def weights_in_units(weight: Floats) -> Floats | None:
     return None if (scaled == 1.0).all() else scaled
 
 
-def _common_unit(weight: Floats) -> float | None:
+def _common_unit(weight: Float64Array) -> float | None:
     """The largest number that all weights are whole multiples of, by Euclid's algorithm; None if they are no counts."""
     rest = some = np.unique(weight[weight > 0.0])
     while rest.size:

@@ -7,8 +7,9 @@ from typing import Protocol, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
-from lambdak.table.knots import Floats, center_and_scale, distinct
+from lambdak.table.knots import center_and_scale, distinct
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
 
@@ -30,8 +31,8 @@ class SeenNumbers:
         Mean and standard deviation, where ``values`` only stand for all numbers.
     """
 
-    values: Floats
-    mass: Floats
+    values: Float64Array
+    mass: Float64Array
     missing: bool
     rows: float
     spread: tuple[float, float] | None = None
@@ -70,7 +71,7 @@ class SeenCells:
     """The cells of a column, and what each row counts for; None counts every row once."""
 
     cells: Cells
-    mass: Floats | None = None
+    mass: Float64Array | None = None
 
     @property
     def name(self) -> str:
@@ -95,7 +96,7 @@ class SeenCells:
         return dict(zip(levels, np.bincount(codes, self.mass, len(levels)).tolist(), strict=True))
 
 
-def numbers_of_training(cells: Cells) -> Floats:
+def numbers_of_training(cells: Cells) -> Float64Array:
     """The numbers of cells as training takes them; NaN where one is missing."""
     numbers = cells.numbers()
     return np.where(np.abs(numbers) < _SMALLEST, 0.0, numbers)

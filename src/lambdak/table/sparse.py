@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.table.cells import EVERY_ROW, LARGEST, Rows
-from lambdak.table.knots import Floats, distinct
+from lambdak.table.knots import distinct
 from lambdak.table.linear_column import Linear
 from lambdak.table.read import position_names
 
@@ -46,7 +46,7 @@ def _check_values(csr: Any, rows: Rows = EVERY_ROW) -> None:
         )
 
 
-def fit_sparse(table: Any, rows: Rows, clamp: bool, mass: Floats | None) -> tuple[Linear, ...]:
+def fit_sparse(table: Any, rows: Rows, clamp: bool, mass: Float64Array | None) -> tuple[Linear, ...]:
     """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs these rows."""
     csr = table[rows]
     _check_values(csr, rows)
@@ -74,7 +74,7 @@ def fit_sparse(table: Any, rows: Rows, clamp: bool, mass: Floats | None) -> tupl
     )
 
 
-def _distinct_cells(csr: Any, mass: Floats | None) -> tuple[NDArray[np.intp], Floats, Floats]:
+def _distinct_cells(csr: Any, mass: Float64Array | None) -> tuple[NDArray[np.intp], Float64Array, Float64Array]:
     """Column, value and mass of the distinct non-zeros, sorted: a sum over them does not depend on the rows' order."""
     seen = ~np.isnan(csr.data)
     cells = (csr.indices + 1j * csr.data)[seen]  # complex numbers are sorted by their real part first
@@ -82,7 +82,9 @@ def _distinct_cells(csr: Any, mass: Floats | None) -> tuple[NDArray[np.intp], Fl
     return unique.real.astype(np.intp), unique.imag, total
 
 
-def _root_mean_square(index: NDArray[np.intp], value: Floats, mass: Floats, size: Floats) -> Floats:
+def _root_mean_square(
+    index: NDArray[np.intp], value: Float64Array, mass: Float64Array, size: Float64Array
+) -> Float64Array:
     size = np.where(size > 0.0, size, 1.0)  # squares of huge or tiny values would leave the range of a float
     squares = np.bincount(index, mass * (value / size[index]) ** 2, len(size))
     total = np.bincount(index, mass, len(size))
@@ -104,7 +106,9 @@ def sparse_rows(
     return ids, weights
 
 
-def _active(index: NDArray[np.integer], value: Floats, columns: Sequence[Linear]) -> tuple[NDArray[np.integer], Floats]:
+def _active(
+    index: NDArray[np.integer], value: Float64Array, columns: Sequence[Linear]
+) -> tuple[NDArray[np.integer], Float64Array]:
     """Design id and weight of every non-zero; a missing cell where training had none counts as zero."""
     start, missing = np.array([(column.start, column.missing) for column in columns]).T[:, index]
     low, high, scale = np.array([(column.low, column.high, column.scale) for column in columns]).T[:, index]

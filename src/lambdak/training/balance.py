@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, LOG, Loss, Predicts
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.rows import optional_rows
 from lambdak.training.rows import GivenRows
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_dim, packed_size
 from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap

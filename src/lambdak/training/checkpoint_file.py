@@ -22,6 +22,7 @@ from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as as_safetensors
 
 from lambdak import atomic
+from lambdak._types import PathLike
 from lambdak.atomic import reason, regular_file
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
 from lambdak.training.history import events_of
@@ -32,8 +33,6 @@ _NO_SUM = "0" * 64  # in the place of the checksum, while it is computed
 _SUM = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 _LENGTH_BYTES = 8
 _SHOWN = 60  # letters of a setting in a message
-
-PathLike = str | os.PathLike[str]
 
 
 def open_checkpoint(path: PathLike | None, every: float) -> Checkpoint:

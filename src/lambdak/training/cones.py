@@ -8,11 +8,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Cones, Ids
 from lambdak.eigen.packing import diagonal_indices, packed_size
 from lambdak.pencil.constraints import Factor
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.training.coordinates import Moments
 

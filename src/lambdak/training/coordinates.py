@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from lambdak._checks import FloatArray
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 

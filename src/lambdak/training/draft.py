@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.offsets import check_offset
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.interactions import listed_groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.training.trainer import Trainer
 
 _MOST = 3  # models: the variance of two that are also regularised differently promises more than many keep

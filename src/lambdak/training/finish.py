@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
 from lambdak.model.eigenvalues import evaluate

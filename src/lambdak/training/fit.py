@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from rich import get_console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.importance import mean_effects
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.balance import balanced, check_balance
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State, nothing_kept
 from lambdak.training.draft import Draft, draft, kept_apart

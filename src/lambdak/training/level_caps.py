@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.training.caps import Cap, scaled_limit, steepest_of_many
 from lambdak.training.trained_columns import Entries

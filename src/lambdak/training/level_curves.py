@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.category_column import Category
 from lambdak.table.cells import Cells
 from lambdak.table.curve_column import Curve

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 Codes = NDArray[np.intp]
 

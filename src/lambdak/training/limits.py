@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.losses import Loss
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 
 SMALLEST_SPREAD = 2.0**-1000  # of targets: products with smaller numbers lose digits

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses import Loss
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.training.pulls import pulls, unexplained

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import (
     AdamConstants,
     Basis,
     Cones,
     DesignRows,
     EpochState,
-    Floats,
     Head,
     Pace,
     Rows,
@@ -149,12 +148,14 @@ class Parameters:
         confined = self._reading is not None and self._reading.confined
         return len(self._cones) <= 1 and not (self._caps or confined)
 
-    def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Floats:
+    def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Float64Array:
         """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""
         arguments = self._compiled_arguments(head, rates)
         return self._taken_(rates, step_engine().epoch(design, target, *arguments, self.threads))
 
-    def shared_epoch_(self, shards: Sequence[Rows], head: Head, rates: Sequence[float], together: Together) -> Floats:
+    def shared_epoch_(
+        self, shards: Sequence[Rows], head: Head, rates: Sequence[float], together: Together
+    ) -> Float64Array:
         """Take steps together with other processes; returns Σ weight · loss and Σ weight, (shards, members, 2)."""
         arguments = self._compiled_arguments(head, rates)
         losses = self._taken_(rates, step_engine().shared_epoch(shards, *arguments, together, self.threads))
@@ -164,7 +165,7 @@ class Parameters:
         state = (self.theta[0], *self._moments[0], self.coef, self._compiled_cones)
         return head, state, self._free.basis, Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
 
-    def _taken_(self, rates: Sequence[float], losses: object) -> Floats:
+    def _taken_(self, rates: Sequence[float], losses: object) -> Float64Array:
         """Count the steps that the kernel took."""
         self._steps += len(rates)
         self._travelled += float(np.square(rates).sum())

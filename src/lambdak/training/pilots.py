@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses import Arrangement, Loss
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem

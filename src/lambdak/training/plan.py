@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates

@@ -15,8 +15,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.training.problem import RowIds
 from lambdak.training.trainer import Trainer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.model.outputs import Outputs
 from lambdak.table.encoder import Design

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.losses import Loss
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.training.rows import TrainingRows

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lambdak._types import Float64Array
 from lambdak.table.encoder import Design, TableEncoder
 from lambdak.table.large.summary import TableSummary
-from lambdak.table.rows import Floats, optional_rows, weights_in_units
+from lambdak.table.rows import optional_rows, weights_in_units
 
 _MOSTLY_DIFFERENT = 0.9  # of the rows, where equal ones become one
 _COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
@@ -26,7 +27,7 @@ class GivenRows:
 
     X: Any
     y: NDArray[Any]
-    weight: Floats | None = None
+    weight: Float64Array | None = None
     offset: ArrayLike | None = None
     validation: GivenRows | None = None
     summary: TableSummary | None = None
@@ -77,8 +78,8 @@ class TrainingRows:
 
     design: Design
     y: NDArray[Any]
-    weight: Floats | None
-    offset: Floats | None
+    weight: Float64Array | None
+    offset: Float64Array | None
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingRows]) -> TrainingRows:
@@ -120,11 +121,11 @@ class TrainingRows:
         chosen = np.linspace(0, len(self.design), most, endpoint=False).astype(np.intp)
         return self._take(chosen, None if self.weight is None else self.weight[chosen])
 
-    def _take(self, rows: NDArray[np.intp], weight: Floats | None) -> TrainingRows:
+    def _take(self, rows: NDArray[np.intp], weight: Float64Array | None) -> TrainingRows:
         offset = None if self.offset is None else self.offset[rows]
         return TrainingRows(self.design.take(rows), self.y[rows], weight, offset)
 
 
-def row_counts(weight: Floats | None) -> Floats | None:
+def row_counts(weight: Float64Array | None) -> Float64Array | None:
     """Whole weights count rows; with others a row is still one row, which matters more or less."""
     return weight if weight is None or (weight == np.floor(weight)).all() else np.sign(weight)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.losses import IDENTITY, LOG
 from lambdak.table.close_names import asked
 from lambdak.training.draft import Draft

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import chi2
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.training.plan import Plan

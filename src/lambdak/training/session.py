@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.pencil.initial import gapped
 from lambdak.table.quantile_levels import level_column
 from lambdak.training.coordinates import Moments, design_moments

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size, sym, unsym
-from lambdak.pencil.spectrum import Float64Array
 
 # With alpha = 1 columns of pure noise vanish, on tables with a hundred of them, and few others do.
 _NOISE = 0.75

@@ -16,9 +16,8 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_size
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.interactions import Interactions
 

@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 

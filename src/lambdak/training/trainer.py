@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import Head, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.training.effort import GRID
 from lambdak.training.ensembles import expected_losses
 from lambdak.training.pilots import sample_of

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Basis, Ids
 from lambdak.eigen.steps import step_engine
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.training.coordinates import Block, Moments
 from lambdak.training.terms import Role, Roles
 

@@ -14,8 +14,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses import Loss
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_column import Category
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design

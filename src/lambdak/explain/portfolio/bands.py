@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
-from lambdak.table.knots import Floats, distinct
+from lambdak.table.knots import distinct
 from lambdak.table.visible import visible
 
 Codes = NDArray[np.intp]
@@ -52,7 +53,7 @@ class NumberBands:
     The last group is that of missing cells.
     """
 
-    ends: Floats
+    ends: Float64Array
     whole: bool  # whether all numbers are whole
 
     @property
@@ -111,7 +112,7 @@ class LevelBands:
         return np.array([place.get(level, len(place)) for level in levels], np.intp)[own]
 
 
-def banding(cells: Cells, column: Column | None, weight: Floats | None = None, bands: int = BANDS) -> Banding:
+def banding(cells: Cells, column: Column | None, weight: Float64Array | None = None, bands: int = BANDS) -> Banding:
     """Groups of a column: quantiles of its numbers by weight, or its levels; those of training first.
 
     Where a column has few distinct numbers, each is a band.
@@ -125,12 +126,14 @@ def banding(cells: Cells, column: Column | None, weight: Floats | None = None, b
     return number_bands(x[some], None if weight is None else weight[some], bands)
 
 
-def _some(x: Floats) -> slice:
+def _some(x: Float64Array) -> slice:
     """Rows to choose the ends of bands from."""
     return slice(None, None, -(-len(x) // _ENOUGH) or 1)
 
 
-def shared_bands(old: Floats, new: Floats, weights: tuple[Floats, Floats], bands: int) -> NumberBands:
+def shared_bands(
+    old: Float64Array, new: Float64Array, weights: tuple[Float64Array, Float64Array], bands: int
+) -> NumberBands:
     """Bands of the old numbers; if these are so few that each has its own, of both samples.
 
     Otherwise a number that the old sample never had would be in the band of one that it had.
@@ -148,7 +151,7 @@ def shared_bands(old: Floats, new: Floats, weights: tuple[Floats, Floats], bands
     return number_bands(x, share, bands)
 
 
-def number_bands(x: Floats, weight: Floats | None, bands: int) -> NumberBands:
+def number_bands(x: Float64Array, weight: Float64Array | None, bands: int) -> NumberBands:
     """Bands with about the same weight; a number that holds much of it is never split.
 
     >>> number_bands(np.array([0.0, 0.0, 0.0, 1.5, 2.5, 3.5, 9.0, 9.5]), None, 2).names
@@ -165,7 +168,7 @@ def number_bands(x: Floats, weight: Floats | None, bands: int) -> NumberBands:
     return NumberBands(_short_ends(values, mass, most), whole)
 
 
-def quantile_codes(score: Floats, weight: Floats, bands: int) -> Codes:
+def quantile_codes(score: Float64Array, weight: Float64Array, bands: int) -> Codes:
     """Positions 0 … bands − 1 of rows in the order of their scores, with about the same weight; equal scores share one.
 
     >>> quantile_codes(np.array([3.0, 1.0, 1.0, 2.0]), np.ones(4), 2)
@@ -176,14 +179,14 @@ def quantile_codes(score: Floats, weight: Floats, bands: int) -> Codes:
     return np.asarray(_shares(mass, bands)[place])
 
 
-def _shares(mass: Floats, bands: int) -> Codes:
+def _shares(mass: Float64Array, bands: int) -> Codes:
     """The bin of each value in order, by the middle of its mass."""
     ends = np.cumsum(mass)
     middle = (ends - mass / 2) / ends[-1] if ends[-1] else np.zeros(len(mass))
     return np.minimum((middle * bands).astype(np.intp), bands - 1)
 
 
-def _short_ends(values: Floats, mass: Floats, bands: int) -> Floats:
+def _short_ends(values: Float64Array, mass: Float64Array, bands: int) -> Float64Array:
     """Where each bin begins, in as few digits as possible: a small part of a bin may move for it."""
     first = np.unique(_shares(mass, bands), return_index=True)[1]
     sums = np.cumsum(mass)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 RESAMPLES = 200
 CONFIDENCE = 0.95

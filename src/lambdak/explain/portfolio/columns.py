@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.bands import BANDS, Codes, Kind, banding
 from lambdak.explain.portfolio.periods import periods
 from lambdak.explain.portfolio.scored import name_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cell_types import array_cells
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.explain.portfolio.bands import BANDS, MOST_BANDS, quantile_codes
 from lambdak.explain.portfolio.bootstrap import CONFIDENCE, RESAMPLES, Resampling
@@ -28,7 +29,6 @@ from lambdak.explain.portfolio.rival import check_predictions, rescored, rival_p
 from lambdak.explain.portfolio.scored import ScoredRows, Units, exposure_word, score_rows
 from lambdak.explain.portfolio.segments import Segments, segments
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import make_frame
 from lambdak.table.visible import visible
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from lambdak._checks import check_int, check_weight, freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.bands import BANDS, MISSING, Banding, NumberBands, banding, shared_bands
 from lambdak.explain.portfolio.outcome import prediction_of
 from lambdak.explain.portfolio.segments import sums
@@ -17,7 +18,6 @@ from lambdak.explain.portfolio.stability import by_chance, effective_rows, readi
 from lambdak.explain.portfolio.swaps import mean_shifts, sample_size, spread_rows
 from lambdak.model import Model
 from lambdak.model.readout import dense_rows
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.frames import make_frame
 
 _MOST_POINTS = 2_001  # of a curve that is drawn or written

@@ -7,11 +7,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.explain.portfolio.lorenz import Ranking, perfect_ranking
 from lambdak.explain.portfolio.roc import auc_and_ks
 from lambdak.explain.portfolio.scored import ScoredRows
-from lambdak.pencil.spectrum import Float64Array
 
 
 class Measure(NamedTuple):

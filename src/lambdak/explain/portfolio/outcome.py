@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.losses import LOG, Loss, SquaredError
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.model.output_choice import output_of, position_of
-from lambdak.pencil.spectrum import Float64Array
 
 Task = Literal["numbers", "class", "coverage"]
 

@@ -10,10 +10,10 @@ from typing import Any, final
 import numpy as np
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.bands import Codes, Kind
 from lambdak.explain.portfolio.columns import Split
 from lambdak.explain.portfolio.segments import order_of, per_unit, sums
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import make_frame
 from lambdak.table.printed_columns import headed, number, percent
 from lambdak.table.visible import visible

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 
 from lambdak._checks import check_numbers
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.columns import Columns
 from lambdak.explain.portfolio.outcome import Outcome, class_position, of_chance, of_numbers, prediction_of
 from lambdak.explain.portfolio.scored import ScoredRows, check_total
 from lambdak.losses import LOG, Predicts
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 
 _NUMBERS, _CLASSES = "numbers", "probabilities of classes"
 

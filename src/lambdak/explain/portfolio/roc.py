@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.lorenz import Ranking
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import make_frame
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_numbers, check_weight, freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.outcome import Outcome, outcome_of
 from lambdak.model import Model
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.cells import factorise_list
 from lambdak.table.rows import target_rows
 from lambdak.table.visible import visible

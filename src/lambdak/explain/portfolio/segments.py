@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import norm
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.explain.portfolio.bands import MISSING, Codes, Kind
 from lambdak.explain.portfolio.scored import ScoredRows, Words
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import make_frame
 from lambdak.table.printed_columns import headed, number
 from lambdak.table.visible import visible

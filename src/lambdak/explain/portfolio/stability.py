@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 LITTLE, LARGE = 0.1, 0.25  # the usual reading
 _HALF = 0.5  # rows that stand for none

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.model import Model
 from lambdak.model.readout import Readout, readouts, slots_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 
 _EVALUATED = 500_000  # rows of all columns together

@@ -10,10 +10,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import packed_size
 from lambdak.export.c.names import literal
 from lambdak.export.formula import Formula, Levels
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Category, Column, Curve, Linear, Numeric
 
 _PER_LINE = 8

@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF
 from lambdak.export.formula import Formula
-from lambdak.pencil.spectrum import Float64Array
 
 
 @final

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.export.formula import NOTHING, Formula
 from lambdak.export.sql.cells import NEAR, Reading, readings
 from lambdak.export.sql.influences import chosen_output, explained_outputs
 from lambdak.export.sql.script import Script, same, total
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column, Curve
 from lambdak.table.linear_column import Linear
 from lambdak.table.visible import visible

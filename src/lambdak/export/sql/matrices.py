@@ -8,11 +8,11 @@ from typing import final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF, diagonal_indices, packed_dim
 from lambdak.export.formula import NOTHING, Formula
 from lambdak.export.sql.cells import NEAR, Reading
 from lambdak.export.sql.script import Script, same
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Curve
 from lambdak.table.linear_column import Linear
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from lambdak._types import Float64Array
 from lambdak.export.sql.dialects import Dialect
-from lambdak.pencil.spectrum import Float64Array
 
 PREFIX = "lambdak_"  # of all names inside of the query, so that they are not the user's
 _MOST_TERMS = 8  # of a sum without brackets: SQLite counts the depth of an expression

@@ -20,11 +20,11 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 from scipy.special import expit
 
+from lambdak._types import Float64Array
 from lambdak.export.tables.layout import Coded, Layout
 from lambdak.export.tables.monotone import rising_tables
 from lambdak.losses import Link
 from lambdak.losses.links import IDENTITY, LOG
-from lambdak.pencil.spectrum import Float64Array
 
 _STEPS = 300  # a score that is far too high falls by one a step under a log link
 _CLOSE = 1e-8  # of what the model predicts in total: how far that of any row of a table may be off

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.model.outward import downwards
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.numeric_column import Numeric
 
 _MOST_STRETCHES = 200  # that are joined; a column with more knots is thinned out

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from lambdak._checks import check_int, freeze_arrays
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.frames import make_frame
 from lambdak.table.printed_columns import aligned, number, percent
 

@@ -16,6 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.export.tables.factors import Bands, Factor
@@ -31,7 +32,7 @@ from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.definite import UNIT, frobenius
-from lambdak.pencil.spectrum import Float64Array, extremes
+from lambdak.pencil.spectrum import extremes
 
 _GAP = 1e-3  # of the bound: how far it may be from the worst row found
 _SMALL = 1e-9  # of the size of all matrices: a gap that no one needs closed

@@ -8,10 +8,10 @@ from typing import Any, final
 import numpy as np
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.export.tables.factors import Positions, Row
 from lambdak.export.tables.layout import Coded, Layout
 from lambdak.export.tables.subject import Subject
-from lambdak.pencil.spectrum import Float64Array
 
 SEEN = ("exposure", "observed", "expected", "model")
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column

@@ -14,10 +14,10 @@ from typing import Any, final
 import numpy as np
 from scipy import sparse
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.tables.factors import Factor, Positions
 from lambdak.model.readout import dense_rows
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.read import read_table
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.export.tables.additive import Target, best_tables
 from lambdak.export.tables.bands import best_edges, candidates, stretches
 from lambdak.export.tables.factors import Bands, Factor, Knots, Levels
@@ -17,7 +18,6 @@ from lambdak.export.tables.profiles import pair_profile, profile
 from lambdak.export.tables.subject import Subject
 from lambdak.export.tables.two_way import check_pairs, strongest_pairs
 from lambdak.model.readout import Readout
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked
 from lambdak.table.column_types import Category, Column
 from lambdak.table.numeric_column import Numeric

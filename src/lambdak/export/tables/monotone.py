@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from lambdak._types import Float64Array
 from lambdak.export.tables.layout import Layout, Pair
-from lambdak.pencil.spectrum import Float64Array
 
 _ROUNDS = 50  # of projections in turn
 _FLOOR = 1e-6  # of the mean weight: what a row of a table counts that no row of the user's belongs to

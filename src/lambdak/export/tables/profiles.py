@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.export.tables.factors import Factor, Positions
 from lambdak.model.readout import Readout, slots_of
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_contract import Column
 from lambdak.table.column_types import OTHER
 from lambdak.table.design import Design

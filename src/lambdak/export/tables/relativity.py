@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_positive
+from lambdak._types import Float64Array
 from lambdak.export.tables.deviation import deviation
 from lambdak.export.tables.factor_table import FactorTable, make_tables
 from lambdak.export.tables.layout import Coded, Layout, values_at
@@ -27,7 +28,6 @@ from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
 from lambdak.model import Model
 from lambdak.model.outward import upwards
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import emptied
 from lambdak.table.printed_columns import number
 

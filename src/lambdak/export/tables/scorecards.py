@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_positive, check_weight
+from lambdak._types import Float64Array
 from lambdak.export.tables.cutoffs import MOST_BANDS, Cutoffs, make_cutoffs
 from lambdak.export.tables.deviation import deviation
 from lambdak.export.tables.factor_table import FactorTable, make_tables
@@ -24,7 +25,6 @@ from lambdak.export.tables.table_set import TableSet
 from lambdak.model import Model
 from lambdak.model.outward import upwards
 from lambdak.pencil.definite import UNIT
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.frames import emptied
 from lambdak.table.printed_columns import number
 from lambdak.table.visible import visible

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_weight
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.tables.profiles import anywhere
 from lambdak.losses.links import LOG
@@ -16,7 +17,6 @@ from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.model.readout import Readout, dense_rows
 from lambdak.optimize.changes.chosen import Chosen, chosen
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.read import Table, read_table
 from lambdak.table.rows import optional_rows, target_rows

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.export.tables import written
 from lambdak.export.tables.deviation import Deviation
 from lambdak.export.tables.factor_table import SEEN, FactorTable
 from lambdak.export.tables.layout import Layout, values_at
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked
 from lambdak.table.frames import make_frame
 from lambdak.table.visible import visible

@@ -15,13 +15,13 @@ from typing import Any, final
 import numpy as np
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.export.tables.factors import Positions
 from lambdak.export.tables.layout import Coded, Layout, Pair
 from lambdak.losses.links import IDENTITY
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.minimum.goals import Prediction, Relaxed
 from lambdak.optimize.relaxation import Separable, linear
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked
 
 _MOST_CELLS = 1 << 16  # of the table of a pair

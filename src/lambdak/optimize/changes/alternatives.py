@@ -8,8 +8,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.changes.sweeps import Bounds, Sweep
-from lambdak.pencil.spectrum import Float64Array
 
 _PARTS, _ROUNDS = 8, 4  # in which the end of a range is searched within a piece
 _MOST_OF = 0.9  # of what a column can gain, where it is not enough alone

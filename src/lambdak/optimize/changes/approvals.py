@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses.contract import Predicts
 from lambdak.model import Model
 from lambdak.optimize.changes.chosen import Chosen, chosen
 from lambdak.optimize.changes.decisions import Goal, class_code, class_goal, ordered_goal, threshold_goal
-from lambdak.pencil.spectrum import Float64Array
 
 _RELATIONS = (">=", "<=")
 _CUMULATED = "the probability of a class or any below it"

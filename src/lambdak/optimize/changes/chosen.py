@@ -7,10 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
-from lambdak.pencil.spectrum import Float64Array
 
 
 @final

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.explain.rows import RowWork
 from lambdak.model import Model
 from lambdak.model.given_rows import given_table
 from lambdak.optimize.changes.approvals import Approval
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.read import Table, one_row
 
 _DIGITS = 1e-9  # of the largest contribution of a row: what differs by less is a tie

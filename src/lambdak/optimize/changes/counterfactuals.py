@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_non_negative
+from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.changes.decisions import Goal, Region
 from lambdak.optimize.changes.moves import Moves, hitting_sets
@@ -23,7 +24,6 @@ from lambdak.optimize.changes.rows import Row, model_of, read_rows
 from lambdak.optimize.changes.surroundings import Surroundings
 from lambdak.optimize.changes.targets import read_target, shown_prediction
 from lambdak.optimize.solution import Clock, Moment, Solution, Status
-from lambdak.pencil.spectrum import Float64Array
 
 _DIGITS = 5  # of a move, after the first one
 _SAME = 1e-9  # cost below which a gap is zero

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.changes.decisions import Region
 from lambdak.optimize.relaxation import Boxes
-from lambdak.pencil.spectrum import Float64Array
 
 _PARTS = 8  # into which a piece is divided
 _ROUNDS = 60

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.losses import Link
 from lambdak.losses.contract import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
@@ -24,7 +25,6 @@ from lambdak.optimize.changes.chosen import Chosen
 from lambdak.optimize.changes.rows import Row
 from lambdak.optimize.relaxation import Boxes, Separable, relax
 from lambdak.optimize.scores import Score, restrict
-from lambdak.pencil.spectrum import Float64Array
 
 _CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
 _EPS = float(np.finfo(np.float64).eps)

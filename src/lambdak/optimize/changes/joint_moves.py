@@ -10,11 +10,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.optimize.changes.approvals import Approval
 from lambdak.optimize.changes.short_numbers import seems_whole, short_end
 from lambdak.optimize.changes.sweeps import moved
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.design import Design
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_non_negative
+from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.changes.crossings import first_crossing, may_reach
@@ -22,7 +23,6 @@ from lambdak.optimize.changes.rows import Row, model_of, read_rows
 from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable, spreads
 from lambdak.optimize.changes.targets import decision_goal, shown_prediction
 from lambdak.optimize.solution import Clock, Status
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.numeric_column import Numeric
 

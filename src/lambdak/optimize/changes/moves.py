@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.changes.decisions import Region
 from lambdak.optimize.changes.prices import Price
-from lambdak.pencil.spectrum import Float64Array
 
 _PARTS = 16  # of a move that are tried in one call
 _ROUNDS = 6  # in which a move is taken back: to 16⁻⁶ of it

@@ -9,12 +9,12 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.changes.decisions import Region
 from lambdak.optimize.changes.price_bounds import box_bounds
 from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.relaxation import Boxes
 from lambdak.optimize.solution import Clock, Solution, Status
-from lambdak.pencil.spectrum import Float64Array
 
 _MOST_AT_ONCE = 32  # boxes that are halved in one round
 _MOST_FLOATS = 1 << 24  # of the matrices of one round

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.changes.decisions import Region
 from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.relaxation import Boxes, Separable
-from lambdak.pencil.spectrum import Float64Array
 
 _HALVINGS = 24
 _STEPS = 3  # to bounds of raw scores whose maximum is lower

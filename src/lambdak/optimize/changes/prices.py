@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 _OUTWARDS = 1e-12  # relative: covers the rounding of prices
 _UNITS = 8 * float(np.finfo(np.float64).eps)  # the same of coordinates

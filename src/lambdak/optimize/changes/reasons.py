@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
 from lambdak.model.given_rows import column_named, given_table
@@ -25,7 +26,6 @@ from lambdak.optimize.changes.reason_texts import ReasonTexts
 from lambdak.optimize.changes.rows import model_of
 from lambdak.optimize.changes.short_numbers import seems_whole, short_end
 from lambdak.optimize.changes.sweeps import Sweep
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table

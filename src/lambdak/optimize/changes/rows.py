@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.model.given_rows import given_table
 from lambdak.optimize.pencils import is_pencil
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.column_types import Column
 from lambdak.table.read import Table, named_array
 from lambdak.table.rows import optional_rows

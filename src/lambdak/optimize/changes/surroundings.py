@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_positive
+from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.model.given_rows import column_named
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.changes.decisions import Goal
 from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.changes.rows import Row
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.column_types import Category, Column
 from lambdak.table.linear_column import Linear

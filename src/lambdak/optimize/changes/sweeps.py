@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.explain.what_if import saw_tooth
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
 from lambdak.optimize.changes.approvals import Approval
 from lambdak.pencil.definite import UNIT
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
 from lambdak.table.column_types import Category, Column

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.losses.contract import Predicts
 from lambdak.model import Model
 from lambdak.optimize.changes.chosen import chosen
@@ -18,7 +19,6 @@ from lambdak.optimize.changes.decisions import (
     threshold_goal,
 )
 from lambdak.optimize.changes.rows import Row
-from lambdak.pencil.spectrum import Float64Array
 
 _RELATIONS = (">=", "<=")
 

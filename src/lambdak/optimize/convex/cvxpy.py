@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import sym
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
@@ -20,7 +21,6 @@ from lambdak.optimize.axes import make_axis
 from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.pencils import check_fixed_inputs, has_no_range, is_pencil, usable_model
 from lambdak.optimize.scores import Score, restrict
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.close_names import asked, shown_names
 
 _ANY = (0.0, 1.0)  # between which a line is looked at: it is the same line elsewhere

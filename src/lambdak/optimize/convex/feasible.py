@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from lambdak._types import Float64Array
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.convex.lifted import Lifted, sizes
 from lambdak.optimize.convex.newton import Rows
 from lambdak.optimize.linear import LinearRows
 from lambdak.pencil.definite import SAFE, UNIT
-from lambdak.pencil.spectrum import Float64Array
 
 _INSIDE = 1e-7  # less is no inside
 _SECONDS = 1.0  # for a point with whole numbers: it is only a suggestion

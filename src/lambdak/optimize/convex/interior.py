@@ -15,12 +15,12 @@ from typing import NamedTuple, final
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
 from lambdak.optimize.convex.feasible import inner_mix
 from lambdak.optimize.convex.lifted import Lifted
 from lambdak.optimize.convex.newton import State, System, Workspace, standard_rows
-from lambdak.pencil.spectrum import Float64Array
 
 _MOST_STEPS = 80
 _LEAST_STEP = 1e-5  # shorter ones lead nowhere

@@ -22,13 +22,13 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import packed_dim
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.linear import FEASIBLE, LinearRows
 from lambdak.optimize.scores import Score
 from lambdak.pencil.definite import SAFE, UNIT
-from lambdak.pencil.spectrum import Float64Array
 
 Cost = Sequence[Float64Array]  # of each axis, at its points
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
 from lambdak.optimize.convex.lifted import Lifted
-from lambdak.pencil.spectrum import Float64Array
 
 _EQUAL = 4.0  # limits this many rooms apart are one equation
 _RIDGES = (0.0, 1e-15, 1e-13, 1e-11)  # relative: where equations say the same, or rounding makes them so

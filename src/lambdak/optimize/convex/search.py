@@ -12,6 +12,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.convex.feasible import cheapest, is_infeasible
 from lambdak.optimize.convex.interior import Iterate, iterates
@@ -19,7 +20,6 @@ from lambdak.optimize.convex.lifted import Cost, Lifted, lift, narrow
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Status
-from lambdak.pencil.spectrum import Float64Array
 
 _WHOLE = 1e-6  # a number this close to a whole one is that one
 

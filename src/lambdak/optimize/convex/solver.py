@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.convex.lifted import Cost
@@ -16,7 +17,6 @@ from lambdak.optimize.convex.search import Search
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Solution, Status
-from lambdak.pencil.spectrum import Float64Array
 
 METHOD = "interior point"
 _STRAIGHT = 1e-9  # relative to the matrices: what bends may lack, which the gap then keeps

@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.optimize.linear import LinearRows, propagate
 from lambdak.optimize.minimum.goals import Relaxed
 from lambdak.optimize.minimum.incumbent import Incumbent
@@ -20,7 +21,6 @@ from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import Boxes, Separable, linear
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock, Solution, Status
-from lambdak.pencil.spectrum import Float64Array
 
 _AT_ONCE = 1 << 18  # floats of one relaxation: how many boxes are halved together
 _MOST_AT_ONCE = 256

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from lambdak._types import Float64Array
 from lambdak.losses import Link
 from lambdak.losses.links import IDENTITY
 from lambdak.optimize.minimum.lines import above, below
 from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
 from lambdak.optimize.scores import Score
-from lambdak.pencil.spectrum import Float64Array
 
 _ROUNDING = 1e-14  # of sums and products, relative to their terms
 

@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.optimize.minimum.problem import Problem
-from lambdak.pencil.spectrum import Float64Array
 
 _STARTS = 32
 _SWEEPS = 12

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from lambdak._types import Float64Array
 from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
-from lambdak.pencil.spectrum import Float64Array
 
 _ROUNDING = 1e-13  # of a line and of a link, relative to what they are computed from
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair
 from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.minimum.incumbent import best_of
@@ -23,7 +24,6 @@ from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import compression
 from lambdak.optimize.scores import Score
 from lambdak.optimize.solution import Clock
-from lambdak.pencil.spectrum import Float64Array
 
 _MOST_STEPS = 100
 _LEAST_FALL = 1e-6  # of the goal's spread: a step that gains less is the last one

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.scores import Score
 from lambdak.pencil.definite import UNIT, frobenius
-from lambdak.pencil.spectrum import Float64Array
 
 _NEGLIGIBLE = 1e-10  # of the size of the matrices: what the steps of a column may lack together
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.special import logit
 
+from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
@@ -20,7 +21,6 @@ from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
 from lambdak.optimize.minimum.pinning import pin
 from lambdak.optimize.relaxation import slack
 from lambdak.optimize.scores import Score
-from lambdak.pencil.spectrum import Float64Array
 
 _FAR = 1e150  # a raw score that no model has
 _UNDERFLOW = -745.0  # exp is 0 not far below

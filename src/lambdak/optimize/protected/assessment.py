@@ -8,11 +8,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.model.outward import upwards
 from lambdak.optimize.protected.flips import Flips
 from lambdak.optimize.protected.groups import GroupMetrics, group_metrics
 from lambdak.optimize.protected.proxies import Proxy
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
 from lambdak.table.visible import visible

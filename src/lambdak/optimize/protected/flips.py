@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.model.influence import norms
 from lambdak.model.readout import readouts, slots_of
@@ -16,7 +17,6 @@ from lambdak.optimize.changes.approvals import Approval, by_output
 from lambdak.optimize.changes.chosen import chosen
 from lambdak.optimize.changes.sweeps import Sweep, moved
 from lambdak.optimize.protected.prediction_bounds import prediction_bound, score_bound
-from lambdak.pencil.spectrum import Float64Array
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_types import Category
 from lambdak.table.design import Design

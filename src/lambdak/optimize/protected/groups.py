@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 
 
 @final

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from lambdak._types import Float64Array
 from lambdak.explain.plots import BLUE, DARK, RED, SKY, side_by_side
 from lambdak.table.category_levels import shown
 
 if TYPE_CHECKING:
     from lambdak.optimize.protected.assessment import Fairness
     from lambdak.optimize.protected.flips import Pair
-    from lambdak.pencil.spectrum import Float64Array
 
 _LONGEST = 28  # letters of a name
 _MOST_PAIRS = 12

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 _MISSING, _RARE, _FIRST = 0, 1, 2  # positions of a column's ids
 _POSITIVE, _ZERO, _NEGATIVE, _FIRST_NEGATIVE = 1, 2, 3, 4  # of a column of signed numbers, after MISSING

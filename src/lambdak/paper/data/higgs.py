@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.paper.data.cache import Cache, Writer, building, check_unchanged, identity, open_cache
 from lambdak.paper.data.files import Block, Source, first_fault, open_parquet, reading
 from lambdak.paper.data.rows import DenseData, ordered_splits

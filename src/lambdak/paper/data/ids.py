@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.paper.data.cache import Cache, building, open_cache
 from lambdak.paper.data.criteo import COLUMNS, INTEGERS
 from lambdak.paper.data.encoders import Encoder, Gaps, Levels, bucket, levels, numbers, signed_numbers

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 RowNumbers = NDArray[np.integer] | slice
 PARTS = ("train", "validation", "test")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import DescentRule
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch

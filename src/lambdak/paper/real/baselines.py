@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.paper.data.rows import DenseBatch, SparseBatch
 from lambdak.pencil.initial import gapped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
 from lambdak.eigen.packing import packed_size, padded_width
 from lambdak.paper.data.rows import DenseBatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 
 
 class Learner(Protocol):

@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as compute
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.paper.data.rows import DenseBatch
 from lambdak.pencil import Pencil
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 NOISE = 0.5  # standard deviations; features are standardised
@@ -34,8 +33,8 @@ class Ratios:
     """What was counted, per feature and shell. A change whose bound is zero has no ratio and is not counted."""
 
     counts: Counts  # (features, shells, bins)
-    sums: Array  # of the ratios, (features, shells)
-    largest: Array  # (features, shells)
+    sums: Float64Array  # of the ratios, (features, shells)
+    largest: Float64Array  # (features, shells)
     above: Counts  # ratios above one by more than rounding explains, (features, shells)
 
     @property
@@ -125,7 +124,7 @@ def _none(features: int, shells: int, bins: int) -> Ratios:
     return Ratios(np.zeros((*shape, bins), np.int64), np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64))
 
 
-def _bins(shares: Array, count: int) -> NDArray[np.intp]:
+def _bins(shares: Float64Array, count: int) -> NDArray[np.intp]:
     """In which of ``count`` equal parts of the unit interval they lie."""
     return np.minimum((shares * count).astype(np.intp), count - 1)
 
@@ -133,8 +132,8 @@ def _bins(shares: Array, count: int) -> NDArray[np.intp]:
 class _Moved(NamedTuple):
     """Changes of one feature whose bound is not zero: |δ|, the ratios, and which are above one."""
 
-    noise: Array
-    ratios: Array
+    noise: Float64Array
+    ratios: Float64Array
     above: NDArray[np.bool_]
 
 

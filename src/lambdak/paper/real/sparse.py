@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.eigen.steps import step_engine
 from lambdak.paper.data.rows import SparseBatch

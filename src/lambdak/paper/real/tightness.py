@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from lambdak._checks import FloatArray
+from lambdak._types import Float64Array, FloatArray
 from lambdak.paper.data.higgs import FEATURES
 from lambdak.paper.data.rows import DenseBatch
 from lambdak.paper.parts import Piece, run_pieces
@@ -25,7 +25,7 @@ from lambdak.paper.real.dense import DenseSpectral
 from lambdak.paper.real.influence import SEED, as_pencil, load_higgs
 from lambdak.paper.real.origin import Origin, facts, find_origin
 from lambdak.paper.real.protocol import Samples
-from lambdak.paper.real.ratios import Array, measure_ratios
+from lambdak.paper.real.ratios import measure_ratios
 from lambdak.paper.real.runs import batch_threads, log_loss, train
 from lambdak.paper.synthetic.selection import quartiles
 
@@ -173,5 +173,5 @@ def tighten(results: pa.Table) -> Iterator[Tightened]:
         yield Tightened(dim, strength, *best, medians[best], *test, *others)
 
 
-def _losses(runs: Iterable[dict[str, float]], part: str) -> Array:
+def _losses(runs: Iterable[dict[str, float]], part: str) -> Float64Array:
     return np.nan_to_num([row[part] for row in runs], nan=np.inf)

@@ -24,13 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from lambdak._types import Float64Array
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.paper.synthetic.results import read_cells
 from lambdak.paper.synthetic.selection import select
 from lambdak.paper.synthetic.sweep import CellResult
 from lambdak.paper.synthetic.targets import lattice, make_targets
-
-Array = NDArray[np.float64]
 
 NAMES = ("alpha", "beta", "gamma")  # of the exponents
 FIRST = 1_000  # samples: before, models have hardly left their start
@@ -39,7 +38,7 @@ _STARTS = ((0.5, 0.3), (1.0, 0.5), (2.0, 0.3), (1.0, 1.0))  # (α, β)
 # Parameters are log A, α, log B, β and γ, within bounds; a part that the errors do not show ends at one of them.
 # Arguments are log d and log n, the value is log r.
 _BOUNDS = ((-30.0, 0.0, -30.0, 0.0, -2.0), (30.0, 8.0, 30.0, 2.0, 2.0))
-FORMS: dict[str, Callable[[Array, Array, Array], Array]] = {
+FORMS: dict[str, Callable[[Float64Array, Float64Array, Float64Array], Float64Array]] = {
     "product": lambda p, d, n: p[0] - p[1] * d - p[3] * n,
     "sum": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n),
     "sum, coupled": lambda p, d, n: np.logaddexp(p[0] - p[1] * d, p[2] - p[3] * n + p[4] * d),
@@ -63,7 +62,7 @@ class Curves:
         """Which samples a law is fitted to: those from ``FIRST`` on, of a short study the last two."""
         return np.asarray(self.samples >= min(FIRST, self.samples[-2]))
 
-    def medians(self, targets: NDArray[np.intp] | None = None) -> Array:
+    def medians(self, targets: NDArray[np.intp] | None = None) -> Float64Array:
         """Median test error of the rate that won, (dims, samples), of all targets or of these."""
         some = slice(None) if targets is None else targets
         return np.stack([select(CellResult(r.validation[some], r.test[some])).median for r in self.results])
@@ -75,15 +74,15 @@ class Law:
 
     form: str
     sigma: float
-    params: Array
+    params: Float64Array
 
-    def __call__(self, dim: NDArray[np.generic] | float, samples: NDArray[np.generic] | float) -> Array:
+    def __call__(self, dim: NDArray[np.generic] | float, samples: NDArray[np.generic] | float) -> Float64Array:
         """The error that it predicts."""
         logs = (np.log(np.asarray(part, float)) for part in (dim, samples))
         return np.asarray(np.exp(_log_error(self.form, self.sigma, self.params, *logs)))
 
     @property
-    def exponents(self) -> Array:
+    def exponents(self) -> Float64Array:
         """α, β and γ; the last is zero in forms without it."""
         return self.params[[1, 3, 4]] * (1, 1, self.form.endswith("coupled"))
 
@@ -118,12 +117,12 @@ def _sigma(cell: Cell, grid: Grid) -> float:
     return float(np.median(targets(np.arange(grid.targets)[:, None], x[None]).std(axis=1)))
 
 
-def fit_law(form: str, curves: Curves, errors: Array, dims: int | None = None) -> Law:
+def fit_law(form: str, curves: Curves, errors: Float64Array, dims: int | None = None) -> Law:
     """The form's parameters that fit errors (dims, samples) best, on a logarithmic scale; of this many dims or all."""
     samples, aim = curves.samples[curves.used], np.log(errors[:dims, curves.used])
     d, n = np.meshgrid(np.log(curves.dims[:dims]), np.log(samples), indexing="ij")
 
-    def wrong(params: Array) -> Array:
+    def wrong(params: Float64Array) -> Float64Array:
         return (_log_error(form, curves.sigma, params, d, n) - aim).ravel()
 
     starts = [(aim.max() + a * d.min(), a, aim.max() + b * n.min(), b, 0.0) for a, b in _STARTS]
@@ -145,17 +144,17 @@ def choose_form(all_curves: Iterable[Curves]) -> dict[str, float]:
     return dict(sorted(misfits.items(), key=lambda item: item[1]))
 
 
-def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Array:
+def bootstrap(form: str, curves: Curves, times: int, seed: int = 0) -> Float64Array:
     """Exponents (times, 3) of laws fitted to resampled targets."""
     rng, count = np.random.default_rng(seed), len(curves.results[0].test)
     draws = (rng.integers(0, count, count) for _ in range(times))
     return np.stack([fit_law(form, curves, curves.medians(draw)).exponents for draw in draws])
 
 
-def _log_error(form: str, sigma: float, params: Array, d: Array, n: Array) -> Array:
+def _log_error(form: str, sigma: float, params: Float64Array, d: Float64Array, n: Float64Array) -> Float64Array:
     return np.asarray(-np.logaddexp(-2 * FORMS[form](params, d, n), -2 * np.log(sigma)) / 2)
 
 
-def rms(values: Array) -> float:
+def rms(values: Float64Array) -> float:
     """Root mean square."""
     return float(np.sqrt(np.mean(np.square(values))))

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.paper.synthetic.sweep import CellResult
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +16,9 @@ class Curve:
     """At each checkpoint, the rate that won, and the quartiles of its models' test errors."""
 
     rate: NDArray[np.intp]  # position in the grid's rates
-    low: Array
-    median: Array
-    high: Array
+    low: Float64Array
+    median: Float64Array
+    high: Float64Array
 
 
 def select(result: CellResult) -> Curve:
@@ -43,7 +42,7 @@ def select(result: CellResult) -> Curve:
     return Curve(winner, *quartiles(errors))
 
 
-def quartiles(errors: Array) -> Array:
+def quartiles(errors: Float64Array) -> Float64Array:
     """(3, ...) along the first axis, as np.quantile has them, except that infinity may be among the errors."""
     ordered, position = np.sort(errors, axis=0), np.array([0.25, 0.5, 0.75]) * (len(errors) - 1)
     low, high = ordered[np.floor(position).astype(int)], ordered[np.ceil(position).astype(int)]

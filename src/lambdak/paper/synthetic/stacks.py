@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hessenberg
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen import tridiagonal_eigenvalue
 from lambdak.eigen.engine import AdamConstants, AdamRule, DesignRows
 from lambdak.eigen.packing import padded_width, unsym

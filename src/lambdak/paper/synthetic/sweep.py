@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.paper.synthetic.grid import FITS, Cell, Grid
 from lambdak.paper.synthetic.stacks import make_stack
 from lambdak.paper.synthetic.targets import HIGH, LOW, Targets, lattice, make_targets

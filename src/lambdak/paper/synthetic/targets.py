@@ -23,9 +23,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly, make_interp_spline
 
+from lambdak._types import Float64Array
 from lambdak.paper.protocols import CONVENTIONS, Conventions
-
-Array = NDArray[np.float64]
 
 LOW, HIGH = -4.0, 4.0
 # Powers, ascending, of the four uniform cubic B-splines that are not zero on a piece.
@@ -48,13 +47,13 @@ class Targets:
     """
 
     inputs: int
-    pieces: Array
+    pieces: Float64Array
     blended: bool = False
 
     def __len__(self) -> int:
         return len(self.pieces)
 
-    def __call__(self, which: NDArray[np.integer], x: Array) -> Array:
+    def __call__(self, which: NDArray[np.integer], x: Float64Array) -> Float64Array:
         """Values of function ``which`` (...,) at x (..., inputs)."""
         count = self.pieces.shape[2 if self.blended else 1]
         if self.inputs == 1:
@@ -104,30 +103,30 @@ def make_targets(
     return Targets(2, pieces.reshape(len(rngs), complexity, complexity - 1, 4), blended=True)
 
 
-def lattice(inputs: int, count: int) -> Array:
+def lattice(inputs: int, count: int) -> Float64Array:
     """About ``count`` regular points, (points, inputs)."""
     axes = [np.linspace(LOW, HIGH, round(count ** (1 / inputs)))] * inputs
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, inputs)
 
 
-def quintic(t: Array) -> Array:
+def quintic(t: Float64Array) -> Float64Array:
     """w(t) = 6t⁵ − 15t⁴ + 10t³: from 0 to 1, with first and second derivatives that vanish at both ends."""
     return t**3 * (10.0 + t * (6.0 * t - 15.0))
 
 
-def _net(rng: np.random.Generator, complexity: int, normal: bool) -> Array:
+def _net(rng: np.random.Generator, complexity: int, normal: bool) -> Float64Array:
     """Values at c × c grid points, standard normal or uniform with the same variance; the text says no range."""
     shape = complexity, complexity
     return rng.standard_normal(shape) if normal else rng.uniform(-(3**0.5), 3**0.5, shape)
 
 
-def _rising(rng: np.random.Generator, slices: int, count: int, together: bool = True) -> Array:
+def _rising(rng: np.random.Generator, slices: int, count: int, together: bool = True) -> Float64Array:
     """Cumulative sums of log-normal steps, (slices, count), standardised together or each by itself."""
     values, axis = np.cumsum(rng.lognormal(size=(slices, count)), axis=1), None if together else 1
     return np.asarray((values - values.mean(axis, keepdims=True)) / values.std(axis, keepdims=True))
 
 
-def _rising_net(rng: np.random.Generator, count: int) -> Array:
+def _rising_net(rng: np.random.Generator, count: int) -> Float64Array:
     """Last-passage times of log-normal steps: (count, count), rising along both axes, without a wanted curvature."""
     net = rng.lognormal(size=(count, count))
     for i, j in np.ndindex(net.shape):
@@ -135,33 +134,33 @@ def _rising_net(rng: np.random.Generator, count: int) -> Array:
     return net
 
 
-def _risen(net: Array) -> Array:
+def _risen(net: Float64Array) -> Float64Array:
     """(c − 1, c − 1, 4, 4): powers of the B-spline of these (c + 2)² coefficients, standardised at the grid points."""
     at_points = np.einsum("p,q,ijpq->ij", *[_BASIS[0, :3]] * 2, sliding_window_view(net, (3, 3)))
     windows = sliding_window_view((net - at_points.mean()) / at_points.std(), (4, 4))
     return np.asarray(np.einsum("ap,bq,ijpq->ijab", _BASIS, _BASIS, windows))
 
 
-def _powers(spline: PPoly) -> Array:
+def _powers(spline: PPoly) -> Float64Array:
     """(functions, pieces, 4): ascending powers of the position within a piece."""
     width = np.diff(spline.x)[:, None]
     rows = [spline.c[3 - k] * width**k for k in range(4)]
     return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))
 
 
-def _cardinal(grid: Array) -> Array:
+def _cardinal(grid: Float64Array) -> Float64Array:
     """Powers (functions, pieces, 4) of the cubic splines that are one at one grid point and zero at the others."""
     spline, width = make_interp_spline(grid, np.eye(len(grid))), grid[1] - grid[0]
     rows = [spline(grid[:-1], k) * width**k / factorial(k) for k in range(4)]  # (pieces, functions) each
     return np.asarray(np.stack(rows, axis=-1).swapaxes(0, 1))
 
 
-def _locate(x: Array, pieces: int) -> tuple[NDArray[np.intp], Array]:
+def _locate(x: Float64Array, pieces: int) -> tuple[NDArray[np.intp], Float64Array]:
     """Which piece a coordinate is in, and where in it, from 0 to 1."""
     position = (x - LOW) * (pieces / (HIGH - LOW))
     piece = np.clip(position.astype(np.intp), 0, pieces - 1)
     return piece, position - piece
 
 
-def _horner(powers: Array, t: Array) -> Array:
+def _horner(powers: Float64Array, t: Float64Array) -> Float64Array:
     return np.asarray(((powers[..., 3] * t + powers[..., 2]) * t + powers[..., 1]) * t + powers[..., 0])

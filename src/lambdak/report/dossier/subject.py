@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from lambdak._checks import check_weight
+from lambdak._types import Float64Array
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.store import SavedModel
 from lambdak.table.read import read_table
 from lambdak.table.rows import optional_rows, target_rows
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +28,9 @@ class Rows:
 
     X: Any
     y: NDArray[Any] | None = None
-    weight: Floats | None = None
-    offset: Floats | None = None
-    exposure: Floats | None = None
+    weight: Float64Array | None = None
+    offset: Float64Array | None = None
+    exposure: Float64Array | None = None
     given: Mapping[str, Any] = field(default_factory=dict)  # target and exposure, with their names
 
     def __len__(self) -> int:
@@ -43,7 +42,7 @@ class Rows:
         name = getattr(self.given.get("y"), "name", None)
         return name if isinstance(name, str) and name else "the target"
 
-    def rates(self, model: Model) -> tuple[NDArray[Any], Floats | None]:
+    def rates(self, model: Model) -> tuple[NDArray[Any], Float64Array | None]:
         """Targets as the model predicts them, and weights: totals with an exposure become rates, which count by it."""
         target, weight = np.asarray(self.y), self.weight
         if self.exposure is None:

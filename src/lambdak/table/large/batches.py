@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_weight
+from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
-from lambdak.table.knots import Floats
 from lambdak.table.read import Table, read_table
 from lambdak.table.rows import log_exposure, optional_rows
 
@@ -162,8 +162,8 @@ class Drawn:
     index: int
     table: Table
     y: NDArray[Any]
-    weight: Floats | None = None
-    offset: Floats | None = None
+    weight: Float64Array | None = None
+    offset: Float64Array | None = None
     place: str = "X"  # where it comes from, in words
 
     def __len__(self) -> int:

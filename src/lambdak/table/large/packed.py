@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
+from lambdak._types import Float64Array
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
@@ -21,11 +22,10 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_types import Column
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.knots import Floats
 from lambdak.table.read import Table
 
 Records = NDArray[np.uint8]
-Unpacked = tuple[Design, Floats, Floats | None, Floats | None]  # design, target, weight, offset
+Unpacked = tuple[Design, Float64Array, Float64Array | None, Float64Array | None]  # design, target, weight, offset
 
 TARGETS: Final = {"float64": "f8", "float32": "f4", "int32": "i4", "uint8": "u1"}
 
@@ -105,8 +105,8 @@ class RowPacking:
         self,
         design: Design,
         y: NDArray[Any],
-        weight: Floats | None = None,
-        offset: Floats | None = None,
+        weight: Float64Array | None = None,
+        offset: Float64Array | None = None,
         threads: int = 0,
     ) -> Records:
         """Records (rows, record_bytes) of design rows with float32 weights, as the encoder wrote them."""
@@ -126,8 +126,8 @@ class RowPacking:
         encoder: TableEncoder,
         table: Table,
         y: NDArray[Any],
-        weight: Floats | None = None,
-        offset: Floats | None = None,
+        weight: Float64Array | None = None,
+        offset: Float64Array | None = None,
         threads: int = 0,
         watch: Callable[[int, Cells], object] | None = None,
     ) -> Records:
@@ -148,7 +148,9 @@ class RowPacking:
         self._write_numbers_(records, y, weight, offset)
         return records
 
-    def _write_numbers_(self, records: Records, y: NDArray[Any], weight: Floats | None, offset: Floats | None) -> None:
+    def _write_numbers_(
+        self, records: Records, y: NDArray[Any], weight: Float64Array | None, offset: Float64Array | None
+    ) -> None:
         if (weight is None) == self.weighted or (offset is None) == self.offset:
             raise ValueError("weight and offset must be given if, and only if, the packing has room for them")
         for (first, kind), values in zip(self._numbers, (v for v in (y, weight, offset) if v is not None), strict=True):

@@ -13,14 +13,14 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.table.cells import Cells, Rows, is_missing
-from lambdak.table.knots import Floats
 from lambdak.table.read import Table
 
 BATCH_ROWS: Final = 1 << 31  # rows of a batch, at most: places are counted from batch to batch
 
 
-def row_keys(seed: int, batch_index: int, rows: int) -> Floats:
+def row_keys(seed: int, batch_index: int, rows: int) -> Float64Array:
     """The random keys in [0, 1) of all rows of a batch, those of weight zero included.
 
     >>> row_keys(0, 3, 2)
@@ -50,9 +50,9 @@ class SampledRows:
 
     table: Table
     y: NDArray[Any]
-    weight: Floats | None
-    offset: Floats | None
-    keys: Floats
+    weight: Float64Array | None
+    offset: Float64Array | None
+    keys: Float64Array
     places: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class SampledRows:
 class SampledPart:
     """Rows that may be in the sample: keys, places, cells column by column, and what comes with them."""
 
-    keys: Floats
+    keys: Float64Array
     places: NDArray[np.int64]
     columns: tuple[NDArray[Any], ...]  # float64, or objects: plain levels, None for missing
     beside: tuple[NDArray[Any] | None, ...]  # target, weight, offset

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.table.category_levels import natural
 from lambdak.table.cells import Cells
-from lambdak.table.knots import Floats, center_and_scale, distinct
+from lambdak.table.knots import center_and_scale, distinct
 from lambdak.table.seen import SeenNumbers, numbers_of_training
 
 EXACT_VALUES: Final = 1 << 13  # distinct numbers of a column, up to which all of them are kept
@@ -60,7 +61,7 @@ class NumberSketch:
         """Rows whose number is not missing."""
         return self.rows - self.missing
 
-    def add_(self, cells: Cells, keys: Floats) -> None:
+    def add_(self, cells: Cells, keys: Float64Array) -> None:
         """Take in the cells of a batch; random ``keys`` in [0, 1) decide which rows a t-digest leaves out."""
         x = numbers_of_training(cells)
         there = ~np.isnan(x)
@@ -69,7 +70,7 @@ class NumberSketch:
         if gone < len(x):
             self._add_numbers_(x[there] if gone else x, keys[there] if gone else keys)
 
-    def _add_numbers_(self, x: Floats, keys: Floats) -> None:
+    def _add_numbers_(self, x: Float64Array, keys: Float64Array) -> None:
         self._count_(len(x), _moments(x), (float(x.min()), float(x.max())))
         if self.exact:
             self._join_(*distinct(x))
@@ -115,7 +116,7 @@ class NumberSketch:
         self.rows += rows
         self._ends = min(self._ends[0], ends[0]), max(self._ends[1], ends[1])
 
-    def _join_(self, values: Floats, mass: Floats) -> None:
+    def _join_(self, values: Float64Array, mass: Float64Array) -> None:
         together = np.concatenate([self.values, values])
         self.values, self.mass = distinct(together, np.concatenate([self.mass, mass]))
         if len(self.values) > EXACT_VALUES:
@@ -148,7 +149,7 @@ class NumberSketch:
         return SeenNumbers(values, mass * (self.seen / mass.sum()), self.missing > 0, self.rows, spread)
 
 
-def _thinned(values: Floats, mass: Floats, share: float) -> Floats:
+def _thinned(values: Float64Array, mass: Float64Array, share: float) -> Float64Array:
     """The numbers of a share of the rows, evenly spread over all of them in order.
 
     >>> _thinned(np.array([1.0, 5.0]), np.array([6.0, 2.0]), 0.5)
@@ -167,7 +168,7 @@ def _t_digest() -> Any:
     return tdigest_double
 
 
-def _moments(x: Floats) -> tuple[float, float]:
+def _moments(x: Float64Array) -> tuple[float, float]:
     """Mean and standard deviation."""
     size = float(np.abs(x).max()) or 1.0  # squares of huge or tiny values would leave the range of a float
     return float((x / size).mean()) * size, float((x / size).std()) * size

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_int
+from lambdak._types import Float64Array
 from lambdak.table.categorical_features import listed_columns
 from lambdak.table.category_column import Category
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.knots import Floats
 from lambdak.table.large.batches import Drawn
 from lambdak.table.large.sample import (
     BATCH_ROWS,
@@ -66,7 +66,7 @@ class ColumnSketch:
         """Whether it becomes a category, as far as is known."""
         return self._template.makes_category(self.name, self.kind, self._listed)
 
-    def add_(self, cells: Cells, keys: Floats, place: str) -> None:
+    def add_(self, cells: Cells, keys: Float64Array, place: str) -> None:
         """Take in the cells of a batch."""
         as_levels = self._template.makes_category(self.name, cells.kind, self._listed)
         if _all_missing(cells, as_levels):
@@ -255,7 +255,7 @@ class TableSummary:
             kinds = sorted({type(label).__name__ for label in counts})
             raise TypeError(f"labels must be of one type; got {kinds}: convert y to strings") from None
 
-    def level_rows(self, category: Category) -> Floats:
+    def level_rows(self, category: Category) -> Float64Array:
         """Rows of each of the levels of a column."""
         counts, levels = self._columns[self.names.index(category.name)].level_counts(), category.levels
         rows = np.array([counts.get(level, 0.0) for level in levels])
@@ -291,7 +291,7 @@ class TableSummary:
         return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
 
 
-def _sums(beside: tuple[NDArray[Any] | None, ...], keys: Floats) -> Floats:
+def _sums(beside: tuple[NDArray[Any] | None, ...], keys: Float64Array) -> Float64Array:
     """Σ v and Σ v · key of targets, weights and offsets that are numbers; in units that cannot overflow."""
     sums = np.zeros((3, 2))
     for i, values in enumerate(beside):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lambdak.pencil.spectrum import Float64Array
+from lambdak._types import Float64Array
 from lambdak.table.design import Design
 from lambdak.training.draft import Draft
 from lambdak.training.large.choice import Choice

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 
 from lambdak._checks import check_weight
+from lambdak._types import Float64Array
 from lambdak.losses import Loss
-from lambdak.table.rows import Floats
 
 Labels = Mapping[Any, float]  # rows of each label
 
@@ -45,7 +45,7 @@ class KnownTargets(ABC):
         return [self.kept_as, None if self.classes is None else self.classes.tolist()]
 
     @abstractmethod
-    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+    def coded(self, y: NDArray[Any], weight: Float64Array | None) -> tuple[NDArray[Any], Float64Array | None]:
         """Targets as numbers or codes, and their weights."""
 
 
@@ -69,7 +69,7 @@ class Numbers(Targets):
 @final
 @dataclass(frozen=True)
 class _KnownNumbers(KnownTargets):
-    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+    def coded(self, y: NDArray[Any], weight: Float64Array | None) -> tuple[NDArray[Any], Float64Array | None]:
         return y, weight
 
 
@@ -96,7 +96,7 @@ class Classes(Targets):
         kept = "uint8" if len(classes) <= 256 else "int32"
         return _KnownClasses(self.loss(len(classes)), classes, kept, self.codes, self._weights(labels, classes))
 
-    def _weights(self, labels: Labels, classes: NDArray[Any]) -> Floats | None:
+    def _weights(self, labels: Labels, classes: NDArray[Any]) -> Float64Array | None:
         """The weight of each class, by their rows if they are to be balanced."""
         if self.class_weight is None:
             return None
@@ -110,12 +110,12 @@ class Classes(Targets):
 @dataclass(frozen=True)
 class _KnownClasses(KnownTargets):
     codes: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-    weights: Floats | None
+    weights: Float64Array | None
 
     def saved(self) -> list[Any]:
         return [*super().saved(), None if self.weights is None else self.weights.tolist()]
 
-    def coded(self, y: NDArray[Any], weight: Floats | None) -> tuple[NDArray[Any], Floats | None]:
+    def coded(self, y: NDArray[Any], weight: Float64Array | None) -> tuple[NDArray[Any], Float64Array | None]:
         codes = self.codes(np.asarray(self.classes), y)
         if self.weights is None:
             return codes, weight

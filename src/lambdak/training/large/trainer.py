@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lambdak._checks import FloatArray
+from lambdak._types import FloatArray
 from lambdak.eigen.engine import Rows
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.steps import sum_of_shards

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from lambdak._types import Float64Array
 from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.explain.portfolio.plots.canvas import label_segments, legend_above, segment_axes, short, titled
 from lambdak.explain.portfolio.plots.segments import MOST_LEVELS, draw_exposure
-from lambdak.pencil.spectrum import Float64Array
 
 if TYPE_CHECKING:
     from lambdak.explain.portfolio.rate_change import RateChange, SegmentChange

@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from lambdak._types import Float64Array
 from lambdak.explain import MOST_BARS
 from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.explain.portfolio.plots.canvas import label_segments, legend_above, new_axes, segment_axes, short, titled
 from lambdak.explain.portfolio.stability import LARGE, LITTLE
-from lambdak.pencil.spectrum import Float64Array
 
 if TYPE_CHECKING:
     from lambdak.explain.portfolio.drift import ColumnDrift, Drift

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
+from lambdak._types import Float64Array
 from lambdak.explain.plots import BLUE, DARK, GREY, RED
 from lambdak.explain.portfolio.bands import MISSING
 from lambdak.explain.portfolio.plots.canvas import (
@@ -17,7 +18,6 @@ from lambdak.explain.portfolio.plots.canvas import (
     short,
     titled,
 )
-from lambdak.pencil.spectrum import Float64Array
 
 if TYPE_CHECKING:
     from lambdak.explain.portfolio.segments import Segments

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from numpy.typing import NDArray
 
+from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.paper.output.figures.canvas import STYLES, panels, sheet
@@ -18,8 +18,6 @@ from lambdak.paper.output.figures.scaling import Scalings, draw_curve, finish, l
 from lambdak.paper.synthetic.grid import FITS, Cell
 from lambdak.paper.synthetic.laws import Curves, choose_form, exponent, fit_law
 from lambdak.paper.synthetic.timing import Times
-
-Array = NDArray[np.floating]
 
 _INPUTS = {1: "one input", 2: "two inputs"}
 _PARAMETRISATIONS = {  # fit: label, colour, marker, line
@@ -150,7 +148,7 @@ def _draw_race(ax: Axes, scalings: Scalings, times: Times) -> None:
     ax.set(xlim=(at[0], None), ylim=(0.9 * best.min(), 1.2 * best.max()))
 
 
-def best_by(runs: Sequence[tuple[Array, Array]], at: Array) -> Array:
+def best_by(runs: Sequence[tuple[FloatArray, FloatArray]], at: FloatArray) -> FloatArray:
     """The lowest error that any run has reached by these times; infinite before the first."""
     reached = [[errors[seconds <= time].min(initial=np.inf) for seconds, errors in runs] for time in at]
     return np.asarray(np.min(reached, axis=1))
@@ -165,8 +163,10 @@ def _like(cell: Cell, fit: str, noise: float, dim: int) -> Cell:
     return replace(cell, fit=fit, noise=noise, dim=dim)
 
 
-def _plot(ax: Axes, x: Sequence[float] | Array, y: Sequence[float] | Array, label: str, colour: str, marker: str,
-          line: str) -> None:  # fmt: skip
+def _plot(
+    ax: Axes, x: Sequence[float] | FloatArray, y: Sequence[float] | FloatArray, label: str, colour: str, marker: str,
+    line: str,
+) -> None:  # fmt: skip
     ax.plot(x, y, line, marker=marker, color=colour, label=label, markersize=3.5, linewidth=1.4)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.packing import unsym
 from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY
 from lambdak.paper.output.figures.canvas import plain, sheet
 from lambdak.pencil.squareplus import squareplus, squareplus_slope
-
-Array = NDArray[np.float64]
 
 _COLOURS = (BLUE, SKY, DARK, RED, "#E69F00", GREY)
 _POINTS = 801
@@ -51,14 +49,14 @@ def draw_squareplus() -> Figure:
     return figure
 
 
-def _uniform_matrices(dim: int, seed: int) -> tuple[Array, Array]:
+def _uniform_matrices(dim: int, seed: int) -> tuple[Float64Array, Float64Array]:
     """Two symmetric matrices with entries uniform in [0, 1]."""
     entries = np.random.default_rng(seed).uniform(0, 1, (2, dim, dim))
     a, b = np.tril(entries) + np.tril(entries, -1).swapaxes(1, 2)
     return a, b
 
 
-def _gallery(a: Array, b: Array) -> Figure:
+def _gallery(a: Float64Array, b: Float64Array) -> Figure:
     """Figure of the eigenvalues of A + xB: one by one above, all together below."""
     dim, x = len(a), np.linspace(-_REACH, _REACH, _POINTS)
     values = eigenvalue(unsym(a + x[:, None, None] * b), dim, range(dim))
