@@ -13,6 +13,7 @@ from scipy import sparse
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.column_contract import Saved
 from lambdak.table.knots import median
 from lambdak.table.numeric_column import Numeric, check_median
@@ -103,10 +104,11 @@ class Linear(Numeric):
         ends[:, 0] = (self.nodes() - self.center) / self.scale
         return np.concatenate([ends, np.eye(self.width)[1:]])
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """The largest absolute weight of an end of its range, but at least 1."""
-        return float(np.abs(self.extreme_cells()).sum(axis=1).max(initial=1.0))
+        ends = (abs((end - self.center) / self.scale) for end in (self.low, self.high))
+        return float(max(1.0, *ends))
 
     def exact_cells(self) -> list[dict[int, Fraction]]:
         """Design column → its weight at the two ends of the training range, then for "missing", without rounding."""
