@@ -248,7 +248,7 @@ def test_lasso_and_monotone_inputs_combine_by_default(make, optimiser):
     x, module = torch.randn(128, 4), make()
     optimizer = OPTIMISERS[optimiser](module.parameters())
     add_proximal_step(optimizer, module, alpha=0.2)
-    for _ in range(300):
+    for _ in range(600):
         optimizer.zero_grad()
         (module(x) - (2 * x[:, 1]).reshape(-1, *[1] * (module.constant.ndim - 1))).square().mean().backward()
         optimizer.step()

@@ -192,6 +192,7 @@ def _watching() -> Iterator[Callable[[Moment], None]]:
 def _line(moment: Moment) -> str:
     """Where a search stands.
 
+    >>> from lambdak.optimize import Moment
     >>> _line(Moment(1.25, 10.0, 9.5, 3000))
     '1.2 s   best 10   bound 9.5   gap 5 %   3,000 steps   (Ctrl-C ends with the best row so far)'
     """

@@ -70,7 +70,7 @@ def kinds_of(levels: Iterable[object]) -> set[Kind]:
 def kinds_of_pooled(kept: Collection[object], pooled: Collection[object]) -> tuple[Kind, ...]:
     """What pooled levels are and none of the kept ones shows.
 
-    >>> kinds_of_pooled([1, 2], ["a", True, 3, None]), kinds_of_pooled([1, 2], ["1"])
+    >>> kinds_of_pooled([1, 2], ["a", False, 3, None]), kinds_of_pooled([1, 2], ["1"])
     ((<Kind.TEXT: 'text'>,), (<Kind.LOOK_ALIKE: 'look-alike'>, <Kind.TEXT: 'text'>))
     """
     shown, more = kinds_of(kept), kinds_of(pooled)

@@ -99,7 +99,8 @@ def _rows(tensor: Tensor, *tail: int) -> Any:
     address = whole.data_ptr()
     if not address:
         return _without_memory(whole, shape)
-    memory: Any = (ctypes.c_char * whole.nbytes).from_address(address)
+    size = whole.numel() * whole.element_size()  # nbytes cannot be traced where sizes are symbols
+    memory: Any = (ctypes.c_char * size).from_address(address)
     memory.owner = whole  # a copy lives as long as its array
     return np.ndarray(shape, _DTYPES[whole.dtype], memory)
 

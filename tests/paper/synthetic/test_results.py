@@ -139,7 +139,7 @@ def test_a_run_that_was_left_early_continues(undisturbed, tmp_path):
 # Each cuts a run off by SIGKILL at a moment of its own; a cell takes 60 steps.
 MOMENTS = {
     "in the middle of a cell": "watch(stacks.Stack, 'step', 200)",
-    "while a part is written": "watch(atomic.os, 'fsync', 9)",
+    "while a part is written": "watch(atomic.os, 'fsync', 12)",
     "before the rows are put together": "watch(results.pa, 'concat_tables', 1)",
 }
 KILLED = """
