@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 FOREIGN = (
     "ReprHTMLMixin", "_HTMLDocumentationLinkMixin", "_MetadataRequester", "_SetOutputMixin", "Module", "Transform",
     "ABC", "Protocol", "Generic", "tuple", "dict", "list", "str", "int", "Exception", "Function", "Sequence",
-    "Mapping", "Enum",
+    "Mapping", "Enum", "Optimizer",
 )  # fmt: skip
 ROUTING = "_request"  # scikit-learn's set_fit_request and the like
 
