@@ -20,7 +20,7 @@ from sklearn.metrics import mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
 from lambdak import SpectralRegressor
-from lambdak.export import Relativities
+from lambdak.governance.tables import Relativities
 
 ROOT = Path(__file__).parent.parent
 COLUMNS = ["VehPower", "VehAge", "DrivAge", "BonusMalus", "Density", "VehBrand", "VehGas", "Area", "Region"]

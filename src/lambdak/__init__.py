@@ -80,8 +80,8 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _PACKAGES = (  # `lambdak.optimize` needs no import of its own
-    "certify", "eigen", "estimators", "explain", "export", "losses", "model", "optimize", "pencil", "report", "store",
-    "table", "training",
+    "certify", "eigen", "estimators", "explain", "export", "governance", "losses", "model", "optimize", "pencil",
+    "report", "store", "table", "training",
 )  # fmt: skip
 
 

@@ -24,9 +24,12 @@ from lambdak.store import SavedModel, SavedTraining, model_to_json, save_model
 if TYPE_CHECKING:
     from lambdak.certify import Certificate, Verification
     from lambdak.explain import GlobalExplanation, LocalExplanation
-    from lambdak.explain.portfolio import Comparison, Drift, Performance
-    from lambdak.export import Relativities, Scorecard
-    from lambdak.optimize import Fairness, Inverse, Margins, Reasons, Recourse
+    from lambdak.governance.comparison import Comparison
+    from lambdak.governance.drift import Drift
+    from lambdak.governance.fairness import Fairness
+    from lambdak.governance.performance import Performance
+    from lambdak.governance.tables import Relativities, Scorecard
+    from lambdak.optimize import Inverse, Margins, Reasons, Recourse
     from lambdak.report.dossier import Rows
 
 
@@ -90,9 +93,9 @@ class ModelMethods:
         """How the model does on rows: metrics with intervals, lift, Lorenz curve, actual against expected.
 
         ``options`` are ``sample_weight``, ``offset``, ``output``, ``groups``, ``n_resamples``, ``confidence`` and
-        ``random_state``: see :func:`lambdak.explain.portfolio.performance`.
+        ``random_state``: see :func:`lambdak.governance.performance.performance`.
         """
-        from lambdak.explain.portfolio import performance
+        from lambdak.governance.performance import performance
 
         return performance(self._fitted, X, y, exposure=exposure, **options)
 
@@ -100,9 +103,9 @@ class ModelMethods:
         """Compare with another model or a current tariff: double lift, paired differences, changes of rates.
 
         ``options`` are those of :meth:`performance`, ``rebase`` and ``names``: see
-        :func:`lambdak.explain.portfolio.compare`.
+        :func:`lambdak.governance.comparison.compare`.
         """
-        from lambdak.explain.portfolio import compare
+        from lambdak.governance.comparison import compare
 
         return compare(self._fitted, other, X, y, exposure=exposure, **options)
 
@@ -110,9 +113,9 @@ class ModelMethods:
         """Whether new rows are like old ones: PSI of every column and of the prediction, and what moved its mean.
 
         ``options`` are ``sample_weight_old``, ``sample_weight_new``, ``bands``, ``output`` and ``random_state``: see
-        :func:`lambdak.explain.portfolio.drift`.
+        :func:`lambdak.governance.drift.drift`.
         """
-        from lambdak.explain.portfolio import drift
+        from lambdak.governance.drift import drift
 
         return drift(self._fitted, X_old, X_new, **options)
 
@@ -181,9 +184,9 @@ class ModelMethods:
         """What flipping a protected column does to the rows of X, and proven bounds for it and its proxies.
 
         ``options`` are ``threshold``, ``target``, ``proxies``, ``output``, and ``offset`` or ``exposure``: see
-        :func:`lambdak.optimize.fairness`.
+        :func:`lambdak.governance.fairness.fairness`.
         """
-        from lambdak.optimize import fairness
+        from lambdak.governance.fairness import fairness
 
         return fairness(self._fitted, X, column, y, **self._moved(options))
 
@@ -206,9 +209,9 @@ class ModelMethods:
         """The model as factor tables, with a proof of how far they can be from it.
 
         ``options`` are ``exposure``, ``sample_weight``, ``form``, ``bands``, ``two_way``, ``whole``, ``base``,
-        ``decimals``, ``output`` and ``time_limit``: see :func:`lambdak.export.relativities`.
+        ``decimals``, ``output`` and ``time_limit``: see :func:`lambdak.governance.tables.relativities`.
         """
-        from lambdak.export import relativities
+        from lambdak.governance.tables import relativities
 
         return relativities(self._fitted, X, y, **options)
 
@@ -216,9 +219,9 @@ class ModelMethods:
         """A classifier of two classes as a scorecard, with a proof of how far its points can be from the model.
 
         ``options`` are ``pdo``, ``base_score``, ``base_odds``, ``good``, ``sample_weight``, ``bands``, ``whole``,
-        ``rounded``, ``score_bands`` and ``time_limit``: see :func:`lambdak.export.scorecard`.
+        ``rounded``, ``score_bands`` and ``time_limit``: see :func:`lambdak.governance.tables.scorecard`.
         """
-        from lambdak.export import scorecard
+        from lambdak.governance.tables import scorecard
 
         return scorecard(self._fitted, X, y, **options)
 

@@ -4,10 +4,7 @@ Modules: ``wording`` what predictions are called and how numbers are written; ``
 ``local_explanation``, ``local_words``, ``row_words`` for readers who do not know the table, ``row_labels`` of its
 index; ``column_effect``, ``global_explanation``, ``interactions``, ``pair_surface`` two columns together, for plots
 and reports; ``quantile_fan``, ``learning_curves``; ``plots/``: ``canvas`` what they share, ``effects``, ``rows``,
-``pairs``, ``history``; ``portfolio/`` a model on data: ``outcome`` what is observed of an output, ``scored`` rows
-with exposure, ``measures`` and ``bootstrap`` their intervals, ``lorenz``, ``roc``, ``bands``, ``periods``,
-``columns``, ``segments`` actual against expected, ``performance``; ``rival`` the other side, ``rate_change``,
-``comparison``; ``stability`` the PSI, ``swaps`` what moves the mean, ``drift``; ``plots/``.
+``pairs``, ``history``.
 """
 
 from lambdak.explain.column_effect import ColumnEffect

@@ -8,29 +8,19 @@ rows, ``matrices``, ``design`` A(row), ``tridiagonal``, ``sturm`` the eigenvalue
 ``results`` behind the link, ``document`` what the file says, ``model`` the whole; ``sql/`` a query: ``dialects`` what
 databases spell differently, ``script`` steps in WITH, ``cells`` to choices, ``matrices`` as joins, ``tridiagonal``,
 ``bisection``, ``eigenvalue`` raw scores, ``additive`` those of dim 1, ``vectors`` eigenvectors, ``influences`` of
-columns, ``links`` predictions, ``names`` that collide, ``query`` the whole; ``tables/`` factor tables and scorecards:
-``subject`` the output and the rows, ``factors`` the rows of a table, ``bands`` where bands end, ``layout`` all tables
-and their parameters, ``profiles`` what a column does on average, ``additive`` the best parameters, ``monotone``
-tables that rise, ``two_way`` pairs of columns, ``making`` all of these in order, ``deviation`` the proof,
-``factor_table`` a finished table, ``table_set`` what ``relativity`` and ``scorecards`` share, ``cutoffs`` scores and
-what they separate, ``files`` straight to one; ``printed``, ``written``, ``excel``, ``plots``, ``schema.json`` how
-they look.
+columns, ``links`` predictions, ``names`` that collide, ``query`` the whole; ``tables``
+factor tables as files.
 """
 
 from lambdak.export.c import to_c
 from lambdak.export.javascript import to_javascript
 from lambdak.export.onnx import to_onnx
 from lambdak.export.sql import to_sql
-from lambdak.export.tables import Relativities, Scorecard, relativities, scorecard
-from lambdak.export.tables.files import to_table
+from lambdak.export.tables import to_table
 from lambdak.export.targets import export_model
 
 __all__ = [
-    "Relativities",
-    "Scorecard",
     "export_model",
-    "relativities",
-    "scorecard",
     "to_c",
     "to_javascript",
     "to_onnx",

@@ -13,7 +13,7 @@ from lambdak.export.c import to_c
 from lambdak.export.javascript import to_javascript
 from lambdak.export.onnx import to_onnx
 from lambdak.export.sql import to_sql
-from lambdak.export.tables.files import ENDINGS, to_table
+from lambdak.export.tables import ENDINGS, to_table
 
 
 @final

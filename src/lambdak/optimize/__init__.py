@@ -12,9 +12,7 @@ about, ``chosen`` the prediction that is meant, ``decisions`` what is to be reac
 the search, ``requests`` what may change, ``crossings`` one column alone; of declined rows ``approvals`` what counts
 as one, ``contributions`` of columns, ``sweeps`` bounds while a column moves, ``alternatives`` what would be enough,
 ``joint_moves`` of several columns, ``short_numbers``, ``reason_texts``; ``inverting``, ``counterfactuals``,
-``margins``, ``reasons`` the functions, ``recourse``, ``distances``, ``declines`` their results; ``protected/``
-columns: ``flips`` of their levels, ``prediction_bounds`` from raw scores, ``proxies`` by association, ``groups``
-metrics of fairlearn, ``assessing`` the function, ``assessment`` its result, ``plots``.
+``margins``, ``reasons`` the functions, ``recourse``, ``distances``, ``declines`` their results.
 """
 
 from lambdak.optimize.changes.counterfactuals import counterfactual
@@ -28,8 +26,6 @@ from lambdak.optimize.convex.cvxpy import to_cvxpy
 from lambdak.optimize.minimum.expression import Expression, Limit, column, predicted
 from lambdak.optimize.minimum.minimizing import minimize
 from lambdak.optimize.minimum.result import Optimum
-from lambdak.optimize.protected.assessing import fairness
-from lambdak.optimize.protected.assessment import Fairness
 from lambdak.optimize.solution import Moment
 
 __all__ = [
@@ -37,7 +33,6 @@ __all__ = [
     "ColumnMargin",
     "Decision",
     "Expression",
-    "Fairness",
     "Inverse",
     "JointMargin",
     "Limit",
@@ -49,7 +44,6 @@ __all__ = [
     "Recourse",
     "column",
     "counterfactual",
-    "fairness",
     "inverse",
     "margin",
     "minimize",

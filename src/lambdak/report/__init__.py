@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
-from lambdak.explain.portfolio.bootstrap import RESAMPLES
+from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.contents import gather
 from lambdak.report.dossier.subject import given_rows
@@ -63,7 +63,7 @@ def write_report(
     X, y : table and targets, optional
         Rows to start from, and what the columns hold and do; the training rows are fine.
     sample_weight, offset, exposure : arrays, optional
-        Of these rows, as in :func:`lambdak.explain.portfolio.performance`; with an exposure, targets are totals.
+        Of these rows, as in :func:`lambdak.governance.performance.performance`; with an exposure, targets are totals.
     X_test, y_test, sample_weight_test, offset_test, exposure_test
         Rows that the fit did not see: how well the model does is measured on these. Without them it is measured on X
         and y, and the report says so where the fit has seen them.

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
-from lambdak.explain.portfolio import compare
-from lambdak.explain.portfolio.bootstrap import RESAMPLES
+from lambdak.governance.comparison import compare
+from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.contents import Contents, gather
 from lambdak.report.dossier.amounts import at_most, number

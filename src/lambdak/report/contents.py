@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from lambdak.certify.certificate import Claim
-from lambdak.explain.portfolio.scored import name_of
+from lambdak.governance.performance.scored import name_of
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.report.behaviour import Behaviour, behaviour

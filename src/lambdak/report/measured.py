@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.explain.portfolio import Performance
+from lambdak.governance.performance import Performance
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes

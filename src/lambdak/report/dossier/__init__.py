@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from lambdak import atomic
 from lambdak._checks import check_int
-from lambdak.explain.portfolio.bootstrap import RESAMPLES
+from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.losses import LOG, Loss
 from lambdak.model.offsets import check_exposure
 from lambdak.report.dossier.card import card_text
@@ -99,7 +99,7 @@ def dossier_findings(
     subject, X, y
         As in :func:`write_dossier`.
     sample_weight, offset, exposure
-        Of these rows, as in :func:`lambdak.explain.portfolio.performance`.
+        Of these rows, as in :func:`lambdak.governance.performance.performance`.
     X_train, y_train, sample_weight_train, offset_train, exposure_train
         What the model was fitted to. Rows are then compared with these, and the model is fitted again with other seeds.
     seeds : int, optional

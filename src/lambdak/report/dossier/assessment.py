@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.explain.portfolio import Estimate, Performance, Resampling, Segments, performance
+from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
 from lambdak.model.metrics import Metric, raw_metrics
 from lambdak.report.dossier.likeness import Likeness, compared

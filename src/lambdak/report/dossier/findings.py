@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, explain_global
-from lambdak.explain.portfolio import Drift, drift
+from lambdak.governance.drift import Drift, drift
 from lambdak.model.importance import mean_effects
 from lambdak.report.dossier.assessment import Assessment, assess
 from lambdak.report.dossier.model_file import ModelFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from lambdak.explain.portfolio import Estimate
+from lambdak.governance.performance import Estimate
 from lambdak.losses import Predicts
 from lambdak.report.dossier.amounts import count, interval, number, plural
 from lambdak.report.dossier.document import Block, Bullets, Document, Heading, Note, Section, Table, said

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lambdak.explain import ColumnEffect, GlobalExplanation
-    from lambdak.explain.portfolio import Performance
+    from lambdak.governance.performance import Performance
 
 
 def _plots() -> Any:

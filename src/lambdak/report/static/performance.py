@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from lambdak.explain.portfolio import Estimate
+from lambdak.governance.performance import Estimate
 from lambdak.report.contents import Contents
 from lambdak.report.dossier.amounts import interval, number, share
 from lambdak.report.dossier.document import Block, Note, Paragraph, Table

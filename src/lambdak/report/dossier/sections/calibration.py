@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lambdak.explain.portfolio import Segments
+from lambdak.governance.performance import Segments
 from lambdak.report.dossier.amounts import count, interval, number
 from lambdak.report.dossier.assessment import Assessment, Output
 from lambdak.report.dossier.document import Block, Gallery, Mark, Note, Paragraph, Picture, Section, Table

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from lambdak.explain.portfolio import ColumnDrift, Estimate
-from lambdak.explain.portfolio.stability import LARGE, LITTLE
+from lambdak.governance.drift import ColumnDrift
+from lambdak.governance.drift.stability import LARGE, LITTLE
+from lambdak.governance.performance import Estimate
 from lambdak.report.dossier.amounts import number
 from lambdak.report.dossier.document import Block, Code, Note, Paragraph, Section, Table, said
 from lambdak.report.dossier.findings import Findings

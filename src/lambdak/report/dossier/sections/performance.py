@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lambdak.explain.portfolio import Estimate
+from lambdak.governance.performance import Estimate
 from lambdak.report.dossier.amounts import interval, number
 from lambdak.report.dossier.assessment import Assessment, Output
 from lambdak.report.dossier.document import Block, Code, Note, Paragraph, Picture, Section, Table

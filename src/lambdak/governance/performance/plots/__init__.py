@@ -1,0 +1,1 @@
+"""Pictures of performance on matplotlib Axes; nothing is computed here."""

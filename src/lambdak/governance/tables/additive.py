@@ -1,0 +1,171 @@
+r"""The best tables: parameters θ of g = Z θ whose predictions come closest to the model's over some rows.
+
+Closest in the deviance that belongs to the link (squares, Poisson's, logistic), whose minimum has a meaning of its own:
+in every row of the table of a column they predict the total of the model, Σ w μ(g) = Σ w μ(f). Newton's method, each
+step by conjugate gradients on Zᵀ W Z, with W the slopes of μ, or their means between g and f where these are larger: a
+row where the tables say 0 or 1 and the model does not would have no weight, and a step no end. What no row of the
+user's table belongs to stays where it starts. Parameters of pairs are drawn to where they start as if some rows had
+said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import cg
+from scipy.special import expit
+
+from lambdak._types import Float64Array
+from lambdak.governance.tables.layout import Coded, Layout
+from lambdak.governance.tables.monotone import rising_tables
+from lambdak.losses import Link
+from lambdak.losses.links import IDENTITY, LOG
+
+_STEPS = 300  # a score that is far too high falls by one a step under a log link
+_CLOSE = 1e-8  # of what the model predicts in total: how far that of any row of a table may be off
+_HALVINGS = 30
+_CREDIBLE = 20.0  # rows: a cell of a pair with as many goes half of the way
+_SLOW = 0.3  # of the gradient before: what a step may leave, or second derivatives are computed again
+_APART = 1e-6  # raw scores whose predictions are told apart well enough for a quotient
+_MOST_ROUNDS = 500  # of conjugate gradients
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Raw scores of a model at some rows, about ``center`` and in units of ``unit``, and what each row counts for."""
+
+    raw: Float64Array
+    weight: Float64Array
+    link: Link
+    center: float
+    unit: float
+
+    @classmethod
+    def of(cls, raw: Float64Array, weight: Float64Array, link: Link, unit: float) -> Target:
+        """In units in which nothing overflows."""
+        share = weight / weight.max()
+        share = share / share.sum()
+        own = 1.0 if link is not IDENTITY else unit
+        center = 0.0 if link not in (IDENTITY, LOG) else float(share @ (raw / own)) * own
+        return cls((raw - center) / own, share, link, center, own)
+
+    def means(self, raw: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Predictions and their derivatives."""
+        if self.link is IDENTITY:
+            return raw, np.ones_like(raw)
+        if self.link is LOG:
+            mean = np.exp(np.clip(raw, -700.0, 700.0))
+            return mean, mean
+        return expit(raw), expit(raw) * expit(-raw)
+
+    def slopes(self, raw: Float64Array) -> Float64Array:
+        """The derivatives of the predictions, or their means between these raw scores and the model's if larger."""
+        mean, slope = self.means(raw)
+        apart = raw - self.raw
+        far = np.abs(apart) > _APART
+        between = np.divide(mean - self.means(self.raw)[0], apart, out=np.zeros_like(raw), where=far)
+        return np.maximum(slope, between)
+
+    def loss(self, raw: Float64Array) -> float:
+        """Σ w (cumulant(g) − μ(f) g), whose derivative is Σ w (μ(g) − μ(f))."""
+        mean = self.means(self.raw)[0]
+        if self.link is IDENTITY:
+            return float(self.weight @ (0.5 * (raw - self.raw) ** 2))
+        total = np.exp(np.clip(raw, -700.0, 700.0)) if self.link is LOG else np.logaddexp(0.0, raw)
+        return float(self.weight @ (total - mean * raw))
+
+
+def best_tables(
+    layout: Layout, coded: Coded, target: Target, start: Float64Array, signs: Mapping[int, int]
+) -> Float64Array:
+    """The parameters (size,), in units of the raw score; columns with a sign rise (1) or fall (−1)."""
+    ridge = np.zeros(layout.size)
+    for own in layout.slices[len(layout.factors) :]:
+        ridge[own] = _CREDIBLE / len(coded)
+    begin = start / target.unit
+    begin[0] -= target.center / target.unit
+    search = _Search(layout.matrix(coded), target, begin, ridge)
+    found = _beside(layout, begin, search.run(begin, np.ones(layout.size, bool)), search.weights(begin))
+    if signs:
+        found = rising_tables(layout, found, search.weights(found), signs)
+        free = np.ones(layout.size, bool)
+        for table in {table for column in signs for table in layout.owner(column)}:
+            free[layout.slices[table]] = False
+        found = search.run(found, free)
+    found = found * target.unit
+    found[0] += target.center
+    return np.asarray(found)
+
+
+def _beside(layout: Layout, start: Float64Array, found: Float64Array, weight: Float64Array) -> Float64Array:
+    """Parameters whose table rows without a user's row are as far from the others of their table as they started."""
+    for first, own, heavy in zip(*map(layout.tables, (start, found, weight)), strict=True):
+        if own.ndim == 1 and heavy.any():
+            own[heavy == 0] += np.average(own - first, weights=heavy)
+    return found
+
+
+@final
+class _Search:
+    """Newton's method; its second derivatives are kept as long as they lead to the minimum fast enough."""
+
+    def __init__(self, Z: Any, target: Target, start: Float64Array, ridge: Float64Array) -> None:
+        self._Z, self._target, self._start, self._ridge = Z, target, start, ridge
+        self._wanted = target.weight * target.means(target.raw)[0]
+        self._enough = _CLOSE * (float(np.abs(self._wanted).sum()) or 1.0)
+        self._curvature: Any = None
+
+    def weights(self, theta: Float64Array) -> Float64Array:
+        """What each parameter counts, (size,): beyond the knots of a line one of two has a weight below zero in Z."""
+        return np.asarray(abs(self._Z).T @ (self._target.weight * self._target.means(self._Z @ theta)[1]))
+
+    def run(self, theta: Float64Array, free: NDArray[np.bool_]) -> Float64Array:
+        """Minimise the loss over the free parameters."""
+        before = np.inf
+        for _ in range(_STEPS):
+            gradient = np.where(free, self._gradient(theta), 0.0)
+            size = float(np.abs(gradient).max())
+            if size <= self._enough:
+                break
+            if self._curvature is None or size > _SLOW * before:
+                self._curve_(theta)
+            before = size
+            theta = self._moved(theta, self._step(gradient, free))
+        return theta
+
+    def _gradient(self, theta: Float64Array) -> Float64Array:
+        mean = self._target.means(self._Z @ theta)[0]
+        return np.asarray(self._Z.T @ (self._wanted - self._target.weight * mean) - self._ridge * (theta - self._start))
+
+    def _curve_(self, theta: Float64Array) -> None:
+        """Zᵀ W Z + ridge."""
+        weighted = sparse.diags_array(self._target.weight * self._target.slopes(self._Z @ theta)) @ self._Z
+        self._curvature = (self._Z.T @ weighted + sparse.diags_array(self._ridge)).tocsr()
+
+    def _step(self, gradient: Float64Array, free: NDArray[np.bool_]) -> Float64Array:
+        """The solution of (Zᵀ W Z + ridge) step = gradient over what is free, and nothing elsewhere."""
+        own = self._curvature[free][:, free]
+        diagonal = own.diagonal()
+        inverse = sparse.diags_array(1.0 / np.where(diagonal > 0, diagonal, 1.0))
+        step = np.zeros(len(free))
+        step[free], _ = cg(own, gradient[free], rtol=1e-8, maxiter=_MOST_ROUNDS, M=inverse)
+        return step
+
+    def _moved(self, theta: Float64Array, step: Float64Array) -> Float64Array:
+        """A step that lowers the loss: the whole one, or a half, a quarter, … of it."""
+        now, share = self._loss(theta), 1.0
+        for _ in range(_HALVINGS):
+            tried = theta + share * step
+            if self._loss(tried) <= now:
+                return tried
+            share /= 2
+        return theta
+
+    def _loss(self, theta: Float64Array) -> float:
+        return self._target.loss(self._Z @ theta) + 0.5 * float(self._ridge @ (theta - self._start) ** 2)

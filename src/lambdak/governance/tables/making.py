@@ -1,0 +1,166 @@
+"""From an output of a model to its tables: which rows they have, and the parameters that come closest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lambdak._checks import check_int
+from lambdak._types import Float64Array
+from lambdak.governance.tables.additive import Target, best_tables
+from lambdak.governance.tables.bands import best_edges, candidates, stretches
+from lambdak.governance.tables.factors import Bands, Factor, Knots, Levels
+from lambdak.governance.tables.layout import Coded, Layout
+from lambdak.governance.tables.profiles import pair_profile, profile
+from lambdak.governance.tables.subject import Subject
+from lambdak.governance.tables.two_way import check_pairs, strongest_pairs
+from lambdak.model.readout import Readout
+from lambdak.table.close_names import asked
+from lambdak.table.column_types import Category, Column
+from lambdak.table.numeric_column import Numeric
+
+FORMS = ("bands", "interpolated")
+_NEARLY_CONSTANT = 1e-4  # of the variance of the raw score: what bands of one column may leave
+_MOST_BANDS = 1000
+
+BandsWanted = int | Mapping[str, int | Sequence[float]]
+
+
+def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Sequence[str]) -> Layout:
+    """The rows of the table of each column."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}; got {form!r}")
+    columns = subject.readout.columns
+    wanted, whole = _wanted_bands(columns, bands), _whole_columns(columns, whole)
+    enough = _NEARLY_CONSTANT * _variance(subject.raw / subject.readout.scale, subject.share)
+    factors = []
+    for i, column in enumerate(columns):
+        own = _factor(subject, i, column, form, wanted[column.name], enough)
+        factors.append(replace(own, whole=True) if isinstance(own, Bands) and column.name in whole else own)
+    return Layout(subject.model.encoder, tuple(factors))
+
+
+def _whole_columns(columns: Sequence[Column], whole: Sequence[str]) -> Sequence[str]:
+    """Names of columns of numbers."""
+    names = [whole] if isinstance(whole, str) else list(whole)
+    numbers = [column.name for column in columns if isinstance(column, Numeric)]
+    for name in names:
+        if name not in numbers:
+            raise ValueError(f"whole must name columns of numbers, {numbers}; got {name!r}{asked(name, numbers)}")
+    return names
+
+
+def _variance(values: Float64Array, weight: Float64Array) -> float:
+    """Σ w (v − mean)²."""
+    share = weight / weight.sum()
+    return float(weight @ (values - share @ values) ** 2)
+
+
+def _wanted_bands(columns: Sequence[Column], bands: BandsWanted) -> dict[str, Any]:
+    """The number of bands, or the edges, of each column."""
+    if not isinstance(bands, Mapping):
+        return dict.fromkeys((column.name for column in columns), check_int(bands, "bands", 1, _MOST_BANDS))
+    numbers = {column.name for column in columns if isinstance(column, Numeric)}
+    for name, own in bands.items():
+        if name not in numbers:
+            raise ValueError(
+                f"bands must name columns of numbers, {sorted(numbers)}; got {name!r}{asked(name, numbers)}"
+            )
+        if isinstance(own, Sequence | np.ndarray):
+            _check_edges(name, own)
+        else:
+            check_int(own, f"bands[{name!r}]", 1, _MOST_BANDS)
+    return {column.name: bands.get(column.name, 10) for column in columns}
+
+
+def _check_edges(name: str, edges: Any) -> None:
+    own = np.asarray(edges, np.float64)
+    if own.ndim != 1 or not np.isfinite(own).all() or (np.diff(own) <= 0).any():
+        raise ValueError(f"bands[{name!r}] must hold increasing numbers at which bands end; got {edges!r}")
+
+
+def _factor(subject: Subject, i: int, column: Column, form: str, wanted: Any, enough: float) -> Factor:
+    if isinstance(column, Category):
+        return Levels(column)
+    if not isinstance(column, Numeric):
+        raise TypeError(f"column {column.name!r} is neither numbers nor levels; got {type(column).__name__}")
+    if form == "interpolated":
+        return Knots(column)
+    if isinstance(wanted, Sequence | np.ndarray):
+        return Bands(column, np.asarray(wanted, np.float64))
+    begins = candidates(column)
+    curve = profile(
+        subject.readout, subject.design, [i], np.asarray(column.cell_rows(begins) @ subject.readout.column(i))
+    )
+    position = subject.model.encoder.positions(subject.table)[i]
+    x = subject.table.cells(position).numbers()
+    there = ~np.isnan(x)
+    unit = subject.readout.scale
+    own = stretches(begins, (curve - curve.mean()) / unit, x[there], subject.share[there])
+    return Bands(column, best_edges(own, wanted, enough))
+
+
+def starting_values(subject: Subject, layout: Layout) -> Float64Array:
+    """The mean raw score, and of each row of a table what the model does there on average beyond that."""
+    found = np.zeros(layout.size)
+    found[0] = np.average(subject.raw, weights=subject.share)
+    tables = layout.tables(found)
+    for i, factor in enumerate(layout.factors):
+        owner = factor.vertices.owner
+        means = profile(subject.readout, subject.design, [i], factor.matrices(subject.readout.column(i)))
+        count = np.bincount(owner, minlength=len(factor))
+        rows = np.bincount(owner, means, len(factor)) / np.maximum(count, 1)
+        tables[i][...] = np.where(count > 0, rows - rows[count > 0].mean(), 0.0)
+    return found
+
+
+def exact_values(readout: Readout, layout: Layout) -> Float64Array:
+    """The parameters of a model of dim 1, which is a sum over its columns, in tables with a row for each vertex."""
+    found = np.zeros(layout.size)
+    found[0] = readout.start + float(readout.over_members(readout.constant[:, 0]))
+    for i, (factor, own) in enumerate(zip(layout.factors, layout.tables(found)[: len(layout.factors)], strict=True)):
+        own[factor.vertices.owner] = readout.over_members(factor.matrices(readout.column(i))[..., 0])
+    return found
+
+
+def fit_tables(subject: Subject, layout: Layout, two_way: Any) -> tuple[Layout, Coded, Float64Array]:
+    """The best parameters, with pairs as many as requested, each the best one after those before it."""
+    coded = layout.code(subject.table)
+    pairs = check_pairs(layout, two_way)
+    if pairs and any(isinstance(factor, Knots) for factor in layout.factors):
+        raise ValueError("two_way needs form='bands': two-way tables have bands; got form='interpolated'")
+    if subject.readout.dim == 1 and not pairs and all(not isinstance(own, Bands) for own in layout.factors):
+        return layout, coded, exact_values(subject.readout, layout)
+    target = Target.of(subject.raw, subject.share, subject.readout.link, subject.readout.scale)
+    values = best_tables(layout, coded, target, starting_values(subject, layout), subject.signs)
+    if isinstance(pairs, int):
+        rest = (subject.raw - layout.matrix(coded) @ values) / subject.readout.scale
+        pairs = strongest_pairs(layout, coded, rest, subject.share, pairs)
+    if pairs:
+        layout = layout.with_pairs(pairs)
+        values = best_tables(layout, coded, target, _with_pairs(subject, layout, values), subject.signs)
+    layout.tie_(values)
+    return layout, coded, values
+
+
+def _with_pairs(subject: Subject, layout: Layout, values: Float64Array) -> Float64Array:
+    """The parameters of tables so far, and of each cell of a pair what the model does there on average beyond them."""
+    found = np.concatenate([values, np.zeros(layout.size - len(values))])
+    tables = layout.tables(found)
+    for table, (i, j) in zip(tables[len(layout.factors) :], layout.pairs, strict=True):
+        joint = pair_profile(subject.readout, subject.design, (i, j), layout.factors[i], layout.factors[j])
+        alone = tables[i][:, None] + tables[j][None, :]
+        rest = joint - alone
+        table[...] = rest - rest.mean(axis=1, keepdims=True) - rest.mean(axis=0) + rest.mean()
+    return found
+
+
+def observed_deviation(subject: Subject, raw: Float64Array) -> tuple[float, float]:
+    """The largest and the mean deviation of raw scores of tables from the model's; NaN without rows of the user's."""
+    if not subject.given:
+        return np.nan, np.nan
+    apart = np.abs(raw - subject.raw)
+    return float(apart.max()), float(np.average(apart, weights=subject.share))
