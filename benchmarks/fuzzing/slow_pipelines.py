@@ -89,7 +89,7 @@ def _made(counts: Counts, files: dict[str, bytes]) -> list[dict[str, Any]]:
         return [_node("MaskedArrayNode", {"data": texts, "mask": texts}, "MaskedArray", "numpy.ma")]
     if made == 4:
         state = {"entropy": _node("JsonNode", "0", "int"), "pool_size": _node("JsonNode", str(many), "int")}
-        types = _node("ListNode", [{"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}] * 2, "list")
+        types = _node("ListNode", [_node("TypeNode", None, "str")] * 2, "list")
         seed = {**_node("DictNode", state, "dict"), "key_types": types}
         name = {**_node("DictNode", {"bit_generator": _node("JsonNode", '"PCG64"', "str")}, "dict"), "key_types": types}
         both = {"bit_generator": name, "seed_seq": seed}

@@ -88,7 +88,8 @@ def generator(words, seed=None):
     name = node("DictNode", {"bit_generator": node("JsonNode", '"PCG64"', kind="str")}, kind="dict", key_types=types)
     if seed is None:
         seed = node("DictNode", {"entropy": pool("0"), "pool_size": words}, kind="dict", key_types=types)
-    return node("RandomGeneratorNode", {"bit_generator": name, "seed_seq": seed}, "numpy.random._generator", "Generator")
+    both = {"bit_generator": name, "seed_seq": seed}
+    return node("RandomGeneratorNode", both, "numpy.random._generator", "Generator")
 
 
 def doubled(depth):

@@ -135,9 +135,8 @@ class _Expansion:
             for part in ("data", "mask"):
                 if any(node.get(_LOADER) != "NdArrayNode" for node in self._meant(content, part)):
                     raise ModelFileError(f"the {part} of a masked array of its steps must be an array")
-        elif loader == "RandomGeneratorNode":
-            if not all(self._is_seed(node) for node in self._meant(content, "seed_seq")):
-                raise ModelFileError("the seed sequence of a random generator of its steps must be one of NumPy's")
+        elif loader == "RandomGeneratorNode" and not all(map(self._is_seed, self._meant(content, "seed_seq"))):
+            raise ModelFileError("the seed sequence of a random generator of its steps must be one of NumPy's")
 
     def _is_seed(self, node: dict[str, Any]) -> bool:
         """Whether a node is the state of a seed sequence whose pool is small."""
