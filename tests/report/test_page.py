@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from report_cases import IMAGE, SCRIPT, Visit, X, fitted
 
+from lambdak.export.javascript.engine import ENGINE
 from lambdak.report import comparison, html, write_report
 
 
@@ -78,7 +79,12 @@ def test_nothing_sticks_out_of_a_phone(visit):
 def test_every_script_is_part_of_the_page():
     page = files("lambdak.report") / "page"
     names = {path.relative_to(page).with_suffix("").as_posix() for path in page.rglob("*.js")}
-    assert names == {*html._PARTS, *(f"sections/{name}" for name in html._SECTIONS), "app", *comparison._SCRIPTS}
+    assert names | set(ENGINE) == {
+        *html._PARTS,
+        *(f"sections/{name}" for name in html._SECTIONS),
+        "app",
+        *comparison._SCRIPTS,
+    }
 
 
 def test_a_new_section_is_one_file_and_one_name(browser, tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 """One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader.
 
-Modules: ``engine`` the scripts that compute a model, shared with exports; ``contents`` all that a report says:
+Modules: ``contents`` all that a report says:
 ``measured`` how well a model does and on which rows, ``behaviour`` what columns do, ``table_summary`` what they hold,
 ``typical`` rows; ``static/`` the same as text and tables, without JavaScript: ``front``, ``guarantees``,
 ``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``payload``, ``constants`` the same for scripts,

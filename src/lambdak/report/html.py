@@ -14,12 +14,13 @@ import html
 import os
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
+from lambdak.export.javascript.engine import ENGINE, engine_script, to_json
 from lambdak.report.contents import Contents
-from lambdak.report.engine import ENGINE, page_file
-from lambdak.report.payload import payload, to_json
+from lambdak.report.payload import payload
 from lambdak.report.static import columns, front
 from lambdak.report.static.guarantees import guarantees
 from lambdak.report.static.performance import performance
@@ -84,9 +85,14 @@ def document(title: str, top: str, links: dict[str, str], sections: list[str], d
     return re.sub(r"@@([A-Z]+)@@", lambda found: parts[found[1]], page_file("page.html"))
 
 
+def page_file(name: str) -> str:
+    """Return the text of a file of the page."""
+    return files("lambdak.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
 def script(names: tuple[str, ...]) -> str:
     """Files of the page as one script."""
-    body = "\n".join(page_file(f"{name}.js") for name in names)
+    body = "\n".join(engine_script(name) if name in ENGINE else page_file(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{body}\n}})();'
 
 

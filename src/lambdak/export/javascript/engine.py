@@ -1,8 +1,11 @@
-"""What computes a model in JavaScript: scripts that the page shares with exports, and a model as they read it."""
+"""What computes a model in JavaScript: scripts that modules and reports share, and a model as these scripts read it."""
 
 from __future__ import annotations
 
 import base64
+import json
+import math
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -11,13 +14,22 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.losses import Predicts
+from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.model import Model
 from lambdak.model.families import families
 from lambdak.model.readout import readouts
+from lambdak.pencil import REPEATED_TOL
 from lambdak.table.column_contract import Column
 
-# These need ``PAYLOAD``, with the keys of :func:`engine_payload`, and nothing of a page.
+# These need ``PAYLOAD``, with the columns, the model and the constants of this module, and nothing of a page.
 ENGINE = ("constants", "eigen", "model")
+
+_NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
+
+# "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
+_SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
+
 
 # The engine knows all types of columns by the same fields; those that a type does not have are these.
 _ABSENT: dict[str, Any] = {
@@ -25,9 +37,14 @@ _ABSENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def page_file(name: str) -> str:
-    """The text of a file of the page."""
-    return files("lambdak.report").joinpath("page", name).read_text(encoding="utf-8")
+def engine_script(name: str) -> str:
+    """Return the text of one of the scripts ``ENGINE``."""
+    return files("lambdak.export.javascript").joinpath(f"{name}.js").read_text(encoding="utf-8")
+
+
+def engine_constants() -> dict[str, float | str]:
+    """Return the numbers that the scripts read as ``CONSTANTS``."""
+    return {"repeated_tol": REPEATED_TOL, "negligible": _NEGLIGIBLE, "exponent_limit": EXPONENT_LIMIT}
 
 
 def engine_column(column: Column) -> dict[str, Any]:
@@ -79,3 +96,22 @@ def _array(values: NDArray[Any]) -> dict[str, Any]:
         "shape": list(values.shape),
         "base64": base64.b64encode(little.tobytes()).decode("ascii"),
     }
+
+
+def to_json(value: object) -> str:
+    r"""JSON without NaN or infinity (both become null), safe inside of a script element.
+
+    >>> to_json({"</script>": float("nan")})
+    '{"\\u003c/script\\u003e": null}'
+    """
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False).translate(_ESCAPES)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
