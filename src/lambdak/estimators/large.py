@@ -17,7 +17,7 @@ from lambdak.table.large.cache import cache_place
 from lambdak.table.read import read_table
 from lambdak.table.rows import log_exposure, optional_rows, target_rows
 from lambdak.training.checkpoint import NoCheckpoint
-from lambdak.training.fit import Fit
+from lambdak.training.finish import Fit
 from lambdak.training.large.choice import LargeRequest
 from lambdak.training.large.fit import Source, fit_alone, fit_together
 from lambdak.training.large.transport import Transport

@@ -1,8 +1,8 @@
-r"""A last polish for small tables: L-BFGS on all training rows, for every model of a stack at once.
+r"""L-BFGS refinement of small tables' models: on all training rows, for every model of a stack at once.
 
 x ← x − t H g, where H comes from the last steps and the changes of the gradient along them, and t is cut until the
 loss falls enough. Where the target has almost no noise, Adam's steps are too coarse for the error that is left, and
-the loss on unseen rows falls from the first iteration on. On other tables it rises, and the polish ends at once.
+the loss on unseen rows falls from the first iteration on. On other tables it rises, and the refinement ends at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Objective = Callable[[FloatArray], tuple[Float64Array, FloatArray]]
 Past = deque[tuple[FloatArray, FloatArray, Float64Array]]  # steps, changes of the gradient, 1 / their product
 
 
-def polish(trainer: Trainer) -> Iterator[FloatArray]:
+def refine(trainer: Trainer) -> Iterator[FloatArray]:
     """Continue from the last states, yielding the losses on unseen rows; all models are kept, or none is.
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
