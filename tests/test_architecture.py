@@ -79,7 +79,7 @@ OWNERS = {
     "typer": ["cli/"],
     "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py", "table/large/"],
-    "docx": ["report/dossier/word.py"],
+    "docx": ["report/word.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["eigen/runtime.py", "paper/workers.py"],
     "skops": ["estimators/pipelines.py"],

@@ -6,11 +6,11 @@ from dataclasses import fields
 
 from lambdak.governance.performance import Estimate
 from lambdak.losses import Predicts
-from lambdak.report.dossier.amounts import count, interval, number, plural
-from lambdak.report.dossier.document import Block, Bullets, Document, Heading, Note, Section, Table, said
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.likeness import SEEN
-from lambdak.report.dossier.sections import SECTIONS
+from lambdak.report.amounts import count, interval, number, plural
+from lambdak.report.document import Block, Bullets, Document, Heading, Note, Section, Table, said
+from lambdak.report.findings import Findings
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.sections import SECTIONS
 
 _TASKS = {
     Predicts.NUMBERS: "regression",

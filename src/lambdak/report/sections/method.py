@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lambdak.losses import LOG, Predicts
 from lambdak.model import Model
-from lambdak.report.dossier.amounts import count, number, plural
-from lambdak.report.dossier.document import Block, Bullets, Fold, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
+from lambdak.report.amounts import count, number, plural
+from lambdak.report.document import Block, Bullets, Fold, Paragraph, Section, Table
+from lambdak.report.findings import Findings
 
 _PREDICTS = {
     Predicts.NUMBERS: "a number for each row",

@@ -6,11 +6,21 @@ import math
 
 from lambdak.explain import ColumnEffect
 from lambdak.model.outward import upwards
-from lambdak.report.dossier.amounts import number, plural
-from lambdak.report.dossier.document import Block, Fold, Gallery, Heading, Paragraph, Picture, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.long_tables import MOST_LINES, shortened
-from lambdak.report.dossier.pictures import effect_png, strengths_png
+from lambdak.report.amounts import number, plural
+from lambdak.report.document import (
+    MOST_LINES,
+    Block,
+    Fold,
+    Gallery,
+    Heading,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    shortened,
+)
+from lambdak.report.findings import Findings
+from lambdak.report.pictures import effect_png, strengths_png
 
 _MOST_PAIRS = 10
 _DIRECTIONS = {1: "never falls (proven)", -1: "never rises (proven)", 0: "may rise and fall"}

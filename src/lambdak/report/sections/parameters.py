@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.report.dossier.amounts import count, number
-from lambdak.report.dossier.document import Heading, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.long_tables import shortened
+from lambdak.report.amounts import count, number
+from lambdak.report.document import Heading, Paragraph, Section, Table, shortened
+from lambdak.report.findings import Findings
 
 _MEANINGS = {
     "loss": "what was minimised",

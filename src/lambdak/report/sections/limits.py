@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lambdak.report.dossier.amounts import count, number, share
-from lambdak.report.dossier.assessment import FEWEST_ROWS, WeakSegment
-from lambdak.report.dossier.document import Block, Bullets, Heading, Mark, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.long_tables import shortened
+from lambdak.report.amounts import count, number, share
+from lambdak.report.document import Block, Bullets, Heading, Mark, Paragraph, Section, Table, shortened
+from lambdak.report.findings import Findings
+from lambdak.report.findings.assessment import FEWEST_ROWS, WeakSegment
 from lambdak.table.cells import Cells
 from lambdak.table.column_cells import column_reader
 

@@ -11,7 +11,7 @@ from functools import singledispatch
 from io import BytesIO
 from typing import Any
 
-from lambdak.report.dossier.document import (
+from lambdak.report.document import (
     Block,
     Bullets,
     Code,

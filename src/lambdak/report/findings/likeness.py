@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.report.dossier.subject import Rows
+from lambdak.report.subject import Rows
 from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import row_hashes

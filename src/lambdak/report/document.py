@@ -7,12 +7,15 @@ markup in HTML, Markdown or Word is up to the writers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from lambdak.table.visible import visible, visible_lines
 
 Tone = Literal["good", "bad", "open", "plain"]
+
+MOST_LINES = 12  # of a table with one line per column
+_FEW = 20  # that are all shown
 
 
 class Mark(str):
@@ -175,3 +178,13 @@ def said(words: str | None) -> Mark:
     """What the owner said, line by line, or that it is to be completed."""
     lines = [] if words is None else [line.strip() for line in words.splitlines()]
     return Mark("\n".join(filter(None, lines)), "plain") if any(lines) else TO_COMPLETE
+
+
+def shortened(table: Table, order: Sequence[int] | None = None) -> tuple[Table, tuple[Table, ...]]:
+    """A table to show, and the whole one for the appendix if it is long; ``order`` says which lines come first."""
+    lines = [table.rows[i] for i in order] if order is not None else list(table.rows)
+    whole = replace(table, rows=tuple(lines))
+    if len(lines) <= _FEW:
+        return whole, ()
+    caption = f"{table.caption}: the first {MOST_LINES} of {len(lines)}; all of them are in the appendix"
+    return replace(table, caption=caption, rows=tuple(lines[:MOST_LINES])), (whole,)

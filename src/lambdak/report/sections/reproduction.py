@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shlex import quote
 
-from lambdak.report.dossier.amounts import plural
-from lambdak.report.dossier.document import Block, Code, Note, Paragraph, Section
-from lambdak.report.dossier.findings import Findings
+from lambdak.report.amounts import plural
+from lambdak.report.document import Block, Code, Note, Paragraph, Section
+from lambdak.report.findings import Findings
 
 _LOAD = """import lambdak
 

@@ -15,11 +15,10 @@ from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.explain import GlobalExplanation, explain_global
 from lambdak.governance.drift import Drift, drift
 from lambdak.model.importance import mean_effects
-from lambdak.report.dossier.assessment import Assessment, assess
-from lambdak.report.dossier.model_file import ModelFile
-from lambdak.report.dossier.stability import Progress, Stability, stability
-from lambdak.report.dossier.subject import OwnerWords, Rows, Subject
-from lambdak.report.table_summary import summarise
+from lambdak.report.findings.assessment import Assessment, assess
+from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability
+from lambdak.report.findings.table import summarise
+from lambdak.report.subject import OwnerWords, Rows, Subject
 from lambdak.table.column_cells import column_reader
 from lambdak.table.content_hash import content_hash, target_hash
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lambdak.report.dossier.document import Note, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
+from lambdak.report.document import Note, Paragraph, Section, Table
+from lambdak.report.findings import Findings
 from lambdak.store import ClaimedSignature
 
 

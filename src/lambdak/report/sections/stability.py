@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak.report.dossier.amounts import number, plural, share
-from lambdak.report.dossier.document import Code, Note, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
+from lambdak.report.amounts import number, plural, share
+from lambdak.report.document import Code, Note, Paragraph, Section, Table
+from lambdak.report.findings import Findings
 
 _CALL = """model.dossier(
     "dossier.html", X_test, y_test,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lambdak.governance.performance import Segments
-from lambdak.report.dossier.amounts import count, interval, number
-from lambdak.report.dossier.assessment import Assessment, Output
-from lambdak.report.dossier.document import Block, Gallery, Mark, Note, Paragraph, Picture, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.pictures import curve_png
+from lambdak.report.amounts import count, interval, number
+from lambdak.report.document import Block, Gallery, Mark, Note, Paragraph, Picture, Section, Table
+from lambdak.report.findings import Findings
+from lambdak.report.findings.assessment import Assessment, Output
+from lambdak.report.pictures import curve_png
 
 _MOST_SHOWN = 4  # outputs whose pictures and tables are in the section
 _WORDS = (

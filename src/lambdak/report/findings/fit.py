@@ -1,12 +1,18 @@
-"""The file of a model, as far as a dossier speaks of it: its name without its folder, checksum and signature."""
+"""The fit behind a model, as far as a dossier speaks of it: the file it was saved to, and how much its seed matters."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.model.metrics import Metric, raw_metrics
+from lambdak.report.subject import Rows, Subject
 from lambdak.store import (
     ClaimedSignature,
     SavedModel,
@@ -19,6 +25,8 @@ from lambdak.store import (
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
+
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -56,3 +64,39 @@ def _checksum(saved: SavedModel) -> str | None:
         return model_checksum(saved)
     except TypeError:  # an estimator of the user's own, which no file holds
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Fits with several seeds.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+    metrics : tuple of lists of Metric
+        Of each fit, on the same rows.
+    spread : array of shape (rows,)
+        Standard deviation of a row's raw score over the fits, the largest of its outputs.
+    size : float
+        Standard deviation of the raw scores over the rows, to compare the spread with.
+    """
+
+    seeds: tuple[int, ...]
+    metrics: tuple[list[Metric], ...]
+    spread: NDArray[np.float64]
+    size: float
+
+
+def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
+    """Fit with the seeds 1, 2, … and compare."""
+    scores, found = [], []
+    target, weight = rows.rates(subject.model)
+    for seed in range(1, seeds + 1):
+        progress(f"stability: fit {seed} of {seeds}")
+        model = subject.refit(seed, training)
+        raw = np.asarray(model.raw(rows.X, rows.offset), np.float64)
+        scores.append(raw.reshape(len(rows), -1))
+        found.append(raw_metrics(model, target, raw, weight))
+    stack = np.array(scores)  # (seeds, rows, outputs)
+    size = float(stack.mean(axis=0).std(axis=0).max())
+    return Stability(tuple(range(1, seeds + 1)), tuple(found), stack.std(axis=0, ddof=1).max(axis=1), size)

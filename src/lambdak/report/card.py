@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lambdak.losses import Predicts
-from lambdak.report.dossier.document import Block, Bullets, Code, Document, Note, Paragraph, Section, Table, said
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.markdown import sections_markdown
-from lambdak.report.dossier.sections.data import data
-from lambdak.report.dossier.sections.guarantees import guarantees
-from lambdak.report.dossier.sections.limits import limits
-from lambdak.report.dossier.sections.method import method
-from lambdak.report.dossier.sections.parameters import parameters
-from lambdak.report.dossier.sections.performance import metric_table, provenance
-from lambdak.report.dossier.sections.versions import versions
+from lambdak.report.document import Block, Bullets, Code, Document, Note, Paragraph, Section, Table, said
+from lambdak.report.findings import Findings
+from lambdak.report.markdown import sections_markdown
+from lambdak.report.sections.data import data
+from lambdak.report.sections.guarantees import guarantees
+from lambdak.report.sections.limits import limits
+from lambdak.report.sections.method import method
+from lambdak.report.sections.parameters import parameters
+from lambdak.report.sections.performance import metric_table, provenance
+from lambdak.report.sections.versions import versions
 from lambdak.table.visible import visible
 
 # Names that hubs know, where they have one.

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.report.dossier.amounts import count, number, plural, share
-from lambdak.report.dossier.document import Block, Fold, Heading, Paragraph, Section, Table, said
-from lambdak.report.dossier.findings import Described, Findings
-from lambdak.report.dossier.long_tables import shortened
+from lambdak.report.amounts import count, number, plural, share
+from lambdak.report.document import Block, Fold, Heading, Paragraph, Section, Table, said, shortened
+from lambdak.report.findings import Described, Findings
 from lambdak.table.category_levels import shown
 from lambdak.table.column_contract import Column
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lambdak.report.dossier.document import Section, Table, said
-from lambdak.report.dossier.findings import Findings
+from lambdak.report.document import Section, Table, said
+from lambdak.report.findings import Findings
 
 STATEMENTS = {
     "purpose": "Purpose",

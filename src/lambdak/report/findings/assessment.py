@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
 from lambdak.model.metrics import Metric, raw_metrics
-from lambdak.report.dossier.likeness import Likeness, compared
-from lambdak.report.dossier.subject import Rows
+from lambdak.report.findings.likeness import Likeness, compared
+from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
 
 FEWEST_ROWS = 30  # of a segment that says something

@@ -15,18 +15,18 @@ from lambdak._checks import check_int
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.losses import LOG, Loss
 from lambdak.model.offsets import check_exposure
-from lambdak.report.dossier.card import card_text
-from lambdak.report.dossier.document import Document
-from lambdak.report.dossier.findings import Findings, Options, find
-from lambdak.report.dossier.front import document
-from lambdak.report.dossier.html import to_html
-from lambdak.report.dossier.likeness import SEEN
-from lambdak.report.dossier.markdown import to_markdown
-from lambdak.report.dossier.model_file import model_file as file_of
-from lambdak.report.dossier.pictures import check_pictures
-from lambdak.report.dossier.stability import Progress
-from lambdak.report.dossier.subject import Rows, Subject, given_rows, owner_words
-from lambdak.report.dossier.word import check_docx, to_docx
+from lambdak.report.card import card_text
+from lambdak.report.document import Document
+from lambdak.report.findings import Findings, Options, find
+from lambdak.report.findings.fit import Progress
+from lambdak.report.findings.fit import model_file as file_of
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.html import to_html
+from lambdak.report.markdown import to_markdown
+from lambdak.report.pictures import check_pictures
+from lambdak.report.sections.front import document
+from lambdak.report.subject import Rows, Subject, given_rows, owner_words
+from lambdak.report.word import check_docx, to_docx
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -117,7 +117,7 @@ def dossier_findings(
         Called with a sentence at each step, such as ``print``.
     words
         What only the owner can say: ``name``, ``version``, ``purpose``, ``intended_use``, ``owner``, … See
-        :class:`lambdak.report.dossier.subject.OwnerWords`. What is not given is marked as to be completed.
+        :class:`lambdak.report.subject.OwnerWords`. What is not given is marked as to be completed.
     """
     owner = owner_words(words)
     rows = given_rows(X, y, sample_weight, offset, exposure)

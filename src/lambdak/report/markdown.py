@@ -10,7 +10,7 @@ import re
 from functools import singledispatch
 from urllib.parse import quote
 
-from lambdak.report.dossier.document import (
+from lambdak.report.document import (
     Block,
     Bullets,
     Code,

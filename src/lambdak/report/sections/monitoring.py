@@ -7,10 +7,9 @@ import math
 from lambdak.governance.drift import ColumnDrift
 from lambdak.governance.drift.stability import LARGE, LITTLE
 from lambdak.governance.performance import Estimate
-from lambdak.report.dossier.amounts import number
-from lambdak.report.dossier.document import Block, Code, Note, Paragraph, Section, Table, said
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.long_tables import shortened
+from lambdak.report.amounts import number
+from lambdak.report.document import Block, Code, Note, Paragraph, Section, Table, said, shortened
+from lambdak.report.findings import Findings
 
 _CALL = """drift = model.drift(X_train, X_new)  # PSI of every column and of the prediction
 print(drift)

@@ -8,10 +8,9 @@ from shlex import quote
 
 from lambdak.certify.certificate import BOUNDS, METHODS, Claim
 from lambdak.model.outward import upwards
-from lambdak.report.dossier.amounts import plural
-from lambdak.report.dossier.document import Block, Code, Fold, Heading, Mark, Note, Paragraph, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.long_tables import shortened
+from lambdak.report.amounts import plural
+from lambdak.report.document import Block, Code, Fold, Heading, Mark, Note, Paragraph, Section, Table, shortened
+from lambdak.report.findings import Findings
 
 _MEANING = (
     "A proof holds for every possible row, whether anybody has seen it or not. It is about the numbers that the model "

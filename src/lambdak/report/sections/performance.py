@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from lambdak.governance.performance import Estimate
-from lambdak.report.dossier.amounts import interval, number
-from lambdak.report.dossier.assessment import Assessment, Output
-from lambdak.report.dossier.document import Block, Code, Note, Paragraph, Picture, Section, Table
-from lambdak.report.dossier.findings import Findings
-from lambdak.report.dossier.likeness import SEEN
-from lambdak.report.dossier.pictures import curve_png
+from lambdak.report.amounts import interval, number
+from lambdak.report.document import Block, Code, Note, Paragraph, Picture, Section, Table
+from lambdak.report.findings import Findings
+from lambdak.report.findings.assessment import Assessment, Output
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.pictures import curve_png
 
 TITLE = "Performance"
 _CALL = 'model.dossier("dossier.html", X_test, y_test)  # rows that the fit did not see'
