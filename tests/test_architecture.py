@@ -55,7 +55,6 @@ OWNERS = {
         "governance/fairness/plots.py",
         "governance/performance/plots/",
         "governance/tables/plots.py",
-        "optimize/minimum/plots.py",
         "paper/output/figures/",
     ],
     "IPython": ["training/live_curve.py"],

@@ -22,7 +22,7 @@ from lambdak.report.amounts import at_most, number
 from lambdak.report.contents import Contents, gather
 from lambdak.report.document import Block, Note, Paragraph, Table
 from lambdak.report.html import blocks_html
-from lambdak.report.page import check_html, document, script
+from lambdak.report.live_page import check_html, document, script
 from lambdak.report.payload import payload
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title

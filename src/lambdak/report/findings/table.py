@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.optimize.changes.surroundings import spread
+from lambdak.optimize.changes.rows import spread
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_cells import Reader, column_reader

@@ -1,26 +1,96 @@
-r"""What is minimised or limited, over coordinates: constant + Σ a_i x_i + Σ (offset + slope x_i) · prediction.
+"""Functions of coordinates with a proven lower bound on every box: what is minimised or limited is a sum of them.
 
-On a box every such function has a separable lower bound: of a prediction a line below its link, whose raw score is
-relaxed; of a product with a column McCormick's, t q ≥ t₀ q + q₀ t − t₀ q₀ at either pair of ends.
+constant + Σ a_i x_i + Σ (offset + slope x_i) · prediction. Of a prediction the bound is a line below its link, whose
+raw score is relaxed; of a product with a column McCormick's, t q ≥ t₀ q + q₀ t − t₀ q₀ at either pair of ends.
+
+Lines below an increasing link: exp is convex, the logistic function convex below 0 and concave above. Below a convex
+function is its tangent, below a concave one its chord, and where both occur the line through the lower end that is
+nowhere above it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from lambdak._types import Float64Array
 from lambdak.losses import Link
-from lambdak.losses.links import IDENTITY
-from lambdak.optimize.minimum.lines import above, below
+from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
 from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
 from lambdak.optimize.scores import Score
 
+_LINE_ROUNDING = 1e-13  # of a line and of a link, relative to what they are computed from
 _ROUNDING = 1e-14  # of sums and products, relative to their terms
+
+
+class Line(NamedTuple):
+    """The line a + b s, one for each box: arrays (n,)."""
+
+    a: Float64Array
+    b: Float64Array
+
+
+def below(link: Link, low: Float64Array, high: Float64Array) -> Line:
+    """A line that is nowhere above the link between ``low`` and ``high``, (n,) each."""
+    if link is IDENTITY:
+        return Line(np.zeros(len(low)), np.ones(len(low)))
+    if link is LOG:
+        line = _exp_below(low, high)
+    elif link is LOGIT:
+        line = _logistic_below(low, high)
+    else:
+        raise ValueError(f"no line is known for the link {link.name!r}")
+    return Line(line.a - _line_slack(line, low, high), line.b)
+
+
+def above(link: Link, low: Float64Array, high: Float64Array) -> Line:
+    """A line that is nowhere below the link."""
+    if link is LOGIT:  # the logistic function is symmetric about (0, 1/2)
+        a, b = below(LOGIT, -high, -low)
+        return Line(1.0 - a, b)
+    if link is LOG:
+        line = _exp_above(low, high)
+        return Line(line.a + _line_slack(line, low, high), line.b)
+    return below(link, low, high)
+
+
+def _line_slack(line: Line, low: Float64Array, high: Float64Array) -> Float64Array:
+    return np.asarray(_LINE_ROUNDING * (np.abs(line.a) + line.b * np.maximum(np.abs(low), np.abs(high))))
+
+
+def _exp_below(low: Float64Array, high: Float64Array) -> Line:
+    """The tangent in the middle; where exp is cut off, a constant."""
+    straight = high <= EXPONENT_LIMIT
+    middle = np.minimum(0.5 * low + 0.5 * high, EXPONENT_LIMIT)
+    slope = np.where(straight, np.exp(middle), 0.0)
+    return Line(np.where(straight, slope * (1.0 - middle), np.exp(np.minimum(low, EXPONENT_LIMIT))), slope)
+
+
+def _exp_above(low: Float64Array, high: Float64Array) -> Line:
+    """The chord; where exp is cut off, a constant."""
+    top = np.exp(np.minimum(high, EXPONENT_LIMIT))
+    slope = np.where(high <= EXPONENT_LIMIT, top * _chord(low - high), 0.0)
+    return Line(top - slope * high, slope)
+
+
+def _chord(t: Float64Array) -> Float64Array:
+    """(1 − exp(t)) / −t for t ≤ 0."""
+    return np.asarray(np.where(t < -1e-12, np.expm1(t) / np.where(t < -1e-12, t, 1.0), 1.0))
+
+
+def _logistic_below(low: Float64Array, high: Float64Array) -> Line:
+    middle = 0.5 * low + 0.5 * high
+    convex = high <= 0.0
+    at = np.where(convex, middle, low)
+    wide = high - low
+    chord = np.where(wide > 1e-9, (expit(high) - expit(low)) / np.where(wide > 1e-9, wide, 1.0), 0.0)
+    tangent = expit(at) * expit(-at)
+    slope = np.where(convex, tangent, np.minimum(tangent, chord))
+    return Line(expit(at) - slope * at, slope)
 
 
 @final

@@ -1,8 +1,8 @@
-r"""What is to be reached: predictions on one side of a number, or a class, as inequalities between raw scores.
+"""What is to be reached: predictions on one side of a number, or a class, as inequalities between raw scores.
 
 Rounding makes three zones of every inequality Σ ± s_k(x) ≥ limit: beyond ``certain`` the prediction is there whatever
 rounding does, below ``possible`` it is not, and between the two only ``predict`` can tell. Proofs use the second limit,
-searches the first.
+searches the first. Where a model has several predictions, ``Chosen`` is the one that is meant.
 """
 
 from __future__ import annotations
@@ -19,15 +19,58 @@ from lambdak.losses import Link
 from lambdak.losses.contract import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.model import Model
+from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.changes.chosen import Chosen
-from lambdak.optimize.changes.rows import Row
+from lambdak.optimize.changes.rows import Row, Surroundings
 from lambdak.optimize.relaxation import Boxes, Separable, relax
 from lambdak.optimize.scores import Score, restrict
 
 _CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
 _EPS = float(np.finfo(np.float64).eps)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """link(sign · raw score at ``position``): the sign is −1 for the other one of two classes.
+
+    Attributes
+    ----------
+    words : str
+        What it is: "the prediction", "the probability of class 'yes'".
+    """
+
+    readout: Readout
+    position: int
+    sign: int
+    words: str
+
+    def predictions(self, raw: Float64Array) -> Float64Array:
+        """As ``predict`` returns them, (n,), of raw scores (n, outputs)."""
+        return self.readout.link.predictions(self.sign * raw[:, self.position])
+
+
+def chosen(model: Model, output: Any) -> Chosen:
+    """The prediction that a class label or quantile level names, as in :func:`lambdak.optimize.predicted`."""
+    if model.loss.link.joint:
+        known = np.asarray(model.classes).tolist()
+        raise ValueError(
+            f"the probability of one of several classes depends on all of them: name one of {known} as the target of "
+            "counterfactual, or leave out the threshold of margin"
+        )
+    position, complement = output_of(model, output)
+    return Chosen(readouts(model)[position], position, -1 if complement else 1, _words(model, position, complement))
+
+
+def _words(model: Model, position: int, complement: bool) -> str:
+    name = model.output_names[position]
+    if model.classes is None:
+        return "the prediction" if name == "prediction" else name
+    if len(model.output_names) > 1:
+        return f"the probability of {name}"
+    labels = np.asarray(model.classes).tolist()
+    return f"the probability of class {labels[int((model.loss.sign > 0) != complement)]!r}"
 
 
 class Term(NamedTuple):
@@ -58,6 +101,10 @@ class Goal:
     reached: Callable[[Float64Array], NDArray[np.bool_]]
     words: str
     about: Chosen | None = None
+
+    def reached_at(self, row: Row, around: Surroundings, points: Float64Array) -> NDArray[np.bool_]:
+        """Whether ``predict`` says that a row at points (n, axes) around it reaches the goal, (n,)."""
+        return self.reached(row.raw([around.cells(x) for x in points]))
 
 
 def threshold_goal(wanted: Chosen, relation: str, limit: float) -> Goal:
