@@ -68,7 +68,7 @@ OWNERS = {
     "narwhals": ["table/read.py", "table/frames.py", "table/dates.py", "cli/"],
     "rich": [
         "certify/certificate.py",
-        "training/fit.py",
+        "training/members.py",
         "training/large/fit.py",
         "dask/progress.py",
         "paper/data/files.py",
