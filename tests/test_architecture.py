@@ -68,7 +68,7 @@ OWNERS = {
     "narwhals": ["table/read.py", "table/frames.py", "table/dates.py", "cli/"],
     "rich": [
         "certify/certificate.py",
-        "training/fit.py",
+        "training/members.py",
         "training/large/fit.py",
         "dask/progress.py",
         "paper/data/files.py",
@@ -78,7 +78,7 @@ OWNERS = {
     "typer": ["cli/"],
     "threadpoolctl": ["eigen/blas.py", "paper/real/runs.py", "cli/demo.py"],
     "pyarrow": ["paper/", "cli/tables.py", "table/large/"],
-    "docx": ["report/dossier/word.py"],
+    "docx": ["report/word.py"],
     "cryptography": ["store/_keys.py", "store/_signature.py"],
     "joblib": ["eigen/runtime.py", "paper/workers.py"],
     "skops": ["estimators/files.py"],

@@ -28,8 +28,10 @@ from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.matching import warn_of_names
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
-from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
+from lambdak.training.finish import Fit, TrainingState
+from lambdak.training.fit import continue_fit, fit_model
 from lambdak.training.rows import GivenRows
+from lambdak.training.session import Request
 from lambdak.training.settings import LOSS
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.rows import GivenRows
 
 if TYPE_CHECKING:
-    from lambdak.training.fit import Fit
+    from lambdak.training.finish import Fit
     from lambdak.training.large.choice import LargeRequest
     from lambdak.training.large.transport import Transport
 

@@ -71,7 +71,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     n_estimators : int in [1, 64], default None
         Members of the convex combination; 1 is a single set of matrices, None leaves it to ``effort``.
     max_iter : int ≥ 1, default None
-        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or polished by
+        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or refined by
         L-BFGS on small tables without noise.
     early_stopping : bool or "auto", default False
         Whether to stop after ``n_iter_no_change`` epochs in which no member improved by more than ``tol`` on its

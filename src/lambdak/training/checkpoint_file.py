@@ -25,7 +25,7 @@ from lambdak import atomic
 from lambdak._types import PathLike
 from lambdak.atomic import reason, regular_file
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
-from lambdak.training.history import events_of
+from lambdak.training.members import events_of
 
 _KEY = "lambdak checkpoint"
 _FORMAT = 1

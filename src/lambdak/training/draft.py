@@ -21,7 +21,7 @@ from lambdak.table.encoder import TableEncoder
 from lambdak.table.interactions import listed_groups
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
-from lambdak.training.pairs import interaction_strengths
+from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings

@@ -10,7 +10,24 @@ import numpy as np
 
 from lambdak.model.model import MAX_MEMBERS
 from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
-from lambdak.training.trainer import Schedule
+
+_WARM_UP = 0.05  # of the steps
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast: epochs, rows per step, Adam's rate, and the epochs to wait for an improvement."""
+
+    epochs: int
+    batch: int = 1024
+    rate: float = 0.06
+    patience: int | None = None
+    tol: float = 0.0
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The rate of a step, counted from one: a warm-up, then half a cosine down to zero."""
+        warm = min(1.0, step / (_WARM_UP * steps + 1))
+        return self.rate * float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / steps)))
 
 
 class Regularisation(NamedTuple):

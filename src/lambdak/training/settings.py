@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
-from lambdak.training.effort import Recipe
-from lambdak.training.trainer import Schedule
+from lambdak.training.effort import Recipe, Schedule
 
 _GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
 _LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
