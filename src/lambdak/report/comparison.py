@@ -18,16 +18,16 @@ from lambdak.export.javascript.engine import ENGINE, to_json
 from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
+from lambdak.report.amounts import at_most, number
 from lambdak.report.contents import Contents, gather
-from lambdak.report.dossier.amounts import at_most, number
-from lambdak.report.dossier.document import Block, Note, Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
-from lambdak.report.dossier.subject import Rows, given_rows
-from lambdak.report.html import check_html, document, script
+from lambdak.report.document import Block, Note, Paragraph, Table
+from lambdak.report.html import blocks_html
+from lambdak.report.live_page import check_html, document, script
 from lambdak.report.payload import payload
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title
 from lambdak.report.static.markup import section
+from lambdak.report.subject import Rows, given_rows
 
 _SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
 _TRY = """<div class="split"><div class="inputs"><div class="bar">

@@ -10,7 +10,7 @@ from lambdak.explain.what_if import TEETH
 from lambdak.export.javascript.engine import engine_constants
 from lambdak.losses import Link
 from lambdak.pencil.tolerances import rounding_tol
-from lambdak.report.behaviour import MOST_COLUMNS
+from lambdak.report.findings.behaviour import MOST_COLUMNS
 
 # Only JavaScript computes with these.
 _LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all

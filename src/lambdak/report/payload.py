@@ -7,7 +7,7 @@ from typing import Any
 
 from lambdak.export.javascript.engine import engine_column, engine_model
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.surroundings import spread
+from lambdak.optimize.changes.rows import spread
 from lambdak.report.constants import constants
 from lambdak.report.contents import Contents
 from lambdak.report.measured import drawn
