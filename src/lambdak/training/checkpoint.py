@@ -167,7 +167,7 @@ class Laps(Checkpoint):
 # Settings that change no bit of a model.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "warm_start")
 _RANDOM = "random_state"
-_LONGEST = 200  # letters of a setting that is kept as it is
+_LONGEST = 200  # letters of a setting that is kept as it is: a message may quote it; a longer one is a digest
 
 
 def settings_text(parameters: Mapping[str, Any]) -> dict[str, str]:

@@ -25,8 +25,11 @@ from lambdak.training.settings import FitSettings
 from lambdak.training.terms import Terms
 from lambdak.training.trainer import Trainer
 
-_CERTAINTY = 1.5  # standard errors by which a larger capacity, which costs time, must be better
-_MOST = 3  # models: the variance of two that are also regularised differently promises more than many keep
+# Standard errors by which a larger capacity, which costs time, must be better. Without it capacity was chosen where it
+# hurt: magic, adult and flights of benchmarks/ranks.py's tables (docs/decisions.md).
+_CERTAINTY = 1.5
+# Models: the variance of two that are also regularised differently promises more than many keep; no study of its own.
+_MOST = 3
 
 
 @dataclass(frozen=True)

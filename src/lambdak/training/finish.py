@@ -29,14 +29,18 @@ from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Request
 from lambdak.training.trainer import Event, Trainer
 
-_FACTORS = np.linspace(0.0, 1.0, 21)
-_PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood
-_MORE_ROWS = 4  # of the rarest class, which could be anywhere …
-_ENOUGH_ROWS = 20  # … unless it has many
-_TINY = 1e-30
-_SAMPLE = 50_000  # rows that decide about the start
-_FARTHEST = 0.5  # that the start may move, in units of the scale
-_CLOSE = 1e-6  # of that
+_FACTORS = np.linspace(0.0, 1.0, 21)  # that are tried: twentieths; no study of its own
+_PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood: weak beside the sum over all unseen rows
+# Of the rarest class, which could be anywhere: with two, one of three tables of noise in benchmarks/classes.py was 24 %
+# above the base rate's log-loss.
+_MORE_ROWS = 4
+# Of the rarest class, with which the fear of more is halved: benchmarks/classes.py has tables of 4 and 20 positives.
+_ENOUGH_ROWS = 20
+_TINY = 1e-30  # below every loss in float32: keeps a division by zero away
+_SAMPLE = 50_000  # rows that decide about the start: its error is then below half a percent of the targets' spread
+# That the start may move, in units of the scale: a bound on a correction that is small where members are trained.
+_FARTHEST = 0.5
+_CLOSE = 1e-6  # of that, the tolerance of the search: about the rounding of scores in float32
 
 
 @dataclass(frozen=True)
@@ -208,8 +212,8 @@ def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64])
     coef[:, draft.encoder.n_design :, diagonal_indices(draft.dim)] += shift[:, None] / draft.n_terms
 
 
-_ROOM = 1 - 1e-9  # for the rounding of a scaled column
-_MOST_ROUNDS = 20
+_ROOM = 1 - 1e-9  # for the rounding of a scaled column in float64, which is 1e-16 per cell
+_MOST_ROUNDS = 20  # of scaling: it bounds the loop; where twenty do not help, rounding is as large as the cap
 _NOTHING = 1e-2  # of the target's spread: effects that are not worth an error
 
 

@@ -26,9 +26,13 @@ from lambdak.training.negative_gradient import Heights, explained, less_explaine
 from lambdak.training.rows import TrainingRows, row_counts
 from lambdak.training.trained_columns import Entries, Rewriting, TrainedColumns
 
-_FEWEST_LEVELS = 32  # levels; a category with more is of high cardinality if most of them have few rows
-_MOST_OWN = 256  # levels; a category with more is of high cardinality
-_RARE = 5  # rows, below which the levels of other categories share a matrix
+# Levels; a category with more is of high cardinality if most of them have few rows (benchmarks/levels.py).
+_FEWEST_LEVELS = 32
+# Levels; a category with more is of high cardinality: each matrix of its own costs a step (benchmarks/levels.py).
+_MOST_OWN = 256
+# Rows, below which the levels of other categories share a matrix; Adam amplifies the noise of a lone one
+# (benchmarks/levels.py).
+_RARE = 5
 
 
 def with_shared_levels(draft: Draft, rows: TrainingRows, rng: np.random.Generator) -> tuple[Draft, TrainingRows]:

@@ -24,12 +24,15 @@ from lambdak._types import Float64Array
 
 Codes = NDArray[np.intp]
 
-FOLDS = 10
-_MOST_MEANS = 3  # of a level, where a model has several outputs
-_MOST_SLOPES = 2  # of a level along other columns
+FOLDS = 10  # of the rows, for means without their own targets: each mean still has nine tenths of the rows
+_MOST_MEANS = 3  # of a level, where a model has several outputs: each costs a curve; no study of its own
+# Of a level along other columns: each costs a curve; no study of its own (benchmarks/levels.py measures the whole).
+_MOST_SLOPES = 2
 _SMALLEST = 1e-12  # share of a direction in the variance of all means that is rounding
-_LEAST_SHARE = 1e-3  # of the variance between levels in that within: less counts as this
-_CERTAIN = 5.0  # standard errors by which slopes must differ between levels
+# Of the variance between levels in that within: less counts as this, so that no mean is divided by zero.
+_LEAST_SHARE = 1e-3
+# Standard errors by which slopes must differ between levels: the best of many directions is several off by chance.
+_CERTAIN = 5.0
 
 
 class LevelMeans(NamedTuple):

@@ -20,10 +20,11 @@ from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.training.rows import TrainingRows
 
-_RIDGE = 1e-3  # relative to the mean variance of the columns
-_MOST_REMOVED = 2_000  # design columns whose share is removed from the negative gradients
-_MOST_ROWS = 100_000  # from which that share is estimated
-_MOST_ALONG = 40  # columns along which negative gradients may go
+# Relative to the mean variance of the columns: only keeps the system solvable where columns repeat each other.
+_RIDGE = 1e-3
+_MOST_REMOVED = 2_000  # design columns whose share is removed: the Gram matrix of these takes 32 MB
+_MOST_ROWS = 100_000  # from which that share is estimated: fifty for each of the most columns
+_MOST_ALONG = 40  # columns along which negative gradients may go: their sums are kept for every level
 
 
 def negative_gradient(loss: Loss, rows: TrainingRows, start: Float64Array | None = None) -> Float64Array:
@@ -110,9 +111,10 @@ def _position(column: Column, design: Design, slot: int) -> tuple[Float64Array, 
     return np.asarray(position), ids[:, 0] != column.missing
 
 
-_BINS = 8
-_SAMPLE = 20_000  # rows of a long table
-_MOST_PAIRED = 64  # those with the largest effects of their own, where a table has more
+_BINS = 8  # of a column: sixty-four cells of a pair have hundreds of rows each
+_SAMPLE = 20_000  # rows of a long table: every cell has hundreds of them
+# Those with the largest effects of their own, where a table has more: it bounds the product of all bins.
+_MOST_PAIRED = 64
 
 
 def interaction_strengths(loss: Loss, columns: Sequence[Column], rows: TrainingRows) -> Float64Array:

@@ -28,12 +28,15 @@ from lambdak.training.problem import Folds, Problem
 from lambdak.training.session import Session
 from lambdak.training.trainer import Trainer
 
-_SELECTION_MODELS = 5  # small models that decide which columns vanish
-_PILOT_CLASSES = 3  # of many, the most frequent ones
-_FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison
-_SUSPECT_SHARE = 0.2  # of all columns
-_MANY = 100  # columns, of which models are trained with a single strength only
-_WORTH = 0.02  # of the loss, that models must gain without them: larger models use columns that pilot models cannot
+# Small models that decide which columns vanish: odd, so that most of them is always defined (benchmarks/noise.py).
+_SELECTION_MODELS = 5
+_PILOT_CLASSES = 3  # of many, the most frequent ones: what suits three suits all; it bounds the time
+_FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison: fewer cost nothing to keep
+_SUSPECT_SHARE = 0.2  # of all columns: it bounds how often a second set of pilot models is trained; no study of its own
+_MANY = 100  # columns, of which models are trained with a single strength only: it bounds the time
+# Of the loss, that models must gain without them: larger models use columns that pilot models cannot
+# (benchmarks/weaknesses.py: with 90 columns of noise R² .802 against .716 before, docs/decisions.md).
+_WORTH = 0.02
 
 
 class Findings(NamedTuple):
@@ -143,7 +146,7 @@ _LEVEL = 0.01  # of the test: a column of noise passes it with this probability
 _SLOW = 5  # directions of a column in which most effects are: the first ones, which change slowly along it
 _SAMPLE = 40_000  # rows of a long table: with more, every column has an effect
 _TAILS = 0.005  # of the gradients, cut off: few rows must not decide
-_RANK = 1e-6  # eigenvalues below this share of the largest are zero
+_RANK = 1e-6  # eigenvalues below this share of the largest are rounding
 
 
 def columns_without_effect(problem: Problem, plan: Plan, copies: int) -> frozenset[int]:

@@ -27,10 +27,14 @@ from lambdak.training.scoring import scoring_of
 from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Trainer
 
-_SMALLEST_RISE = 1e-3  # between neighbouring outputs in order at the start, in units of the target's scale
-_TEAM = 2  # members with the same validation rows, where their mean is to be calibrated
-_MOST_CLASSES = 100  # distinct targets that are spread evenly over the folds
-_FEW_ROWS = 40  # below this, validation rows cost more than they show
+# Between neighbouring outputs in order at the start, in units of the target's scale: above rounding in float32.
+_SMALLEST_RISE = 1e-3
+# Members with the same validation rows, where their mean is to be calibrated: with none, quantiles covered too little
+# (benchmarks/quantiles.py).
+_TEAM = 2
+# Distinct targets that are spread evenly over the folds: more are numbers, of which a random fold has all sizes.
+_MOST_CLASSES = 100
+_FEW_ROWS = 40  # below this, a fold has a row or two, and validation rows cost more than they show
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Session
 
-_AT_ONCE = 1 << 17  # rows of a shard that are measured between two signs of life
+_AT_ONCE = 1 << 17  # rows of a shard that are measured between two signs of life, so that no process is silent for long
 _BITS = 50  # of a sum in whole units: the sums of many shards fit into 63
-_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # of SplitMix64
+_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # multipliers of SplitMix64, by its definition
 
 
 def fold_of(order: Order) -> Codes:

@@ -30,8 +30,8 @@ from lambdak.training.session import Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.trainer import Trainer, row_targets
 
-_DIGEST = (1 << 24) - 1  # so that a sum of squares has room
-_BLOCK = 1 << 17  # rows that are unpacked at once, of all shards of a process
+_DIGEST = (1 << 24) - 1  # 24 bits: the sum of their squares over the processes has room in 63
+_BLOCK = 1 << 17  # rows that are unpacked at once, of all shards of a process: tens of megabytes (benchmarks/packed.py)
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,14 @@ class LargeTrainer(Trainer):
                 self.parameters.restore_(state)
 
 
-_BATCHES = (2048, 8192)  # rows of a step: the larger they are, the rarer are sums over processes …
-_ENOUGH_STEPS = 2_000  # … but below so many steps smaller batches gain more
-_ENOUGH_ROWS = 20_000_000  # that a member sees, if not all rows once are more
-_LAP = 4_000_000  # rows between two measurements on validation rows
+# Rows of a step: the larger they are, the rarer are sums over processes (benchmarks/cluster_cost.py counts them) …
+_BATCHES = (2048, 8192)
+_ENOUGH_STEPS = 2_000  # … but below so many steps smaller batches gain more; no study on record
+# That a member sees, if not all rows once are more: it bounds the time of a fit (benchmarks/larger_than_memory.py).
+_ENOUGH_ROWS = 20_000_000
+# Rows between two measurements on validation rows: it bounds what a lost worker costs; no study of its own.
+_LAP = 4_000_000
+# Fewest and most: there are states to choose from on a short table, and measurements stay few on a long one.
 _LAPS = (12, 400)
 
 
