@@ -39,6 +39,7 @@ class Hops:
         self.stacks: dict[int, list[CodeType]] = {}
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        """Follow one call or return."""
         code = frame.f_code
         if event not in ("call", "return") or not self.counts(code):
             return
