@@ -17,6 +17,7 @@ from lambdak.estimators.own_names import with_own_names
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.validation import Validation
 from lambdak.losses import Pinball
+from lambdak.shapes.contract import Shape
 from lambdak.table.rows import target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 from lambdak.training.large.targets import Numbers, Targets
@@ -54,6 +55,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -74,7 +76,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

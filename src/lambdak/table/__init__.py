@@ -3,8 +3,7 @@
 Modules: ``read``, ``cells``, ``plain`` short tables cell by cell, ``cell_types`` what cells are, and what is refused;
 ``column_contract``, ``numeric_column``, ``curve_column``, ``linear_column``, ``category_column``, ``column_types``
 the registry; ``seen`` what training saw of a column; ``knots``, ``category_levels``, ``categorical_features``;
-``sparse``; ``design``, ``encoder``; ``quantile_levels``; ``constraints`` what users request of columns,
-``interactions`` which of them may interact; ``rows`` targets, weights and offsets, and the rows that count;
+``sparse``; ``design``, ``encoder``; ``quantile_levels``; ``rows`` targets, weights and offsets, and the rows that count;
 ``frames`` results as tables; ``column_cells`` cells in the order of training; ``content_hash`` a table as one number;
 ``matching`` columns of another table with those of training, ``close_names`` what a wrong name may mean; ``dates`` as
 numbers; ``doubtful_columns``: ``identifiers`` and ``stray_text`` among numbers, ``notices`` warnings at the user's

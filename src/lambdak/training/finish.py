@@ -27,7 +27,7 @@ _CLOSE = 1e-6  # of that
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
-    guarded = trainer.parameters.guarded or draft.promises.shape is not None
+    guarded = trainer.parameters.guarded or any(own.end for own in draft.promises.shapes)
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for first, *others in draft.trained.parts:
         if not (first.is_number or others):

@@ -8,6 +8,7 @@ from lambdak.model import Model
 from lambdak.model.influence import of_outputs, rounding_matters, score_range, together
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
+from lambdak.shapes import Interactions
 
 _ROOM = 1 - 1e-9  # for the rounding of a scaled column
 _MOST_ROUNDS = 20
@@ -36,7 +37,7 @@ def _weighed(model: Model) -> Model:
     if reach <= _NOTHING * model.scale:
         return _scaled(model, dict.fromkeys(range(len(model.encoder.columns)), 0.0))
     promises = model.promises
-    if any(promises.signs) or _caps(model) or promises.shape or model.outputs.in_order:
+    if any(own.kind != Interactions.kind for own in promises.shapes) or model.outputs.in_order:
         raise ValueError(
             f"what was requested cannot be kept, because rounding matters: raw scores are about {model.start[0]:.3g} "
             f"and move by {reach:.3g} only: subtract a constant from y before the fit, and add it to predictions"

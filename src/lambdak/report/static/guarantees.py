@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lambdak.certify.certificate import BOUNDS, METHODS, Claim
+from lambdak.certify.certificate import BOUNDS, Claim, method_of
 from lambdak.certify.summary import plain_statement
 from lambdak.report.contents import Contents
 from lambdak.report.dossier.amounts import at_most, number, plural, without_exponents
@@ -85,7 +85,7 @@ def _proof(claim: Claim) -> list[str]:
     """How a claim was checked, with its numbers."""
     lines = [] if claim.proven else [_OPEN]
     lines += [f"Checked: {without_exponents(claim.how)}."]
-    lines += [f"Method: {METHODS[claim.kind]}."] if claim.kind in METHODS else []
+    lines += [f"Method: {method_of(claim.kind)}."] if method_of(claim.kind) else []
     value = "" if claim.value is None else at_most(claim.value) if claim.kind in BOUNDS else number(claim.value)
     lines += [f"The value that decides is {value}."] if value else []
     margin = claim.margin

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from shlex import quote
 
-from lambdak.certify.certificate import BOUNDS, METHODS, Claim
+from lambdak.certify.certificate import BOUNDS, Claim, method_of
 from lambdak.model.outward import upwards
 from lambdak.report.dossier.amounts import plural
 from lambdak.report.dossier.document import Block, Code, Fold, Heading, Mark, Note, Paragraph, Section, Table
@@ -130,5 +130,5 @@ def _checking(found: Findings) -> list[Block]:
     )
     lines = f"python -I -S lambdak_check.py {quote(name)}\nlambdak certify --exact --independent --model {quote(name)}"
     kinds = dict.fromkeys(claim.kind for claim in found.certificate.claims)
-    folds = [Fold(f"How {kind} claims are proven", sentence(METHODS[kind])) for kind in kinds]
+    folds = [Fold(f"How {kind} claims are proven", sentence(method_of(kind))) for kind in kinds]
     return [Heading("How to check the proofs"), Paragraph(words), Code(lines, "sh"), *folds]

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
 from lambdak.table.column_types import Category, Curve, Linear
-from lambdak.table.constraints import check_positions, influence_caps, influence_groups, monotone_signs
 
 AGE = Curve("age", 1, knots=np.arange(3.0))
 DOSE = Linear("dose", 4, low=0.0, high=1.0)
