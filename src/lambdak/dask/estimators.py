@@ -18,8 +18,8 @@ from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.own_names import with_own_names
 from lambdak.model import Model
-from lambdak.model.offsets import check_exposure
-from lambdak.report.dossier import Rows
+from lambdak.model.rows import check_exposure
+from lambdak.table.rows import Rows
 
 _TIMEOUT = 60.0
 

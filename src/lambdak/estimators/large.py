@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from lambdak._checks import check_weight
 from lambdak._types import PathLike
 from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
 from lambdak.table.large.cache import cache_place
-from lambdak.table.read import read_table
-from lambdak.table.rows import log_exposure, optional_rows, target_rows
+from lambdak.table.rows import read_rows
 from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.fit import Fit
 from lambdak.training.large.choice import LargeRequest
 from lambdak.training.large.fit import Source, fit_alone, fit_together
 from lambdak.training.large.transport import Transport
-
-GivenBatches = tuple[Any, Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, exposure, validation rows
 
 
 def opened(X: Any) -> Any:
@@ -37,20 +32,17 @@ def is_elsewhere(X: Any, cache: PathLike | None = None, transport: Transport | N
 
 
 def fit_elsewhere(
-    request: LargeRequest, rows: GivenBatches, cache: PathLike | None, transport: Transport | None
+    request: LargeRequest, X: Any, beside: Mapping[str, Any], cache: PathLike | None, transport: Transport | None
 ) -> Fit:
-    """The fit of batches of rows, or of the rows of all processes of a transport."""
-    X, y, sample_weight, offset, exposure, unseen = rows
-    if unseen is not None:
-        raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
+    """The fit of batches of rows, or of the rows of all processes of a transport; ``beside`` is what comes with X."""
     if transport is not None:
         if not isinstance(request.checkpoint, NoCheckpoint):
             raise ValueError("checkpoint cannot be given with a transport: give one of them")
         parts = drawn if isinstance(X, Batches) else _in_memory
-        return fit_together(request, parts(X, y, sample_weight, offset, exposure), transport)
+        return fit_together(request, parts(X, **beside), transport)
     if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, Source(X, y, sample_weight, offset, _place(X, cache), exposure))
+    return fit_alone(request, Source(X, **beside, place=_place(X, cache)))
 
 
 def _place(batches: Batches, cache: PathLike | None) -> Path | None:
@@ -61,16 +53,11 @@ def _place(batches: Batches, cache: PathLike | None) -> Path | None:
     return None if cache is None else Path(cache) / f"{name}.lambdak-cache"
 
 
-def _in_memory(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None, exposure: ArrayLike | None = None
-) -> Iterator[Drawn]:
+def _in_memory(X: Any, **beside: Any) -> Iterator[Drawn]:
     """A table in memory as one batch."""
     if issparse(X):
         raise TypeError("X must not be sparse with a transport: its rows have no fixed length; convert it to a table")
-    table, target = read_table(X, keep=False), target_rows(y)
-    if len(target) != table.shape[0]:
-        raise ValueError(f"y must have {table.shape[0]} entries, one per row of X; got {len(target)}")
-    weight = None if sample_weight is None else check_weight(np.asarray(sample_weight), len(target))
-    added = optional_rows(offset, len(target), "offset") if exposure is None else log_exposure(exposure, len(target))
-    if len(target):
-        yield Drawn(0, table, target, weight, added)
+    rows = read_rows(X, **beside, positive=True, keep=False)
+    if len(rows):
+        offset = rows.offset if rows.exposure is None else np.log(rows.exposure)
+        yield Drawn(rows.X, rows.target, rows.weight, offset)

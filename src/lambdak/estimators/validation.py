@@ -2,62 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lambdak._checks import check_weight
 from lambdak.losses import Loss
-from lambdak.model.offsets import row_offset
-from lambdak.table.rows import given_together, target_rows
+from lambdak.table.rows import Rows, given_together, read_rows
 from lambdak.training.rows import GivenRows
 
 
-@dataclass(frozen=True)
-class Validation:
-    """A table, its targets, and what comes with its rows."""
+def validation_arguments(
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: ArrayLike | None = None,
+    offset_val: ArrayLike | None = None,
+    exposure_val: ArrayLike | None = None,
+    eval_set: Any = None,
+) -> dict[str, Any] | None:
+    """Return the arguments of :func:`lambdak.table.rows.read_rows` for validation rows, or None without any."""
+    if eval_set is not None:
+        if X_val is not None or y_val is not None:
+            raise ValueError("eval_set and X_val must not both be given: both are the validation rows")
+        X_val, y_val = _pair(eval_set)
+    beside = {"sample_weight": sample_weight_val, "offset": offset_val, "exposure": exposure_val}
+    if given_together(X_val, y_val):
+        return {"X": X_val, "y": y_val} | beside
+    for name, value in beside.items():
+        if value is not None:
+            raise ValueError(f"{name}_val must be given with X_val and y_val; got {name}_val alone")
+    return None
 
-    X: Any
-    y: Any
-    sample_weight: ArrayLike | None = None
-    offset: ArrayLike | None = None
-    exposure: ArrayLike | None = None
 
-    @classmethod
-    def given(
-        cls,
-        X_val: Any,
-        y_val: Any,
-        sample_weight_val: ArrayLike | None = None,
-        offset_val: ArrayLike | None = None,
-        exposure_val: ArrayLike | None = None,
-        eval_set: Any = None,
-    ) -> Self | None:
-        """What a user gives to ``fit``, if anything."""
-        if eval_set is not None:
-            if X_val is not None or y_val is not None:
-                raise ValueError("eval_set and X_val must not both be given: both are the validation rows")
-            X_val, y_val = _pair(eval_set)
-        beside = {"sample_weight_val": sample_weight_val, "offset_val": offset_val, "exposure_val": exposure_val}
-        if given_together(X_val, y_val):
-            return cls(X_val, y_val, *beside.values())
-        for name, value in beside.items():
-            if value is not None:
-                raise ValueError(f"{name} must be given with X_val and y_val; got {name} alone")
+def validation_rows(arguments: dict[str, Any] | None) -> Rows | None:
+    """Return the validation rows, checked, or None without any."""
+    if arguments is None:
         return None
+    rows = read_rows(**arguments, suffix="_val", positive=True)
+    if not len(rows):
+        raise ValueError("y_val must have at least one row; got none: omit it to validate on rows of X")
+    return rows
 
-    def of_numbers(self, loss: Loss) -> GivenRows:
-        """The rows of a loss whose targets are numbers."""
-        return self.rows(loss, loss.check_target(target_rows(self.y, "y_val"), "y_val"))
 
-    def rows(self, loss: Loss, target: NDArray[Any]) -> GivenRows:
-        """The rows, with targets that were checked."""
-        if not len(target):
-            raise ValueError("y_val must have at least one row; got none: omit it to validate on rows of X")
-        weight = None if self.sample_weight is None else check_weight(self.sample_weight, len(target), "_val")
-        offset = row_offset(loss, self.offset, self.exposure, len(target), "_val")
-        return GivenRows(self.X, target, weight, offset)
+def rows_of_numbers(rows: Rows, loss: Loss, validation: dict[str, Any] | None = None) -> GivenRows:
+    """Return rows to train on whose targets are numbers, with their validation rows."""
+    unseen = validation_rows(validation)
+    if unseen is not None:
+        unseen = GivenRows.of(unseen, loss, loss.check_target(unseen.target, "y_val"), suffix="_val")
+    return GivenRows.of(rows, loss, loss.check_target(rows.target), unseen)
 
 
 def _pair(eval_set: Any) -> tuple[Any, Any]:

@@ -15,11 +15,11 @@ from lambdak.governance.performance.scored import name_of
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.report.behaviour import Behaviour, behaviour
-from lambdak.report.dossier.subject import Rows
 from lambdak.report.measured import Measured, measure
 from lambdak.report.table_summary import describe
 from lambdak.report.typical import row_names
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 from lambdak.table.visible import visible
 
 

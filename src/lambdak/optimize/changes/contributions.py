@@ -10,7 +10,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.explain.rows import RowWork
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
+from lambdak.model.rows import given_table
 from lambdak.optimize.changes.approvals import Approval
 from lambdak.table.read import Table, one_row
 

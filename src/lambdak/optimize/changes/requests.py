@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named
+from lambdak.model.rows import column_named
 from lambdak.optimize.changes.rows import Row
 from lambdak.optimize.changes.surroundings import WAYS, Surroundings, axis_around, movable, spreads
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
+from lambdak.model.rows import given_table
 from lambdak.optimize.pencils import is_pencil
 from lambdak.table.column_types import Column
 from lambdak.table.read import Table, named_array

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lambdak._checks import check_positive
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named
+from lambdak.model.rows import column_named
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.changes.decisions import Goal
 from lambdak.optimize.changes.prices import Price

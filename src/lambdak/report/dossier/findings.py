@@ -18,10 +18,11 @@ from lambdak.model.importance import mean_effects
 from lambdak.report.dossier.assessment import Assessment, assess
 from lambdak.report.dossier.model_file import ModelFile
 from lambdak.report.dossier.stability import Progress, Stability, stability
-from lambdak.report.dossier.subject import OwnerWords, Rows, Subject
+from lambdak.report.dossier.subject import OwnerWords, Subject
 from lambdak.report.table_summary import summarise
 from lambdak.table.column_cells import column_reader
 from lambdak.table.content_hash import content_hash, target_hash
+from lambdak.table.rows import Rows
 
 LIBRARIES = ("lambdak", "numpy", "scipy", "scikit-learn", "narwhals", "safetensors")
 

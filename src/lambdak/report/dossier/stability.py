@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.model.metrics import Metric, raw_metrics
-from lambdak.report.dossier.subject import Rows, Subject
+from lambdak.model.rows import model_target
+from lambdak.report.dossier.subject import Subject
+from lambdak.table.rows import Rows
 
 Progress = Callable[[str], None]
 
@@ -38,7 +40,8 @@ class Stability:
 def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
     """Fit with the seeds 1, 2, … and compare."""
     scores, found = [], []
-    target, weight = rows.rates(subject.model)
+    target = model_target(subject.model, rows)
+    weight = None if rows.exposure is None and rows.weight is None else rows.mass
     for seed in range(1, seeds + 1):
         progress(f"stability: fit {seed} of {seeds}")
         model = subject.refit(seed, training)
