@@ -12,9 +12,9 @@ from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
 from lambdak import SpectralRegressor
-from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.changes.moves import hitting_sets
-from lambdak.optimize.changes.surroundings import spread
+from lambdak.optimize.changes.rows import spread
 
 GAP = 0.01
 

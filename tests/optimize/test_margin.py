@@ -9,7 +9,7 @@ from fitted_models import X, fitted
 from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
-from lambdak.optimize.changes.surroundings import spread
+from lambdak.optimize.changes.rows import spread
 
 
 def decide(model, kind, frame, limit):

@@ -16,8 +16,8 @@ import lambdak
 from lambdak.model.importance import mean_effects
 from lambdak.model.influence import strengths
 from lambdak.report import write_report
+from lambdak.report.findings.table import describe
 from lambdak.report.measured import drawn, measure
-from lambdak.report.table_summary import describe
 from lambdak.table.rows import optional_read
 
 LABELS = np.where(Y > 4, "good", "<bad>")

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
+from lambdak.export.javascript.engine import ENGINE, to_json
 from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
+from lambdak.report.amounts import at_most, number
 from lambdak.report.contents import Contents, gather
-from lambdak.report.dossier.amounts import at_most, number
-from lambdak.report.dossier.document import Block, Note, Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
-from lambdak.report.engine import ENGINE
-from lambdak.report.html import check_html, document, script
-from lambdak.report.payload import payload, to_json
+from lambdak.report.document import Block, Note, Paragraph, Table
+from lambdak.report.html import blocks_html
+from lambdak.report.live_page import check_html, document, script
+from lambdak.report.payload import payload
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title
 from lambdak.report.static.markup import section

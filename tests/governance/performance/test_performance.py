@@ -166,7 +166,7 @@ def test_missing_cells_levels_and_extra_columns_are_segments():
     assert found.by(table["channel"]).about == "channel"
     with pytest.raises(ValueError, match="by must name a column of X, 'age', 'region', 'power', 'channel', or be an"):
         found.by("agent")
-    with pytest.raises(ValueError, match=r"or have shape \(600,\), one entry per row of X; got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"or have shape \(600,\), an entry for each row of X; got shape \(3,\)"):
         found.by([1, 2, 3])
 
 

@@ -1,4 +1,4 @@
-"""The ES module: the model as JSON, the engine of the report, and functions for rows as programs have them."""
+"""The ES module: the model as JSON, the engine that reports share, and functions for rows as programs have them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Any
 
 from lambdak.atomic import write_texts
 from lambdak.export.formula import Formula, Levels, is_double
+from lambdak.export.javascript.engine import (
+    ENGINE,
+    engine_column,
+    engine_constants,
+    engine_model,
+    engine_script,
+    to_json,
+)
 from lambdak.export.javascript.package import description, package_json, package_name, readme
 from lambdak.export.javascript.typings import declarations
 from lambdak.losses import Predicts
-from lambdak.report.constants import engine_constants
-from lambdak.report.engine import ENGINE, engine_column, engine_model, page_file
-from lambdak.report.payload import to_json
 from lambdak.table.cells import LARGEST
 from lambdak.table.column_types import Category, Column
 from lambdak.table.rows import LARGEST_NUMBER
@@ -84,7 +89,7 @@ def _module(formula: Formula, explain: bool) -> str:
     return "\n".join([
         f"// {description(formula)}, written by lambdak; see index.d.ts or the .d.mts beside this file for its types.",
         f"const PAYLOAD = {to_json(_payload(formula))};\n",
-        *(page_file(f"{name}.js") for name in ENGINE),
+        *map(engine_script, ENGINE),
         *(files("lambdak.export.javascript").joinpath(name).read_text(encoding="utf-8") for name in parts),
     ])  # fmt: skip
 

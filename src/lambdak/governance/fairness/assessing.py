@@ -18,9 +18,9 @@ from lambdak.model import Model
 from lambdak.model.influence import box, together
 from lambdak.model.readout import readouts
 from lambdak.model.rows import column_named, given_table
-from lambdak.optimize.changes.approvals import Approval, approval_of, by_output
-from lambdak.optimize.changes.chosen import chosen
+from lambdak.optimize.changes.goals import chosen
 from lambdak.optimize.changes.rows import model_of
+from lambdak.optimize.changes.targets import Approval, approval_of, by_output
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import optional_rows
 

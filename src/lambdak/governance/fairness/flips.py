@@ -14,9 +14,9 @@ from lambdak.governance.fairness.prediction_bounds import prediction_bound, scor
 from lambdak.model import Model
 from lambdak.model.influence import norms
 from lambdak.model.readout import readouts, slots_of
-from lambdak.optimize.changes.approvals import Approval, by_output
-from lambdak.optimize.changes.chosen import chosen
+from lambdak.optimize.changes.goals import chosen
 from lambdak.optimize.changes.sweeps import Sweep, moved
+from lambdak.optimize.changes.targets import Approval, by_output
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_types import Category
 from lambdak.table.design import Design

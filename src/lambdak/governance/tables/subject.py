@@ -15,7 +15,7 @@ from lambdak.losses.links import LOG
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.model.readout import Readout, dense_rows
-from lambdak.optimize.changes.chosen import Chosen, chosen
+from lambdak.optimize.changes.goals import Chosen, chosen
 from lambdak.table.design import Design
 from lambdak.table.rows import Rows, optional_read, optional_rows
 

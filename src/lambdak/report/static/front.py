@@ -8,8 +8,8 @@ from importlib.metadata import version
 import numpy as np
 
 from lambdak.model.rows import model_target
+from lambdak.report.amounts import number, plural, share
 from lambdak.report.contents import Contents
-from lambdak.report.dossier.amounts import number, plural, share
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.markup import card
 
