@@ -13,7 +13,8 @@ from lambdak._checks import check_per_row
 from lambdak._types import Float64Array
 from lambdak.losses import Loss
 from lambdak.model.rows import row_offset
-from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import Rows, optional_rows, weights_in_units
 
 if TYPE_CHECKING:
