@@ -289,18 +289,14 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         return cast(Model, other.fit(rows.X, rows.y, rows.weight, **beside).model_)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        """Raw scores: before the link."""
-        table = self._read(X)
-        return self._fitted.raw(table, self._added(table, offset), thread_count(self.n_jobs))
+        """Return raw scores: before the link."""
+        model, table = self._fitted, self._read(X)
+        return model.raw(table, row_offset(model.loss, offset, None, table.shape[0]), thread_count(self.n_jobs))
 
     def _predict(self, X: Any, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
-        """Means, quantiles or probabilities."""
-        table = self._read(X)
-        return self._fitted.predict(table, self._added(table, offset, exposure), thread_count(self.n_jobs))
-
-    def _added(self, table: Any, offset: ArrayLike | None, exposure: ArrayLike | None = None) -> Any:
-        """What is added to the raw score of each row of a table that was read."""
-        return row_offset(self._fitted.loss, offset, exposure, table.shape[0])
+        """Return means, quantiles or probabilities."""
+        model, table = self._fitted, self._read(X)
+        return model.predict(table, row_offset(model.loss, offset, exposure, table.shape[0]), thread_count(self.n_jobs))
 
     def _read(self, X: Any) -> Any:
         """A table to predict, or to continue with, read once; a warning says if its names are not those of training."""

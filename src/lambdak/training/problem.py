@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.model.outputs import Outputs
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 
 RowIds = NDArray[np.int32]
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._types import Float64Array
-from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import optional_rows, weights_in_units
 
 if TYPE_CHECKING:

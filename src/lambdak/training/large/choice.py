@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.table.category_column import Category
 from lambdak.table.large.batches import ChangedSourceError, Drawn
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.table.large.sample import row_keys
@@ -156,7 +155,7 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     chosen = choose_members(own)
     session, rows = chosen.session.sampled(_KEPT), chosen.rows.sampled(_KEPT)
     draft = session.draft
-    categories = {i: each for i, each in enumerate(draft.encoder.columns) if isinstance(each, Category)}
+    categories = {i: column for i, column in enumerate(draft.encoder.columns) if not column.is_number}
     counts = {i: summary.level_rows(category) for i, category in categories.items()}
     sharing = LevelSharing.of(draft, chosen.rows, counts)
     shares = not sharing.is_empty or bool(draft.trained.levels)
