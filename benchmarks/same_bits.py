@@ -1,9 +1,9 @@
-"""Are two versions of the library the same to the last bit? Predictions, certificates, explanations and saved files.
+"""Are two versions of the library the same to the last bit? Predictions, certificates, explanations, files and exports.
 
     python benchmarks/same_bits.py write FOLDER     # with the version before
     python benchmarks/same_bits.py compare FOLDER   # with the version after
 
-Sixteen models of all kinds are fitted with fixed seeds; only what is public is called.
+Twenty-four models of all kinds are fitted with fixed seeds; only what is public is called.
 """
 
 from __future__ import annotations
@@ -59,6 +59,13 @@ def continued() -> SpectralRegressor:
     return model.set_params(warm_start=True, max_iter=2).fit(X, Y)
 
 
+def towns(rows: int = 2000) -> tuple[pd.DataFrame, np.ndarray]:
+    """People in 300 towns, each with an effect of its own."""
+    table, target = people(rows)
+    town = np.random.default_rng(3).integers(0, 300, rows)
+    return table.assign(town=[f"t{i}" for i in town]), target + np.sin(town)
+
+
 def sparse_table() -> SpectralRegressor:
     table = sparse.random_array((400, 30), density=0.2, rng=np.random.default_rng(1), format="csr")
     return SpectralRegressor(**FAST).fit(table, np.asarray(table.sum(axis=1)).ravel())
@@ -74,6 +81,12 @@ MODELS: dict[str, Callable[[], Any]] = {
     "capped": lambda: mixed(max_influence={"income": 0.5, "region": 0.2}, monotonic_cst={"income": 1}),
     "alpha": lambda: mixed(alpha=1.0, n_estimators=3),
     "convex": lambda: SpectralRegressor(shape="convex", monotonic_cst={"bmi": 1}, **FAST).fit(X, Y),
+    "concave": lambda: SpectralRegressor(shape="concave", max_influence=200.0, **FAST).fit(X, Y),
+    "capped together": lambda: mixed(max_influence={("income", "age"): 0.7}, interaction_cst=[["income", "region"]]),
+    "many levels": lambda: SpectralRegressor(**FAST).fit(*towns()),
+    "pooled levels": lambda: SpectralRegressor(max_categories=100, **FAST).fit(*towns()),
+    "gamma": lambda: SpectralRegressor("gamma", monotonic_cst={"bmi": 1}, **FAST).fit(X, Y),
+    "absolute error": lambda: SpectralRegressor("absolute_error", interaction_cst="no_interactions", **FAST).fit(X, Y),
     "linear": lambda: SpectralRegressor(n_knots=0, eig_idx=1, dim=7, **FAST).fit(X, Y),
     "huber": lambda: mixed(loss="huber", validation_fraction=0.2),
     "tweedie": lambda: SpectralRegressor("tweedie", power=1.7, **FAST).fit(X, Y),
@@ -85,6 +98,12 @@ MODELS: dict[str, Callable[[], Any]] = {
         *load_breast_cancer(return_X_y=True, as_frame=True)
     ),
     "three classes": lambda: SpectralClassifier(**FAST).fit(*load_wine(return_X_y=True, as_frame=True)),
+    "capped classes": lambda: SpectralClassifier(max_influence={"hue": 1.0}, max_iter=20, **FAST).fit(
+        *load_wine(return_X_y=True, as_frame=True)
+    ),
+    "additive classes": lambda: SpectralClassifier(dim=1, n_estimators=1, **FAST).fit(
+        *load_breast_cancer(return_X_y=True, as_frame=True)
+    ),
     "ordered classes": lambda: SpectralOrdinalClassifier(monotonic_cst={"bmi": 1}, **FAST).fit(X, CUTS),
     "quantiles": lambda: SpectralQuantileRegressor((0.1, 0.5, 0.9), monotonic_cst={"bmi": 1}, **FAST).fit(X, Y),
 }
@@ -94,7 +113,13 @@ def rows_of(model: Any) -> Any:
     """Rows to predict: those of training where they are at hand, and others where columns are pandas'."""
     if not hasattr(model, "feature_names_in_"):
         return sparse.random_array((100, 30), density=0.3, rng=np.random.default_rng(5), format="csr")
-    for table in (X, people(seed=7)[0], load_wine(as_frame=True).data, load_breast_cancer(as_frame=True).data):
+    for table in (
+        X,
+        people(seed=7)[0],
+        towns()[0],
+        load_wine(as_frame=True).data,
+        load_breast_cancer(as_frame=True).data,
+    ):
         if list(table.columns) == list(model.feature_names_in_):
             return table
     raise KeyError(model.feature_names_in_)
@@ -118,6 +143,14 @@ def facts(model: Any, path: Path) -> Iterator[tuple[str, np.ndarray]]:
     yield "saved", np.frombuffer(path.read_bytes(), np.uint8)
     yield "text", np.frombuffer(model.to_json().encode(), np.uint8)
     yield "loaded", np.asarray(load(path).predict(rows))
+    for ending in ("c", "mjs", "onnx", "sql"):
+        written = path.with_suffix(f".{ending}")
+        try:
+            model.export(written)
+        except (ValueError, NotImplementedError) as refusal:
+            yield ending, np.frombuffer(str(refusal).encode(), np.uint8)
+        else:
+            yield ending, np.frombuffer(written.read_bytes(), np.uint8)
 
 
 def main() -> None:

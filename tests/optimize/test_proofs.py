@@ -13,7 +13,7 @@ from hand_made_models import by_hand, symmetric
 from optimize_cases import grid_of, typical_row
 
 from lambdak.optimize import column, minimize, predicted
-from lambdak.optimize.minimum.incumbent import Incumbent
+from lambdak.optimize.minimum.descent import Incumbent
 from lambdak.shapes import Rising
 
 

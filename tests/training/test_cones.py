@@ -8,7 +8,7 @@ from coordinate_cases import CURVE, GAPPY_CURVE, GAPPY_LINEAR, LINEAR, curves, d
 from spread_cases import one_cone
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.column_types import Curve
+from lambdak.table.curve_column import Curve
 from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments
 

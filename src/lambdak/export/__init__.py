@@ -2,8 +2,9 @@
 
 Modules: ``formula`` what every export writes down, ``targets`` by endings of files; ``c/`` one C99 file: ``writer``
 fills templates in, ``tables`` the numbers, ``row`` its structure, ``names`` identifiers, literals and comments;
-``javascript/`` one ES module: ``writer`` the report's engine and a thin layer of functions, ``typings``, ``package``
-for npm; ``onnx/``: ``graph`` arithmetic that adds nodes, ``inputs``, ``numbers`` and ``levels`` from cells to design
+``javascript/`` one ES module: ``engine`` what computes a model there, shared with reports, ``writer`` adds a thin layer
+of functions, ``typings``, ``package`` for npm;
+``onnx/``: ``graph`` arithmetic that adds nodes, ``inputs``, ``numbers`` and ``levels`` from cells to design
 rows, ``matrices``, ``design`` A(row), ``tridiagonal``, ``sturm`` the eigenvalue, ``slopes``, ``rows`` block by block,
 ``results`` behind the link, ``document`` what the file says, ``model`` the whole; ``sql/`` a query: ``dialects`` what
 databases spell differently, ``script`` steps in WITH, ``cells`` to choices, ``matrices`` as joins, ``tridiagonal``,

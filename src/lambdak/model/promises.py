@@ -14,7 +14,7 @@ from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.requested import requested_shapes
 from lambdak.shapes.rising import Falling, Rising
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 
 
 @final

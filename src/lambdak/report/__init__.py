@@ -1,16 +1,15 @@
 """One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader.
 
-Modules: ``engine`` the scripts that compute a model, shared with exports; ``contents`` all that a report says:
-``measured`` how well a model does and on which rows, ``behaviour`` what columns do, ``table_summary`` what they hold,
-``typical`` rows; ``static/`` the same as text and tables, without JavaScript: ``front``, ``guarantees``,
-``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``payload``, ``constants`` the same for scripts,
-``html`` the page; ``comparison`` two models in one page; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
+Modules: ``contents`` all that a report says, ``measured`` how well a model does and on which rows; ``findings/``
+what is computed: ``assessment``, ``likeness`` whether the fit saw the rows, ``behaviour`` what columns do,
+``table`` what they hold and which rows are typical, ``fit`` the model's file and its stability over seeds;
+``subject`` what a dossier is about; ``sections/`` findings in words, ``static/`` those of the report: ``front``,
+``guarantees``, ``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``document`` paragraphs, tables
+and pictures as data, ``amounts``, ``pictures``; its writers ``html``, ``markdown``, ``word``; ``dossier`` one
+document for validators, ``card`` the model card, ``live_page`` the report, ``payload`` and ``constants`` what its
+scripts read, ``comparison`` two models in one page; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
 ``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js`` to start from,
-``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models;
-``dossier/`` one document for validators: ``subject`` what it is about, ``findings`` all that is computed:
-``assessment``, ``likeness`` whether the fit saw the rows, ``stability``, ``model_file``; ``sections/`` findings in
-words, ``front`` the first page, ``card`` the model card; ``document`` paragraphs, tables and pictures as data,
-``long_tables``, ``amounts``, ``pictures``; ``html``, ``markdown``, ``word`` its writers.
+``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from lambdak.atomic import write_text
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.contents import gather
-from lambdak.report.dossier.subject import given_rows
-from lambdak.report.html import check_html, page
+from lambdak.report.live_page import check_html, page
+from lambdak.table.rows import optional_read
 
 __all__ = ["write_report"]
 
@@ -79,8 +78,8 @@ def write_report(
         Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
     check_html(path)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)
     write_text(path, page(contents))
     return Path(path)

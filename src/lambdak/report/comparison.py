@@ -14,20 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
+from lambdak.export.javascript.engine import ENGINE, to_json
 from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
+from lambdak.report.amounts import at_most, number
 from lambdak.report.contents import Contents, gather
-from lambdak.report.dossier.amounts import at_most, number
-from lambdak.report.dossier.document import Block, Note, Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
-from lambdak.report.dossier.subject import Rows, given_rows
-from lambdak.report.engine import ENGINE
-from lambdak.report.html import check_html, document, script
-from lambdak.report.payload import payload, to_json
+from lambdak.report.document import Block, Note, Paragraph, Table
+from lambdak.report.html import blocks_html
+from lambdak.report.live_page import check_html, document, script
+from lambdak.report.payload import payload
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title
 from lambdak.report.static.markup import section
+from lambdak.table.rows import Rows, optional_read
 
 _SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
@@ -77,8 +77,8 @@ def write_comparison(
         raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
     check_html(path)
     _check_alike(rivals)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     found = [
         gather(own.model, X, rows, test, own.certificate, own.effects, target, units, n_resamples, random_state)
         for own in rivals

@@ -14,12 +14,11 @@ from lambdak.certify.certificate import Claim
 from lambdak.governance.performance.scored import name_of
 from lambdak.losses import Predicts
 from lambdak.model import Model
-from lambdak.report.behaviour import Behaviour, behaviour
-from lambdak.report.dossier.subject import Rows
+from lambdak.report.findings.behaviour import Behaviour, behaviour
+from lambdak.report.findings.table import describe, row_names
 from lambdak.report.measured import Measured, measure
-from lambdak.report.table_summary import describe
-from lambdak.report.typical import row_names
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 from lambdak.table.visible import visible
 
 
@@ -30,7 +29,7 @@ class Contents:
     Attributes
     ----------
     data : dict or None
-        Rows to start from and summaries of the columns, see :func:`lambdak.report.table_summary.describe`.
+        Rows to start from and summaries of the columns, see :func:`lambdak.report.findings.table.describe`.
     measured : Measured or None
         How well it does, if targets were given.
     claims : tuple of Claim or None

@@ -12,10 +12,10 @@ from lambdak.governance.performance import Performance
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes
-from lambdak.report.dossier.amounts import plural
-from lambdak.report.dossier.assessment import Assessment, assess
-from lambdak.report.dossier.subject import Rows
+from lambdak.report.amounts import plural
+from lambdak.report.findings.assessment import Assessment, assess
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 
 Source = Literal["test", "seen", "unclear"]
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
+from lambdak.export.javascript.engine import engine_column, engine_model
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.surroundings import spread
 from lambdak.report.constants import constants
 from lambdak.report.contents import Contents
-from lambdak.report.engine import engine_column, engine_model
 from lambdak.report.measured import drawn
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_contract import Column
-
-# "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
-_SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
-_ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
 
 
 def payload(contents: Contents) -> dict[str, Any]:
@@ -64,25 +54,6 @@ def _pairs(contents: Contents) -> dict[str, Any] | None:
     return {"columns": columns, "joint": both} if pairs else None
 
 
-def to_json(value: object) -> str:
-    r"""JSON without NaN or infinity (both become null), safe inside of a script element.
-
-    >>> to_json({"</script>": float("nan")})
-    '{"\\u003c/script\\u003e": null}'
-    """
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False).translate(_ESCAPES)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _about(contents: Contents) -> dict[str, Any]:
     model = contents.model
     return {
@@ -98,14 +69,14 @@ def _about(contents: Contents) -> dict[str, Any]:
 
 
 def _column(column: Column, strength: float) -> dict[str, Any]:
-    engine, levels = engine_column(column), getattr(column, "levels", ())
+    engine, levels = engine_column(column), column.known_levels
     knots = engine["knots"]
     return engine | {
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "strength": strength,
-        "spread": spread(column),
+        "spread": column.spread,
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
 

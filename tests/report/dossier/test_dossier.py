@@ -18,10 +18,10 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 import lambdak
 from lambdak import SpectralRegressor
 from lambdak.explain import plots
+from lambdak.report.amounts import number
 from lambdak.report.dossier import Subject, dossier_findings
-from lambdak.report.dossier.amounts import number
-from lambdak.report.dossier.likeness import SEEN
-from lambdak.report.dossier.pictures import curve_png
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.pictures import curve_png
 from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.visible import visible
 

@@ -10,7 +10,7 @@ import docx
 import pytest
 from dossier_cases import HOSTILE, LEVEL, Reader, docx_text, markdown_cells
 
-from lambdak.report.dossier.document import (
+from lambdak.report.document import (
     TO_COMPLETE,
     Bullets,
     Code,
@@ -26,9 +26,9 @@ from lambdak.report.dossier.document import (
     Table,
     said,
 )
-from lambdak.report.dossier.html import to_html
-from lambdak.report.dossier.markdown import plain, to_markdown
-from lambdak.report.dossier.word import to_docx
+from lambdak.report.html import to_html
+from lambdak.report.markdown import plain, to_markdown
+from lambdak.report.word import to_docx
 from lambdak.table.visible import visible
 
 TEXTS = (HOSTILE, LEVEL, "plain", "- no item", "1. no number", "# no heading", "</td></tr>", "tab\tand \ud800 half")

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
+from lambdak.optimize.frontier import Clock, Solution, Status
 from lambdak.optimize.linear import LinearRows, propagate
-from lambdak.optimize.minimum.goals import Relaxed
-from lambdak.optimize.minimum.incumbent import Incumbent
-from lambdak.optimize.minimum.majorants import descend, straight_score
+from lambdak.optimize.minimum.bounded import Relaxed
+from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, straight_score
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import Boxes, Separable, linear
 from lambdak.optimize.scores import Score
-from lambdak.optimize.solution import Clock, Solution, Status
 
 _AT_ONCE = 1 << 18  # floats of one relaxation: how many boxes are halved together
 _MOST_AT_ONCE = 256
@@ -102,7 +101,7 @@ class Search:
         if self.work >= self.milestone:
             self.best.begin(self.rng)
             if self.score is not None and self.best.x is not None and self.best.value < self.went_down:
-                self.best.offer(*descend(self.problem, self.score, self.best.x, self.clock))
+                self.best.offer(*descend_by_majorants(self.problem, self.score, self.best.x, self.clock))
                 self.went_down = self.best.value
             self.milestone *= 2
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lambdak.explain.column_effect import ColumnEffect
+from lambdak.report.amounts import at_most, cell, number, plural, share
 from lambdak.report.contents import Contents
-from lambdak.report.dossier.amounts import at_most, cell, number, plural, share
-from lambdak.report.dossier.document import Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
+from lambdak.report.document import Paragraph, Table
+from lambdak.report.html import blocks_html
 from lambdak.report.static.markup import fold, section
 
 _MOST_PAIRS = 8

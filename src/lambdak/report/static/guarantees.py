@@ -6,11 +6,11 @@ import math
 
 from lambdak.certify.certificate import BOUNDS, Claim, method_of
 from lambdak.certify.summary import plain_statement
+from lambdak.report.amounts import at_most, number, plural, without_exponents
 from lambdak.report.contents import Contents
-from lambdak.report.dossier.amounts import at_most, number, plural, without_exponents
-from lambdak.report.dossier.document import Bullets, Paragraph
-from lambdak.report.dossier.html import blocks_html
-from lambdak.report.dossier.sections.guarantees import sentence, verdict
+from lambdak.report.document import Bullets, Paragraph
+from lambdak.report.html import blocks_html
+from lambdak.report.sections.guarantees import sentence, verdict
 from lambdak.report.static.markup import card, fold, section
 
 _MEANING = "A proof holds for every possible row, not only for the rows of a data set; rounding is allowed for."

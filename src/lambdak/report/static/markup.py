@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from lambdak.report.dossier.document import Block
-from lambdak.report.dossier.html import blocks_html
+from lambdak.report.document import Block
+from lambdak.report.html import blocks_html
 
 
 def fold(title: str, *blocks: Block, mark: str = "", tone: str = "") -> str:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 
 from lambdak.governance.performance import Estimate
+from lambdak.report.amounts import interval, number, share
 from lambdak.report.contents import Contents
-from lambdak.report.dossier.amounts import interval, number, share
-from lambdak.report.dossier.document import Block, Note, Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
+from lambdak.report.document import Block, Note, Paragraph, Table
+from lambdak.report.html import blocks_html
 from lambdak.report.measured import Measured
 from lambdak.report.static.markup import card, fold, section
 
