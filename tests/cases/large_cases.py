@@ -11,10 +11,9 @@ import pandas as pd
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
+from lambdak.training.checkpoint import Laps
 from lambdak.training.large.choice import choose
-from lambdak.training.large.fit import summarised
-from lambdak.training.large.members import train_members
-from lambdak.training.large.progress import Laps
+from lambdak.training.large.fit import summarised, train_members
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import thread_group
 

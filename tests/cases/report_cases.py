@@ -13,7 +13,7 @@ from fitted_models import changed
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.certify import Certificate, Claim
 from lambdak.model.readout import readouts
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
 IMAGE = '"><img src=x onerror=alert(1)>'

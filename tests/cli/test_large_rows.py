@@ -18,8 +18,8 @@ import lambdak
 from lambdak.cli import table_size, table_streams
 from lambdak.cli.dataset import ColumnRoles
 from lambdak.cli.large_rows import large_data
-from lambdak.estimators import large as estimators_large
 from lambdak.training.large import choice
+from lambdak.training.large import fit as large_fit
 
 ROWS = 600
 
@@ -171,7 +171,7 @@ def test_what_does_not_belong_to_a_large_table_is_refused_before_any_work(
     def worked(*_):
         raise AssertionError("it began to fit")
 
-    monkeypatch.setattr(estimators_large, "fit_alone", worked)
+    monkeypatch.setattr(large_fit, "fit_alone", worked)
     assert words in refused(["fit", folder / "rows.csv", "-t", "y", "--model", tmp_path / "m", *options], code)
 
 

@@ -186,7 +186,7 @@ def test_a_large_table_has_an_exposure_by_name(tmp_path):
 
 
 def test_a_checkpoint_belongs_to_its_offsets(tmp_path):
-    from lambdak.training.fingerprint import rows_digests
+    from lambdak.training.checkpoint import rows_digests
     from lambdak.training.rows import GivenRows
 
     one, two = (rows_digests(GivenRows(X, Y, None, OFFSET, GivenRows(X, Y, None, own))) for own in (OFFSET, -OFFSET))

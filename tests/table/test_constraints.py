@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lambdak.table.column_types import Category, Curve, Linear
+from lambdak.table.category_column import Category
 from lambdak.table.constraints import check_positions, influence_caps, influence_groups, monotone_signs
+from lambdak.table.curve_column import Curve
+from lambdak.table.linear_column import Linear
 
 AGE = Curve("age", 1, knots=np.arange(3.0))
 DOSE = Linear("dose", 4, low=0.0, high=1.0)

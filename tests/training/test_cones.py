@@ -7,7 +7,7 @@ import pytest
 from coordinate_cases import CURVE, GAPPY_CURVE, GAPPY_LINEAR, LINEAR, curves, dense, encoded, mixed, random_theta
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.column_types import Curve
+from lambdak.table.curve_column import Curve
 from lambdak.training.cones import Cone, ConeCoordinates
 from lambdak.training.coordinates import design_moments
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lambdak.eigen.packing import packed_size, sym
 from lambdak.model.eigenvalues import evaluate
-from lambdak.table.column_types import Linear
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.linear_column import Linear
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.plan import Plan
 

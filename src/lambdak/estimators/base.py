@@ -16,29 +16,30 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak._checks import check_weight
 from lambdak._types import Float64Array, FloatArray, PathLike
 from lambdak.eigen.runtime import thread_count
-from lambdak.estimators.large import GivenBatches, fit_elsewhere
+from lambdak.estimators.fit_arguments import GivenBatches, fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
-from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
 from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.offsets import row_offset
-from lambdak.store import SavedModel, SavedTraining
 from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.matching import warn_of_names
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
-from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
-from lambdak.training.large.choice import LargeRequest
-from lambdak.training.large.targets import Targets
-from lambdak.training.large.transport import Transport
+from lambdak.training.finish import Fit, TrainingState
+from lambdak.training.fit import continue_fit, fit_model
 from lambdak.training.rows import GivenRows
+from lambdak.training.session import Request
 from lambdak.training.settings import LOSS
 
 if TYPE_CHECKING:
     from lambdak.report.dossier import Rows
+    from lambdak.store import SavedModel, SavedTraining
+    from lambdak.training.large.choice import LargeRequest
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
 class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
@@ -231,6 +232,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         return self
 
     def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:
+        from lambdak.training.large.choice import LargeRequest
+
         if self.balance:
             raise ValueError(
                 "balance must be False with a large table, whose rows are never in memory together: fit, and add "
@@ -263,10 +266,14 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         estimator.model_, estimator._parameters, estimator.n_iter_ = saved.model, saved.parameters, saved.n_iter
         estimator._target = saved.target
         if saved.training is not None:
+            from lambdak.estimators.saved_training import restored_training
+
             estimator._state, estimator._effects = restored_training(saved.model, saved.training)
         return estimator
 
     def _saved_training(self) -> SavedTraining:
+        from lambdak.estimators.saved_training import saved_training
+
         model = self._fitted
         if self._state is None or self._effects is None:
             raise ValueError(
@@ -282,18 +289,14 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         return cast(Model, other.fit(rows.X, rows.y, rows.weight, **beside).model_)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        """Raw scores: before the link."""
-        table = self._read(X)
-        return self._fitted.raw(table, self._added(table, offset), thread_count(self.n_jobs))
+        """Return raw scores: before the link."""
+        model, table = self._fitted, self._read(X)
+        return model.raw(table, row_offset(model.loss, offset, None, table.shape[0]), thread_count(self.n_jobs))
 
     def _predict(self, X: Any, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
-        """Means, quantiles or probabilities."""
-        table = self._read(X)
-        return self._fitted.predict(table, self._added(table, offset, exposure), thread_count(self.n_jobs))
-
-    def _added(self, table: Any, offset: ArrayLike | None, exposure: ArrayLike | None = None) -> Any:
-        """What is added to the raw score of each row of a table that was read."""
-        return row_offset(self._fitted.loss, offset, exposure, table.shape[0])
+        """Return means, quantiles or probabilities."""
+        model, table = self._fitted, self._read(X)
+        return model.predict(table, row_offset(model.loss, offset, exposure, table.shape[0]), thread_count(self.n_jobs))
 
     def _read(self, X: Any) -> Any:
         """A table to predict, or to continue with, read once; a warning says if its names are not those of training."""

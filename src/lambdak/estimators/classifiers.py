@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,21 +15,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from lambdak._checks import check_weight
 from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.class_order import check_order
-from lambdak.estimators.docstrings import with_parameters_of
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.fit_arguments import Validation, check_order, is_elsewhere, opened
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.offsets import row_offset
 from lambdak.table.rows import label_rows, weights_in_units
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Classes, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
-class _Classifier(ClassifierMixin, SpectralEstimator):
+class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
     """What the classifiers share: classes and their weights, partial_fit, and the class that is predicted."""
 
     def __init__(
@@ -138,6 +137,8 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         return self._continue(rows) if fitted else self._fit(rows, loss, known)
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Classes
+
         return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
 
     @property
@@ -178,8 +179,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
-@with_own_names
-class SpectralClassifier(_Classifier):
+class SpectralClassifier(BaseSpectralClassifier):
     """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax.
 
     With two classes constraints and bounds are about the log-odds of the second one, in the order of the sorted labels.
@@ -216,8 +216,7 @@ class SpectralClassifier(_Classifier):
 
 
 @with_parameters_of(SpectralClassifier)
-@with_own_names
-class SpectralOrdinalClassifier(_Classifier):
+class SpectralOrdinalClassifier(BaseSpectralClassifier):
     """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
     So P(y ≤ j) never falls with j. The order is that of the sorted labels: give words as numbers, or as "1 bad",

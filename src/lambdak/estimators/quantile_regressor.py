@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +11,19 @@ from sklearn.base import RegressorMixin
 
 from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.docstrings import with_parameters_of
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.fit_arguments import Validation, is_elsewhere, opened
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import Pinball
 from lambdak.table.rows import target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Numbers, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
-@with_own_names
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
 
@@ -123,6 +122,8 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         return self._continue(given_rows(X, target, sample_weight))
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Numbers
+
         return Numbers(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:

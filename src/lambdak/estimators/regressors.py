@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
@@ -11,18 +11,17 @@ from sklearn.metrics import r2_score
 
 from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.fit_arguments import Validation, is_elsewhere, opened
 from lambdak.losses import Loss, make_loss
 from lambdak.model.offsets import check_exposure, row_offset
 from lambdak.table.rows import target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Numbers, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
-@with_own_names
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
     """Regression on a table, f = Σ_m w_m λ_k(A_m(row)), with guarantees that hold by construction.
 
@@ -72,7 +71,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     n_estimators : int in [1, 64], default None
         Members of the convex combination; 1 is a single set of matrices, None leaves it to ``effort``.
     max_iter : int ≥ 1, default None
-        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or polished by
+        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or refined by
         L-BFGS on small tables without noise.
     early_stopping : bool or "auto", default False
         Whether to stop after ``n_iter_no_change`` epochs in which no member improved by more than ``tol`` on its
@@ -239,6 +238,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         return make_loss(self.loss, quantile=self.quantile, power=self.power)
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Numbers
+
         return Numbers(self._loss())
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:

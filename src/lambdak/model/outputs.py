@@ -13,7 +13,7 @@ import numpy as np
 from lambdak._checks import check_int
 from lambdak._types import FloatArray
 from lambdak.losses import Arrangement, Loss
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 from lambdak.table.quantile_levels import with_levels
 
 

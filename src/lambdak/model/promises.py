@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.constraints import influence_caps, influence_groups, monotone_signs
 from lambdak.table.interactions import Interactions, requested_interactions
 

@@ -2,11 +2,12 @@
 
 Modules: ``findings/`` what is computed, each finding once; ``sections/`` findings in words, one file per topic;
 ``document`` sections of paragraphs, tables and pictures as data, with ``amounts`` and ``pictures``; ``html``,
-``markdown``, ``word`` write it. ``subject`` what a document is about: model, rows, words of the owner; ``live_page`` the
-report, ``payload`` and ``constants`` what its scripts read, ``comparison`` two models in one page; ``dossier`` one
-document for validators, ``card`` the model card; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
-``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js`` to start from, ``goals.js``
-what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models.
+``markdown``, ``word`` write it. ``subject`` what a document is about: model, rows, words of the owner;
+``live_page`` the report, ``payload`` and ``constants`` what its scripts read, ``comparison`` two models in one
+page; ``dossier`` one document for validators, ``card`` the model card; ``page/`` what runs in the browser:
+``svg.js``, ``axes.js``, ``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js``
+to start from, ``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two
+models.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from lambdak.governance.performance import Performance
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.rows import spread
 from lambdak.report.constants import constants
 from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import FEWEST_USUAL, Assessment
@@ -80,14 +79,14 @@ def _about(findings: Findings) -> dict[str, Any]:
 
 
 def _column(column: Column, strength: float) -> dict[str, Any]:
-    engine, levels = engine_column(column), getattr(column, "levels", ())
+    engine, levels = engine_column(column), column.known_levels
     knots = engine["knots"]
     return engine | {
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "strength": strength,
-        "spread": spread(column),
+        "spread": column.spread,
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
 

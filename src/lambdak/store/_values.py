@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.store._fields import damaged, fields, is_number, items, shown, text
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _DTYPE = re.compile(r"b1|[iu][1248]|f[248]|U[1-9][0-9]{0,5}|O")

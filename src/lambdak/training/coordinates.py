@@ -22,7 +22,7 @@ MOST_COVARIANCES = 2500
 
 # Moments only precondition: for a longer table a sample of this size is enough.
 _SAMPLE = 16_000
-_AT_ONCE = 4_000
+_AT_ONCE = 4_000  # rows that are made dense at once: some megabytes for hundreds of columns
 
 
 @dataclass(frozen=True)

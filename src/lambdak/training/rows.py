@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._types import Float64Array
-from lambdak.table.encoder import Design, TableEncoder
-from lambdak.table.large.summary import TableSummary
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import optional_rows, weights_in_units
 
-_MOSTLY_DIFFERENT = 0.9  # of the rows, where equal ones become one
-_COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
+if TYPE_CHECKING:
+    from lambdak.table.large.summary import TableSummary
+
+# Of the rows, where equal ones become one: where a tenth is repeated, copies in other folds made weak regularisation
+# look good; where most are, one row would be in one fold.
+_MOSTLY_DIFFERENT = 0.9
+_COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition; it bounds the time of sorting whole rows
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
-from lambdak.training.effort import Recipe
-from lambdak.training.trainer import Schedule
+from lambdak.training.effort import Recipe, Schedule
 
-_GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
-_LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
-_LEVEL_DIM = 6  # rows of the matrices more
-_MOST_ENLARGED = 3  # pencils of a member whose capacity is chosen: more of them would take too long
-_FEWEST_ENLARGED = 100  # rows for each column: with fewer, larger capacity was never better
+# Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
+# its own.
+_GENTLE = 0.1
+# Times as many steps, at most, where every row is there once for each level (benchmarks/quantiles.py,
+# benchmarks/classes.py).
+_LEVEL_STEPS = 3
+# Rows of the matrices more, where one eigenvalue is read at several levels (benchmarks/quantiles.py,
+# benchmarks/classes.py).
+_LEVEL_DIM = 6
+# Pencils of a member whose capacity is chosen: more of them would take too long (benchmarks/fit_time.py).
+_MOST_ENLARGED = 3
+# Rows for each column: with fewer, larger capacity was never better on the tables of benchmarks/ranks.py
+# (docs/decisions.md).
+_FEWEST_ENLARGED = 100
 AUTO_ROWS = 10_000  # up to which early_stopping="auto" does not stop early, as in HistGradientBoosting
 LOSS = "loss"  # the metric that is the loss itself
-_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
+_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit: a few, as a later call has other rows; no study of its own
 
 
 @dataclass(frozen=True)

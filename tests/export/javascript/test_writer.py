@@ -20,7 +20,7 @@ from lambdak import SpectralRegressor
 from lambdak.eigen.packing import padded_size
 from lambdak.export.javascript import to_javascript
 from lambdak.export.javascript.engine import ENGINE
-from lambdak.table.column_types import Category
+from lambdak.table.category_column import Category
 
 STATED = 1e-12
 PROTOTYPE = ["__proto__", "constructor", "toString", "hasOwnProperty"]

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from lambdak.model import Model
 from lambdak.model.families import families
 from lambdak.model.readout import readouts
 from lambdak.pencil import REPEATED_TOL
+from lambdak.table.cell_rules import KnotRule, LevelRule, LineRule, NumberRule
 from lambdak.table.column_contract import Column
 
 # These need ``PAYLOAD``, with the columns, the model and the constants of this module, and nothing of a page.
@@ -29,12 +30,6 @@ _NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1
 # "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
 _SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
-
-
-# The engine knows all types of columns by the same fields; those that a type does not have are these.
-_ABSENT: dict[str, Any] = {
-    "knots": (), "center": 0.0, "scale": 1.0, "low": None, "high": None, "median": None, "clamp": True,
-}  # fmt: skip
 
 
 def engine_script(name: str) -> str:
@@ -48,13 +43,32 @@ def engine_constants() -> dict[str, float | str]:
 
 
 def engine_column(column: Column) -> dict[str, Any]:
-    """One column; its cells are numbers or null, or the positions of levels."""
-    known = {name: getattr(column, name, absent) for name, absent in _ABSENT.items()}
-    return known | {
+    """One column; its cells are numbers or null, or the positions of levels.
+
+    Scripts know columns by their cell rules alone, all of them with the same fields.
+    """
+    rule, knots, center, scale = column.rule, list[float](), 0.0, 1.0
+    match rule:
+        case KnotRule():
+            knots = rule.knots.tolist()
+        case LineRule():
+            center, scale = rule.center, rule.scale
+        case LevelRule():
+            pass
+        case unknown:
+            assert_never(unknown)
+    number = rule if isinstance(rule, NumberRule) else None
+    return {
+        "knots": knots,
+        "center": center,
+        "scale": scale,
+        "low": number and number.low,
+        "high": number and number.high,
+        "median": number and number.median,
+        "clamp": number is None or number.clamp,
         "name": column.name,
-        "kind": column.kind,
+        "kind": rule.code,
         "start": column.start,
-        "knots": np.asarray(known["knots"]).tolist(),
         "missing": column.missing,
     }
 

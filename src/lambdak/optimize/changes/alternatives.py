@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.optimize.changes.sweeps import Bounds, Sweep
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 _CLOSE = 0.05  # of the way from where a row is: what rounding may add to it

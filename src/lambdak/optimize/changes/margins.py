@@ -20,7 +20,7 @@ from lambdak.optimize.changes.nearest import Nearest
 from lambdak.optimize.changes.rows import Price, Row, Surroundings, axis_around, model_of, movable, read_rows, spreads
 from lambdak.optimize.changes.targets import decision_goal, shown_prediction
 from lambdak.optimize.frontier import Clock, Status
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 _FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides

@@ -20,7 +20,7 @@ from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.changes.rows import Price
 from lambdak.optimize.changes.sweeps import moved
 from lambdak.optimize.changes.targets import Approval
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
 _PARTS = 16  # of a move that are tried in one call

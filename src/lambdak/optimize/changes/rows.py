@@ -21,9 +21,7 @@ from lambdak.model.given_rows import column_named, given_table
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.scores import is_pencil
 from lambdak.table.category_levels import OTHER
-from lambdak.table.column_types import Category, Column
-from lambdak.table.linear_column import Linear
-from lambdak.table.numeric_column import Numeric
+from lambdak.table.column_contract import Column
 from lambdak.table.read import Table, named_array
 from lambdak.table.rows import optional_rows
 
@@ -204,7 +202,7 @@ def movable(row: Row, names: Sequence[str]) -> list[Column]:
 
 def axis_around(column: Column, cell: Any, bounds: Any = None, whole: bool = False, way: str | None = None) -> Axis:
     """The axis of a column around the row's own cell, which bounds never exclude; ``way`` allows one direction."""
-    if isinstance(column, Category):
+    if not column.is_number:
         return _levels_around(column, cell, bounds, way)
     own = make_axis([column], bounds, whole)
     if whole and cell != np.round(cell):
@@ -214,7 +212,7 @@ def axis_around(column: Column, cell: Any, bounds: Any = None, whole: bool = Fal
     return Axis(column.name, points, (), whole)
 
 
-def _levels_around(column: Category, cell: Any, bounds: Any, way: str | None) -> Axis:
+def _levels_around(column: Column, cell: Any, bounds: Any, way: str | None) -> Axis:
     """The row's own level first."""
     if way is not None:
         raise ValueError(f"column {column.name!r} is a category, which has no direction: take it out of directions")
@@ -222,24 +220,15 @@ def _levels_around(column: Category, cell: Any, bounds: Any, way: str | None) ->
     return Axis(column.name, np.arange(1.0 + len(others)), (cell, *others), True)
 
 
-def _others(column: Category, bounds: Any) -> Sequence[Any]:
-    if all(level is None or level is OTHER for level in column.levels):
+def _others(column: Column, bounds: Any) -> Sequence[Any]:
+    if all(level is None or level is OTHER for level in column.known_levels):
         return ()
     return make_axis([column], bounds, True).levels
 
 
-def spread(column: Column) -> float:
-    """The spread of a column in training: of a curve the middle half of its knots, of a line its deviation."""
-    if not isinstance(column, Numeric):
-        return 1.0
-    nodes = column.nodes()
-    own = column.scale if isinstance(column, Linear) else float(np.subtract(*np.quantile(nodes, [0.75, 0.25])))
-    return own or float(np.ptp(nodes)) or 1.0
-
-
 def spreads(model: Model, given: Mapping[Any, float] | None) -> dict[str, float]:
     """The spread of every column, some of them the user's."""
-    found = {column.name: spread(column) for column in model.encoder.columns}
+    found = {column.name: column.spread for column in model.encoder.columns}
     for name, value in (given or {}).items():
         own = model.encoder.feature_names[column_named(model, name)]
         found[own] = check_positive(value, f"scale of column {own!r}")

@@ -29,7 +29,7 @@ from lambdak.optimize.changes.targets import Approval
 from lambdak.pencil.definite import UNIT
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, one_row
@@ -215,8 +215,7 @@ def _points(column: Column) -> tuple[Float64Array, tuple[Any, ...]]:
     """Where pieces begin and end, or the levels, at last all that are pooled or unseen."""
     if isinstance(column, Numeric):
         return np.unique(column.grid(column.low, column.high, _PIECES)), ()
-    known = column.levels if isinstance(column, Category) else ()
-    levels = (*(level for level in known if level is not None and level is not OTHER), OTHER)
+    levels = (*(level for level in column.known_levels if level is not None and level is not OTHER), OTHER)
     return np.arange(float(len(levels))), levels
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.optimize.changes.rows import spread
 from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
@@ -103,7 +102,7 @@ def _spread(rows: int, columns: int) -> NDArray[np.intp]:
 
 def _typical(encoder: TableEncoder, read: Reader, identifiers: list[int]) -> int:
     pairs = [(column, read(i)) for i, column in enumerate(encoder.columns) if i not in identifiers]
-    return medoid([(column, column.plain_cells(cells), spread(column)) for column, cells in pairs])
+    return medoid([(column, column.plain_cells(cells), column.spread) for column, cells in pairs])
 
 
 def _name(row: int, j: int, names: list[str] | None, named: list[NDArray[Any]]) -> str:
@@ -115,7 +114,7 @@ def _name(row: int, j: int, names: list[str] | None, named: list[NDArray[Any]]) 
 
 def _counts(column: Column, cells: Cells) -> dict[str, Any]:
     """Rows of each level of training, in the order of the model."""
-    many = len(getattr(column, "levels", ()))
+    many = len(column.known_levels)
     if column.is_number or not 0 < many <= _MOST_COUNTS:
         return {}
     places = np.asarray(column.plain_cells(cells), np.intp)

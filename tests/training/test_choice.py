@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lambdak import SpectralClassifier, SpectralRegressor
-from lambdak.training import fit, trials
-from lambdak.training.ensembles import expected_losses
+from lambdak.training import choice
+from lambdak.training.choice import expected_losses
 from lambdak.training.pilots import sample_of
 from lambdak.training.trainer import Trainer
 
@@ -15,13 +15,13 @@ from lambdak.training.trainer import Trainer
 @pytest.fixture
 def options(monkeypatch):
     """The options of all fits."""
-    seen = []
+    seen, original = [], choice.choose_capacity
 
     def watched(some, strengths):
         seen.extend(some)
-        return trials.choose_capacity(some, strengths)
+        return original(some, strengths)
 
-    monkeypatch.setattr(fit, "choose_capacity", watched)
+    monkeypatch.setattr(choice, "choose_capacity", watched)
     return seen
 
 
@@ -44,7 +44,7 @@ def test_the_larger_capacity_has_to_be_better_by_more_than_chance(monkeypatch, g
         larger = option.session.settings.recipe.dim > 9
         return np.tile(1.0 - gain * larger + np.sin(np.arange(160.0) * (1 + larger)), (len(strengths), 1))
 
-    monkeypatch.setattr(trials, "_losses", losses)
+    monkeypatch.setattr(choice, "_losses", losses)
     X, y = friedman(800, 1.0)
     assert SpectralRegressor(random_state=0, n_estimators=1).fit(X, y).model_.dim == dim
 
@@ -110,7 +110,7 @@ def test_members_are_refitted_on_all_rows_unless_the_epochs_or_validation_rows_a
 
 
 def test_a_refit_lowers_the_loss_on_the_rows_that_were_left_out(monkeypatch):
-    seen = []
+    seen, original = [], choice.choose_capacity
     original = Trainer.refit
 
     def watched(trainer, *given):

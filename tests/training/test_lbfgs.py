@@ -1,4 +1,4 @@
-"""The polish: L-BFGS over a stack against closed forms and SciPy, and what it keeps, leaves and promises."""
+"""L-BFGS refinement: over a stack against closed forms and SciPy, and what it keeps, leaves and promises."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from training_cases import small_problem, trainer_of
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.training import fit as fitting
-from lambdak.training import polish as module
-from lambdak.training.polish import descend, polish
-from lambdak.training.trainer import Folds, Schedule
+from lambdak.training import lbfgs as module
+from lambdak.training import members as fitting
+from lambdak.training.effort import Schedule
+from lambdak.training.lbfgs import descend, refine
+from lambdak.training.problem import Folds
 
 
 def last(states, most=200):
@@ -131,45 +132,45 @@ def trained(noise=0.0, validated=True, rows=400):
 def test_models_of_a_target_without_noise_get_much_better():
     trainer = trained()
     before = trainer.best.mean()
-    seen = list(polish(trainer))
+    seen = list(refine(trainer))
     assert trainer.best.mean() < 0.5 * before
     np.testing.assert_array_equal(trainer.best, min(seen, key=np.mean))
 
 
 def test_the_kept_coefficients_belong_to_the_kept_parameters_and_losses():
     trainer = trained()
-    for _ in polish(trainer):
+    for _ in refine(trainer):
         pass
     trainer.parameters.continue_(trainer.theta)
     np.testing.assert_array_equal(trainer.parameters.coef, trainer.coef)
     np.testing.assert_array_equal(trainer.validation_losses(), trainer.best)
 
 
-def test_models_of_noise_stay_as_they_were_and_the_polish_ends_soon():
+def test_models_of_noise_stay_as_they_were_and_the_refinement_ends_soon():
     trainer = trained(noise=3.0, rows=100)
     coef, theta, best = trainer.coef.copy(), [part.copy() for part in trainer.theta], trainer.best.copy()
-    assert len(list(polish(trainer))) < 20
+    assert len(list(refine(trainer))) < 20
     np.testing.assert_array_equal(trainer.coef, coef)
     np.testing.assert_array_equal(trainer.best, best)
     for kept, part in zip(trainer.theta, theta, strict=True):
         np.testing.assert_array_equal(kept, part)
 
 
-def test_without_enough_unseen_rows_nothing_is_polished(monkeypatch):
-    assert not list(polish(trained(validated=False)))
+def test_without_enough_unseen_rows_nothing_is_refined(monkeypatch):
+    assert not list(refine(trained(validated=False)))
     monkeypatch.setattr(module, "_FEWEST_UNSEEN", 151)
-    assert not list(polish(trained()))
+    assert not list(refine(trained()))
 
 
-def test_long_tables_are_not_polished(monkeypatch):
+def test_long_tables_are_not_refined(monkeypatch):
     monkeypatch.setattr(module, "_MOST_ROWS", 399)
-    assert not list(polish(trained()))
+    assert not list(refine(trained()))
 
 
-def test_a_polish_that_is_left_in_the_middle_leaves_the_best_models_so_far():
+def test_a_refinement_that_is_left_in_the_middle_leaves_the_best_models_so_far():
     trainer = trained()
     before = trainer.best.mean()
-    list(islice(polish(trainer), 5))
+    list(islice(refine(trainer), 5))
     assert trainer.best.mean() < before
     trainer.parameters.continue_(trainer.theta)
     np.testing.assert_array_equal(trainer.validation_losses(), trainer.best)
@@ -182,8 +183,8 @@ def error(model, X, y):
     return np.mean((model.predict(X) - y) ** 2)
 
 
-def unpolished(monkeypatch):
-    monkeypatch.setattr(fitting, "polish", lambda trainer: iter(()))
+def unrefined(monkeypatch):
+    monkeypatch.setattr(fitting, "refine", lambda trainer: iter(()))
 
 
 @pytest.mark.slow
@@ -191,12 +192,12 @@ def test_estimators_of_a_smooth_target_gain_from_it(monkeypatch):
     X, y = smooth_table()
     X_new, y_new = smooth_table(2000, seed=1)
     model = SpectralRegressor(random_state=0).fit(X, y)
-    unpolished(monkeypatch)
+    unrefined(monkeypatch)
     assert error(model, X_new, y_new) < 0.7 * error(SpectralRegressor(random_state=0).fit(X, y), X_new, y_new)
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_polished_model_whatever_the_threads():
+def test_the_same_seed_gives_the_same_refined_model_whatever_the_threads():
     X, y = smooth_table(1000)
     before, predictions = lambdak.get_num_threads(), []
     try:
@@ -215,14 +216,14 @@ def test_a_limit_on_epochs_or_continued_training_leaves_it_out(settings, monkeyp
     model = SpectralRegressor(effort="fast", random_state=0, **settings)
     if "warm_start" in settings:
         model.fit(X, y)
-    monkeypatch.setattr(fitting, "polish", lambda trainer: pytest.fail("polished"))
+    monkeypatch.setattr(fitting, "refine", lambda trainer: pytest.fail("refined"))
     model.fit(X, y)
     if "warm_start" in settings:
         model.partial_fit(X, y)
 
 
 @pytest.mark.slow
-def test_polished_models_keep_their_promises():
+def test_refined_models_keep_their_promises():
     X, y = smooth_table(400)
     X[:, 1] += 0.5
     y = np.sin(3 * X[:, 0]) + X[:, 1] * (1 + X[:, 2])
@@ -237,17 +238,17 @@ def test_polished_models_keep_their_promises():
 
 
 @pytest.mark.slow
-def test_quantiles_and_classes_are_polished_too(monkeypatch):
+def test_quantiles_and_classes_are_refined_too(monkeypatch):
     X, y = smooth_table(1000)
     counts = []
 
     def counted(trainer):
         counts.append(0)
-        for seen in polish(trainer):
+        for seen in refine(trainer):
             counts[-1] += 1
             yield seen
 
-    monkeypatch.setattr(fitting, "polish", counted)
+    monkeypatch.setattr(fitting, "refine", counted)
     quantiles = SpectralQuantileRegressor(effort="fast", random_state=0).fit(X, y).predict_quantiles(X)
     assert (np.diff(quantiles, axis=1) >= 0).all()
     model = SpectralClassifier(effort="fast", random_state=0).fit(X, np.digitize(y, [-0.5, 0.5]))
@@ -256,14 +257,14 @@ def test_quantiles_and_classes_are_polished_too(monkeypatch):
     assert min(counts) > 0
 
 
-def test_interrupting_a_polish_keeps_the_best_models(monkeypatch, capsys):
+def test_interrupting_a_refinement_keeps_the_best_models(monkeypatch, capsys):
     X, y = smooth_table(1000)
 
     def interrupted(trainer):
-        yield from islice(polish(trainer), 3)
+        yield from islice(refine(trainer), 3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "polish", interrupted)
+    monkeypatch.setattr(fitting, "refine", interrupted)
     model = SpectralRegressor(effort="fast", verbose=1, random_state=0).fit(X, y)
     assert f"keeping the best models after {model.n_iter_} epochs" in capsys.readouterr().out
     assert model.score(X, y) > 0.9

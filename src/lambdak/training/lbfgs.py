@@ -1,8 +1,8 @@
-r"""A last polish for small tables: L-BFGS on all training rows, for every model of a stack at once.
+r"""L-BFGS refinement of small tables' models: on all training rows, for every model of a stack at once.
 
 x ← x − t H g, where H comes from the last steps and the changes of the gradient along them, and t is cut until the
 loss falls enough. Where the target has almost no noise, Adam's steps are too coarse for the error that is left, and
-the loss on unseen rows falls from the first iteration on. On other tables it rises, and the polish ends at once.
+the loss on unseen rows falls from the first iteration on. On other tables it rises, and the refinement ends at once.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.training.problem import RowIds
 from lambdak.training.trainer import Trainer
 
-_MOST_ROWS = 5_000  # beyond, Adam has taken enough steps
-_FEWEST_UNSEEN = 100  # rows to decide by: the mean loss of fewer falls by chance
-_ITERATIONS = 120
-_PATIENCE = 5  # iterations without a new lowest loss on unseen rows
-_MEMORY = 6  # steps that H remembers
-_FIRST_STEP = 0.05  # relative to the parameters
-_ENOUGH = 1e-4  # of the fall that the gradient promises
-_CUT = 0.4
-_CUTS = 8
-_TINY = 1e-30
+# Beyond, Adam has taken enough steps; no study of its own: it bounds the time, since every iteration reads all rows.
+_MOST_ROWS = 5_000
+_FEWEST_UNSEEN = 100  # rows to decide by: the mean loss of fewer falls by chance; no study of its own
+_ITERATIONS = 120  # at most: it bounds the time; no study of its own
+# Iterations without a new lowest loss on unseen rows: with noise the refinement ends after these; no study of its own.
+_PATIENCE = 5
+_MEMORY = 6  # steps that H remembers: within the 3 to 20 of the literature; each is a copy of all parameters
+# Relative to the parameters, while H is still the identity: the search below cuts it where it is too long.
+_FIRST_STEP = 0.05
+_ENOUGH = 1e-4  # of the fall that the gradient promises: Armijo's usual constant
+_CUT = 0.4  # of the length of a step that did not lower the loss enough; a usual value, between 0.1 and 0.5
+_CUTS = 8  # of one step, at most: what is left of it then is below a thousandth
+_TINY = 1e-30  # below every square in float32: keeps a division by zero away
 
 Objective = Callable[[FloatArray], tuple[Float64Array, FloatArray]]
 Past = deque[tuple[FloatArray, FloatArray, Float64Array]]  # steps, changes of the gradient, 1 / their product
 
 
-def polish(trainer: Trainer) -> Iterator[FloatArray]:
+def refine(trainer: Trainer) -> Iterator[FloatArray]:
     """Continue from the last states, yielding the losses on unseen rows; all models are kept, or none is.
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
