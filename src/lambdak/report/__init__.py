@@ -27,7 +27,7 @@ from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.contents import gather
 from lambdak.report.live_page import check_html, page
-from lambdak.report.subject import given_rows
+from lambdak.table.rows import optional_read
 
 __all__ = ["write_report"]
 
@@ -78,8 +78,8 @@ def write_report(
         Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
     check_html(path)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)
     write_text(path, page(contents))
     return Path(path)

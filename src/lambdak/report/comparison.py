@@ -27,7 +27,7 @@ from lambdak.report.payload import payload
 from lambdak.report.static import guarantees, performance
 from lambdak.report.static.front import title
 from lambdak.report.static.markup import section
-from lambdak.report.subject import Rows, given_rows
+from lambdak.table.rows import Rows, optional_read
 
 _SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
@@ -77,8 +77,8 @@ def write_comparison(
         raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
     check_html(path)
     _check_alike(rivals)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     found = [
         gather(own.model, X, rows, test, own.certificate, own.effects, target, units, n_resamples, random_state)
         for own in rivals

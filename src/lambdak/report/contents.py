@@ -17,8 +17,8 @@ from lambdak.model import Model
 from lambdak.report.findings.behaviour import Behaviour, behaviour
 from lambdak.report.findings.table import describe, row_names
 from lambdak.report.measured import Measured, measure
-from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 from lambdak.table.visible import visible
 
 

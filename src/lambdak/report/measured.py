@@ -14,8 +14,8 @@ from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.report.amounts import plural
 from lambdak.report.findings.assessment import Assessment, assess
-from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 
 Source = Literal["test", "seen", "unclear"]
 

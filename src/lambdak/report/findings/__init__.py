@@ -18,9 +18,10 @@ from lambdak.model.importance import mean_effects
 from lambdak.report.findings.assessment import Assessment, assess
 from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability
 from lambdak.report.findings.table import summarise
-from lambdak.report.subject import OwnerWords, Rows, Subject
+from lambdak.report.subject import OwnerWords, Subject
 from lambdak.table.column_cells import column_reader
 from lambdak.table.content_hash import content_hash, target_hash
+from lambdak.table.rows import Rows
 
 LIBRARIES = ("lambdak", "numpy", "scipy", "scikit-learn", "narwhals", "safetensors")
 
