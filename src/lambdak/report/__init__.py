@@ -26,7 +26,7 @@ from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.findings import Options, report_findings
 from lambdak.report.live_page import check_html, page
-from lambdak.report.subject import given_rows
+from lambdak.table.rows import optional_read
 
 __all__ = ["write_report"]
 
@@ -79,8 +79,8 @@ def write_report(
     check_html(path)
     if not isinstance(certificate, Certificate | None):
         raise TypeError(f"certificate must be what certify returns; got a {type(certificate).__name__}: omit it")
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     options = Options(resamples=n_resamples, seed=random_state)
     write_text(path, page(report_findings(model, X, rows, test, effects, target, units, options, certificate)))
     return Path(path)

@@ -25,7 +25,7 @@ from lambdak.report.html import blocks_html
 from lambdak.report.live_page import check_html, laid_out, script
 from lambdak.report.payload import payload
 from lambdak.report.sections import front, guarantees, performance
-from lambdak.report.subject import Rows, given_rows
+from lambdak.table.rows import Rows, optional_read
 
 _SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
@@ -74,8 +74,8 @@ def write_comparison(
         raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
     check_html(path)
     _check_alike(rivals)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
     options = Options(resamples=n_resamples, seed=random_state)
     both = [report_findings(rival.model, X, rows, test, rival.effects, target, units, options) for rival in rivals]
     write_text(path, _page([rival.name for rival in rivals], both))

@@ -14,7 +14,7 @@ from lambdak import atomic
 from lambdak._checks import check_int
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.losses import LOG, Loss
-from lambdak.model.offsets import check_exposure
+from lambdak.model.rows import check_exposure
 from lambdak.report.card import card_text
 from lambdak.report.document import Document
 from lambdak.report.findings import Findings, Options, compute_all
@@ -27,13 +27,14 @@ from lambdak.report.pictures import check_pictures
 from lambdak.report.sections import DOSSIER, front
 from lambdak.report.sections.front import TASKS
 from lambdak.report.sections.words import appendix
-from lambdak.report.subject import Rows, Subject, given_rows, owner_words
+from lambdak.report.subject import Subject, owner_words
 from lambdak.report.word import check_docx, to_docx
+from lambdak.table.rows import Rows, optional_read
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
 
-__all__ = ["Rows", "Subject", "dossier_findings", "write_card", "write_dossier"]
+__all__ = ["Subject", "dossier_findings", "write_card", "write_dossier"]
 
 Writer = Callable[[Path, Document], None]
 
@@ -123,8 +124,8 @@ def dossier_findings(
         :class:`lambdak.report.subject.OwnerWords`. What is not given is marked as to be completed.
     """
     owner = owner_words(words)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    training = given_rows(X_train, y_train, sample_weight_train, offset_train, exposure_train, suffix="_train")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    training = optional_read(X_train, y_train, sample_weight_train, offset_train, exposure_train, suffix="_train")
     many = _seed_count(seeds, rows, training)
     if training is not None:
         _check_exposures(subject.model.loss, rows, training, many)

@@ -35,8 +35,9 @@ from lambdak.report.findings.assessment import Assessment, WeakSegment, assess, 
 from lambdak.report.findings.behaviour import Behaviour, behaviour
 from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability
 from lambdak.report.findings.table import Described, describe, row_names
-from lambdak.report.subject import OwnerWords, Rows, Subject
+from lambdak.report.subject import OwnerWords, Subject
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 from lambdak.table.visible import visible
 
 LIBRARIES = ("lambdak", "numpy", "scipy", "scikit-learn", "narwhals", "safetensors")

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
 from lambdak.model.metrics import Metric, class_codes, raw_metrics
+from lambdak.model.rows import model_target
 from lambdak.report.amounts import plural
 from lambdak.report.findings.likeness import Likeness, compared
-from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
+from lambdak.table.rows import Rows
 
 Source = Literal["test", "seen", "unclear"]
 
@@ -194,7 +195,7 @@ def _metrics(model: Model, rows: Rows, outputs: tuple[Output, ...], resampling: 
     """The usual metrics, and those of a single output, each once."""
     scored = outputs[0].performance.scored
     raw = np.asarray(model.raw(rows.X, rows.offset))[scored.rows]
-    target = rows.rates(model)[0][scored.rows]
+    target = model_target(model, rows)[scored.rows]
     usual = raw_metrics(model, target, raw, scored.exposure)
 
     def values(counts: NDArray[np.float64] | None) -> NDArray[np.float64]:

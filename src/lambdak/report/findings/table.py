@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from lambdak.report.subject import Rows
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_cells import Reader, column_reader
@@ -19,7 +18,7 @@ from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.identifiers import identifier_reason
-from lambdak.table.rows import spread_rows
+from lambdak.table.rows import Rows, spread_rows
 
 _MOST_ROWS = 400  # that the typical row is chosen from: all pairs of them are compared
 _MOST_EXAMPLES = 200

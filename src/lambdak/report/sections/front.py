@@ -10,6 +10,7 @@ import numpy as np
 
 from lambdak.governance.performance import Estimate
 from lambdak.losses import Predicts
+from lambdak.model.rows import model_target
 from lambdak.report.amounts import count, interval, number, plural, share
 from lambdak.report.document import (
     Answer,
@@ -146,7 +147,7 @@ def _observed(found: Findings) -> str:
         counts = [(np.asarray(rows.y) == label).mean() for label in labels]
         named = [f"{name} {share(float(own))}" for name, own in zip(found.classes, counts, strict=True)]
         return f"In the data: {', '.join(named[:_MOST_CLASSES])}{', …' if len(named) > _MOST_CLASSES else ''}."
-    target = np.asarray(rows.rates(found.model)[0], np.float64)
+    target = np.asarray(model_target(found.model, rows), np.float64)
     low, below, middle, above, high = (number(float(each), 3) for each in np.quantile(target, [0, 0.25, 0.5, 0.75, 1]))
     if rows.exposure is not None:
         total, units = float(np.asarray(rows.y, np.float64).sum()), float(rows.exposure.sum())
