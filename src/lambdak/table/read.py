@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
-from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise_list, first_of_each
+from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise_list, first_of_each
 from lambdak.table.plain import (
     FEW_ROWS,
     PlainRows,
@@ -56,14 +56,14 @@ class Table:
     names: tuple[str, ...]
     named: bool
     shape: tuple[int, int]
-    read: Callable[[int, Rows], Cells]
+    read: Callable[[int, RowIndex], Cells]
     labels: Sequence[object] = ()  # of the columns of a frame, as the user spells them
     keep: bool = True
     by_cell: ReadByCell = not_plain
     first_row: int = 0  # where it begins in a larger table, for what errors say
     _kept: dict[int, Cells] = field(default_factory=dict, init=False, repr=False)
 
-    def cells(self, position: int, rows: Rows = EVERY_ROW) -> Cells:
+    def cells(self, position: int, rows: RowIndex = EVERY_ROW) -> Cells:
         """The column at ``position``, of these rows only: other rows do not influence its kind."""
         if isinstance(rows, slice):
             return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
@@ -86,7 +86,7 @@ class Table:
             self._kept[position] = cells
         return cells
 
-    def _some_cells(self, position: int, rows: Rows) -> Cells:
+    def _some_cells(self, position: int, rows: RowIndex) -> Cells:
         own = self.read(position, rows)
         if self.first_row and isinstance(rows, slice):
             rows = slice(self.first_row + (rows.start or 0), None)
@@ -197,7 +197,7 @@ class _Frame:
     def _frame(self) -> nw.DataFrame[Any]:
         return nw.from_native(self._native, eager_only=True)
 
-    def cells(self, position: int, rows: Rows) -> Cells:
+    def cells(self, position: int, rows: RowIndex) -> Cells:
         """Some rows of one column."""
         name = self._names[position]
         if self._numeric and self._numeric[position]:

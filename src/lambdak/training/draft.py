@@ -14,8 +14,8 @@ from scipy.sparse import issparse
 from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
-from lambdak.model.offsets import check_offset
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
+from lambdak.model.rows import check_offset
 from lambdak.table.constraints import check_positions
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.interactions import listed_groups
