@@ -103,7 +103,7 @@ class Choice:
         y, weight = self.targets.coded(part.y[kept], None if part.weight is None else part.weight[kept])
         y, weight = _spread(y, kept), None if weight is None else _spread(weight, kept)
         encoder, seal = self.session.draft.encoder, Seal(part)
-        records = self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads, seal.add_)
+        records = self.packing.pack_table(encoder, part.X, y, weight, part.offset, threads, seal.add_)
         if part.index in self.seals and seal.number != self.seals[part.index]:
             raise ChangedSourceError(
                 "X has changed during the fit: these rows were others when they were read first; fit again while "
@@ -147,7 +147,8 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
 
     def given(rows: NDArray[np.intp], validation: GivenRows | None = None) -> GivenRows:
         own = sample.take(rows)
-        return GivenRows(own.table, y[rows], None if weight is None else weight[rows], own.offset, validation, summary)
+        own_weight = None if weight is None else weight[rows]
+        return GivenRows(own.table, y[rows], own_weight, own.offset, validation=validation, summary=summary)
 
     unseen, seen = np.split(np.arange(len(y)), [held_out])
     own = request.request(given(seen, given(unseen)), known)
