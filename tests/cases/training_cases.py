@@ -18,7 +18,7 @@ from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer
-from lambdak.training.whitening import FreeCoordinates, Whitening
+from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
@@ -52,7 +52,7 @@ def trainer_of(
     signs, rng = signs or {}, np.random.default_rng(seed)
     moments = design_moments(problem.design, encoder.n_design, problem.weight)
     pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
-    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
+    free = FreeCoordinates(ColumnWhitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
     cones = [Cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in signs.items()]
     constrained = [ConeCoordinates(cones, moments, DIM)] if cones else []
     start = Parameters(free, constrained, DIM, pairs[1].tolist())

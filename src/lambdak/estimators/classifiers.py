@@ -24,7 +24,7 @@ from lambdak.table.rows import label_rows, weights_in_units
 from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -136,10 +136,10 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         rows = given_rows(X, codes, weight, row_offset(loss, offset, None, len(target)))
         return self._continue(rows) if fitted else self._fit(rows, loss, known)
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Classes
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import ClassTargets
 
-        return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
+        return ClassTargets(_labels, self._class_loss, _known_codes, self.class_weight)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -152,7 +152,7 @@ def fit_elsewhere(
     request: LargeRequest, rows: GivenBatches, cache: PathLike | None, transport: Transport | None
 ) -> Fit:
     """The fit of batches of rows, or of the rows of all processes of a transport."""
-    from lambdak.training.large.fit import Source, fit_alone, fit_together
+    from lambdak.training.large.fit import TableSource, fit_alone, fit_together
 
     X, y, sample_weight, offset, exposure, unseen = rows
     if unseen is not None:
@@ -164,7 +164,7 @@ def fit_elsewhere(
         return fit_together(request, parts(X, y, sample_weight, offset, exposure), transport)
     if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, Source(X, y, sample_weight, offset, _place(X, cache), exposure))
+    return fit_alone(request, TableSource(X, y, sample_weight, offset, _place(X, cache), exposure))
 
 
 def _place(batches: Batches, cache: PathLike | None) -> Path | None:

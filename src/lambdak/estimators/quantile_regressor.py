@@ -19,7 +19,7 @@ from lambdak.table.rows import target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -121,10 +121,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         target = self.model_.loss.check_target(target_rows(y))
         return self._continue(given_rows(X, target, sample_weight))
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Numbers
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import NumberTargets
 
-        return Numbers(Pinball(_levels(self.quantiles)))
+        return NumberTargets(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""

@@ -53,14 +53,14 @@ class GivenRows:
         """The validation rows, if some were given."""
         if self.validation is None:
             return None
-        own = self.validation
-        if (self.offset is None) != (own.offset is None):
-            one, other = ("offset", "offset_val") if own.offset is None else ("offset_val", "offset")
+        unseen = self.validation
+        if (self.offset is None) != (unseen.offset is None):
+            one, other = ("offset", "offset_val") if unseen.offset is None else ("offset_val", "offset")
             raise ValueError(f"{one} must be given with {other}, or both as exposure; got {one} alone")
-        design = encoder.transform(own.X, threads=threads)
-        if len(own.y) != len(design):
-            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(own.y)}")
-        return TrainingRows(design, own.y, own.weight, optional_rows(own.offset, len(design), "offset_val"))
+        design = encoder.transform(unseen.X, threads=threads)
+        if len(unseen.y) != len(design):
+            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(unseen.y)}")
+        return TrainingRows(design, unseen.y, unseen.weight, optional_rows(unseen.offset, len(design), "offset_val"))
 
     def fitted(self, template: TableEncoder) -> TableEncoder:
         """The encoder with the settings of the ``template`` that suits these rows, or all rows of a larger table."""
