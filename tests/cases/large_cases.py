@@ -62,7 +62,7 @@ def parts_of(case, cuts=(150, 400, 700)):
     for index, part in enumerate(np.split(np.arange(ROWS), cuts)):
         own = table().iloc[part]
         weight, offset = own["weight"].to_numpy() if weighted else None, own["exposure"].to_numpy() if shifted else None
-        yield Drawn(index, read_table(own[COLUMNS], keep=False), own[y].to_numpy(), weight, offset)
+        yield Drawn(read_table(own[COLUMNS], keep=False), own[y].to_numpy(), weight, offset, index=index)
 
 
 def chosen(case):

@@ -14,6 +14,7 @@ from lambdak.cli import metrics as cli_metrics
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
 from lambdak.model.metrics import area_under_roc, model_metrics
+from lambdak.table.rows import Rows
 
 LABELS = np.where(Y > 4, "good", "<bad>")
 TARGETS = {
@@ -30,7 +31,7 @@ WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
 @pytest.mark.parametrize("kind", TARGETS)
 def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind, tmp_path):
     model, y = fitted(kind), TARGETS[kind]
-    printed = cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), y))
+    printed = cli_metrics.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))
     model.report(tmp_path / "report.html", X, y)
     page = (tmp_path / "report.html").read_text()
     cells = dict(re.findall(r"<tr><t[hd][^>]*>([^<]+)</t[hd]><td[^>]*>([^<]+)</td>", page))
@@ -94,7 +95,9 @@ def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_b
     assert set(found) == {"accuracy", "share of the largest class"}
     assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
     with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):
-        cli_metrics.metrics(model, Dataset(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))
+        cli_metrics.metrics(
+            model, Dataset(Rows(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))
+        )
 
 
 @pytest.mark.parametrize("unit", [2.0**-980, 2.0**980])

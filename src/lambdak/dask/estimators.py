@@ -17,8 +17,8 @@ from lambdak.dask.driver import START, DaskFit
 from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.model import Model
-from lambdak.model.offsets import check_exposure
-from lambdak.report.dossier import Rows
+from lambdak.model.rows import check_exposure
+from lambdak.table.rows import Rows
 
 _TIMEOUT = 60.0
 

@@ -16,16 +16,16 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, final, get_args
+from typing import TYPE_CHECKING, Any, final
 
 from sklearn.pipeline import Pipeline
 
+from lambdak import estimators
 from lambdak.atomic import regular_file, write_bytes
-from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
+from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.pipeline_contents import check_contents, check_stored
-from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
-from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.store import ModelFileError, SavedModel, load_model, model_bytes, model_from_bytes, model_from_json
+from lambdak.store._losses import ESTIMATORS
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -151,12 +151,6 @@ def _skops() -> Any:
     return skops.io
 
 
-Estimator = SpectralClassifier | SpectralOrdinalClassifier | SpectralQuantileRegressor | SpectralRegressor
-
-_ESTIMATORS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in get_args(Estimator)}
-_KNOWN = {name: frozenset(inspect.signature(kind).parameters) for name, kind in _ESTIMATORS.items()}
-
-
 def save(model: Any, path: str | os.PathLike[str], *, training_state: bool = False) -> None:
     """Write a fitted estimator, or a Pipeline that ends with one, to one file without pickle; :func:`load` reads it.
 
@@ -168,6 +162,7 @@ def save(model: Any, path: str | os.PathLike[str], *, training_state: bool = Fal
     >>> import tempfile
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
+    >>> from lambdak import SpectralRegressor
     >>> X, y = [[float(i), float(i % 3)] for i in range(60)], [float(i % 7) for i in range(60)]
     >>> pipeline = make_pipeline(StandardScaler(), SpectralRegressor(effort="fast", max_iter=2, random_state=0))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +171,7 @@ def save(model: Any, path: str | os.PathLike[str], *, training_state: bool = Fal
     True
     """
     last = model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
-    if not isinstance(last, get_args(Estimator)):
+    if not isinstance(last, SpectralEstimator):
         raise TypeError(
             f"save takes a lambdak estimator, or a Pipeline whose last step is one; got {_described(model, last)}: "
             "of a search save its best_estimator_, of a meta-estimator the lambdak model inside of it"
@@ -200,24 +195,35 @@ def load(path: str | os.PathLike[str], *, public_key: PublicKey | None = None, t
     if isinstance(trusted, str) or not isinstance(trusted, Sequence):
         raise TypeError(f"trusted must be a list of names of types, such as ['numpy.dtype']; got {trusted!r}")
     if not is_pipeline_file(path):
-        return _estimator(load_model(path, _KNOWN, public_key), what)
+        return _estimator(load_model(path, _parameters(), public_key), what)
     if public_key is not None:
         raise ValueError(f"{what}: the file of a Pipeline has no signature: sign the file of its last step alone")
     try:
         file = PipelineFile.read(path)
-        return file.pipeline(_estimator(model_from_bytes(file.model, _KNOWN), "its last step"), trusted)
+        return file.pipeline(_estimator(model_from_bytes(file.model, _parameters()), "its last step"), trusted)
     except ModelFileError as error:
         raise ModelFileError(f"{what}: {error}") from None
 
 
-def from_json(text: str) -> Estimator:
+def from_json(text: str) -> Any:
     """The model that ``model.to_json()`` wrote: it predicts the same, and is checked as strictly as a file."""
-    return _estimator(model_from_json(text, _KNOWN), "cannot read a model from this text")
+    return _estimator(model_from_json(text, _parameters()), "cannot read a model from this text")
 
 
-def _estimator(saved: SavedModel, what: str) -> Estimator:
+def _kinds() -> dict[str, type[SpectralEstimator]]:
+    """Return the classes of estimators that a file may hold, by name."""
+    return {name: getattr(estimators, name) for name in ESTIMATORS}
+
+
+def _parameters() -> dict[str, frozenset[str]]:
+    """Return the parameters of each estimator that a file may hold."""
+    return {name: frozenset(inspect.signature(kind).parameters) for name, kind in _kinds().items()}
+
+
+def _estimator(saved: SavedModel, what: str) -> Any:
+    """Return the estimator that was saved; ``what`` begins the message if its training state is damaged."""
     try:
-        return _ESTIMATORS[saved.model.estimator]._of_saved(saved)
+        return _kinds()[saved.model.estimator]._of_saved(saved)
     except ModelFileError as error:
         raise ModelFileError(f"{what}: {error}") from None
 

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from lambdak._checks import check_weight
 from lambdak._types import PathLike
 from lambdak.losses import Loss
-from lambdak.model.offsets import row_offset
 from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
-from lambdak.table.read import read_table
-from lambdak.table.rows import given_together, log_exposure, optional_rows, target_rows
+from lambdak.table.rows import Rows, given_together, read_rows
 from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.rows import GivenRows
 
@@ -36,50 +32,44 @@ _NUMBER = re.compile(r"\d+")
 _MOST_NAMED = 6
 
 
-@dataclass(frozen=True)
-class Validation:
-    """A table, its targets, and what comes with its rows."""
+def validation_arguments(
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: ArrayLike | None = None,
+    offset_val: ArrayLike | None = None,
+    exposure_val: ArrayLike | None = None,
+    eval_set: Any = None,
+) -> dict[str, Any] | None:
+    """Return the arguments of :func:`lambdak.table.rows.read_rows` for validation rows, or None without any."""
+    if eval_set is not None:
+        if X_val is not None or y_val is not None:
+            raise ValueError("eval_set and X_val must not both be given: both are the validation rows")
+        X_val, y_val = _pair(eval_set)
+    beside = {"sample_weight": sample_weight_val, "offset": offset_val, "exposure": exposure_val}
+    if given_together(X_val, y_val):
+        return {"X": X_val, "y": y_val} | beside
+    for name, value in beside.items():
+        if value is not None:
+            raise ValueError(f"{name}_val must be given with X_val and y_val; got {name}_val alone")
+    return None
 
-    X: Any
-    y: Any
-    sample_weight: ArrayLike | None = None
-    offset: ArrayLike | None = None
-    exposure: ArrayLike | None = None
 
-    @classmethod
-    def given(
-        cls,
-        X_val: Any,
-        y_val: Any,
-        sample_weight_val: ArrayLike | None = None,
-        offset_val: ArrayLike | None = None,
-        exposure_val: ArrayLike | None = None,
-        eval_set: Any = None,
-    ) -> Self | None:
-        """What a user gives to ``fit``, if anything."""
-        if eval_set is not None:
-            if X_val is not None or y_val is not None:
-                raise ValueError("eval_set and X_val must not both be given: both are the validation rows")
-            X_val, y_val = _pair(eval_set)
-        beside = {"sample_weight_val": sample_weight_val, "offset_val": offset_val, "exposure_val": exposure_val}
-        if given_together(X_val, y_val):
-            return cls(X_val, y_val, *beside.values())
-        for name, value in beside.items():
-            if value is not None:
-                raise ValueError(f"{name} must be given with X_val and y_val; got {name} alone")
+def validation_rows(arguments: dict[str, Any] | None) -> Rows | None:
+    """Return the validation rows, checked, or None without any."""
+    if arguments is None:
         return None
+    rows = read_rows(**arguments, suffix="_val", positive=True)
+    if not len(rows):
+        raise ValueError("y_val must have at least one row; got none: omit it to validate on rows of X")
+    return rows
 
-    def of_numbers(self, loss: Loss) -> GivenRows:
-        """The rows of a loss whose targets are numbers."""
-        return self.rows(loss, loss.check_target(target_rows(self.y, "y_val"), "y_val"))
 
-    def rows(self, loss: Loss, target: NDArray[Any]) -> GivenRows:
-        """The rows, with targets that were checked."""
-        if not len(target):
-            raise ValueError("y_val must have at least one row; got none: omit it to validate on rows of X")
-        weight = None if self.sample_weight is None else check_weight(self.sample_weight, len(target), "_val")
-        offset = row_offset(loss, self.offset, self.exposure, len(target), "_val")
-        return GivenRows(self.X, target, weight, offset)
+def rows_of_numbers(rows: Rows, loss: Loss, validation: dict[str, Any] | None = None) -> GivenRows:
+    """Return rows to train on whose targets are numbers, with their validation rows."""
+    unseen = validation_rows(validation)
+    if unseen is not None:
+        unseen = GivenRows.of(unseen, loss, loss.check_target(unseen.target, "y_val"), suffix="_val")
+    return GivenRows.of(rows, loss, loss.check_target(rows.target), unseen)
 
 
 def _pair(eval_set: Any) -> tuple[Any, Any]:
@@ -134,9 +124,6 @@ def _chain(labels: list[Any]) -> str:
     return f"{shown} < …" if len(labels) > _MOST_NAMED else shown
 
 
-GivenBatches = tuple[Any, Any, Any, Any, Any, Any]  # X, y, sample_weight, offset, exposure, validation rows
-
-
 def opened(X: Any) -> Any:
     """A large table as batches, and any other as it is."""
     batches = as_batches(X)
@@ -149,22 +136,19 @@ def is_elsewhere(X: Any, cache: PathLike | None = None, transport: Transport | N
 
 
 def fit_elsewhere(
-    request: LargeRequest, rows: GivenBatches, cache: PathLike | None, transport: Transport | None
+    request: LargeRequest, X: Any, beside: Mapping[str, Any], cache: PathLike | None, transport: Transport | None
 ) -> Fit:
-    """The fit of batches of rows, or of the rows of all processes of a transport."""
+    """The fit of batches of rows, or of the rows of all processes of a transport; ``beside`` is what comes with X."""
     from lambdak.training.large.fit import TableSource, fit_alone, fit_together
 
-    X, y, sample_weight, offset, exposure, unseen = rows
-    if unseen is not None:
-        raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
     if transport is not None:
         if not isinstance(request.checkpoint, NoCheckpoint):
             raise ValueError("checkpoint cannot be given with a transport: give one of them")
         parts = drawn if isinstance(X, Batches) else _in_memory
-        return fit_together(request, parts(X, y, sample_weight, offset, exposure), transport)
+        return fit_together(request, parts(X, **beside), transport)
     if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, TableSource(X, y, sample_weight, offset, _place(X, cache), exposure))
+    return fit_alone(request, TableSource(X, **beside, place=_place(X, cache)))
 
 
 def _place(batches: Batches, cache: PathLike | None) -> Path | None:
@@ -177,16 +161,11 @@ def _place(batches: Batches, cache: PathLike | None) -> Path | None:
     return None if cache is None else Path(cache) / f"{name}.lambdak-cache"
 
 
-def _in_memory(
-    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: ArrayLike | None, exposure: ArrayLike | None = None
-) -> Iterator[Drawn]:
+def _in_memory(X: Any, **beside: Any) -> Iterator[Drawn]:
     """A table in memory as one batch."""
     if issparse(X):
         raise TypeError("X must not be sparse with a transport: its rows have no fixed length; convert it to a table")
-    table, target = read_table(X, keep=False), target_rows(y)
-    if len(target) != table.shape[0]:
-        raise ValueError(f"y must have {table.shape[0]} entries, one per row of X; got {len(target)}")
-    weight = None if sample_weight is None else check_weight(np.asarray(sample_weight), len(target))
-    added = optional_rows(offset, len(target), "offset") if exposure is None else log_exposure(exposure, len(target))
-    if len(target):
-        yield Drawn(0, table, target, weight, added)
+    rows = read_rows(X, **beside, positive=True, keep=False)
+    if len(rows):
+        offset = rows.offset if rows.exposure is None else np.log(rows.exposure)
+        yield Drawn(rows.X, rows.target, rows.weight, offset)

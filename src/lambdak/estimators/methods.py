@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.known_target import KnownTarget
-from lambdak.model.offsets import row_offset
 from lambdak.model.predictor import Predictor
+from lambdak.model.rows import row_offset
 
 if TYPE_CHECKING:
     from lambdak.certify import Certificate, Verification
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lambdak.governance.performance import Performance
     from lambdak.governance.tables import Relativities, Scorecard
     from lambdak.optimize import Inverse, Margins, Reasons, Recourse
-    from lambdak.report.dossier import Rows
     from lambdak.store import SavedModel, SavedTraining
+    from lambdak.table.rows import Rows
 
 
 class ModelMethods:
@@ -246,7 +246,7 @@ class ModelMethods:
 
     def _reported(self) -> dict[str, Any]:
         """What a report says beside the model itself."""
-        return {"certificate": self.certify().to_dict(), "effects": getattr(self, "_effects", None)}
+        return {"effects": getattr(self, "_effects", None)}
 
     def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
         """Write one document for validators, and return its path: HTML, Word or Markdown.

@@ -11,7 +11,7 @@ from sklearn import metrics
 from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, Loss, Predicts
 from lambdak.model.model import Model
-from lambdak.table.rows import target_rows, weights_in_units
+from lambdak.table.rows import read_rows, weights_in_units
 
 
 class Metric(NamedTuple):
@@ -29,10 +29,8 @@ def model_metrics(
 
     A class that the model does not know is never predicted; log loss and area under the curve are then omitted.
     """
-    target, raw = target_rows(y), model.raw(X, offset)
-    if len(target) != len(raw):
-        raise ValueError(f"y must have {len(raw)} entries, one per row of X; got {len(target)}")
-    return raw_metrics(model, target, raw, weight)
+    rows = read_rows(X, y, offset=offset, keep=False)
+    return raw_metrics(model, rows.target, model.raw(rows.X, rows.offset), weight)
 
 
 def raw_metrics(

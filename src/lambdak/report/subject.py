@@ -1,4 +1,4 @@
-"""What a dossier is about: a fitted model with its settings, rows with their targets, and the words of its owner."""
+"""What a dossier is about: a fitted model with its settings, and the words of its owner."""
 
 from __future__ import annotations
 
@@ -7,75 +7,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 
-from lambdak._checks import check_weight
-from lambdak._types import Float64Array
-from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.store import SavedModel
-from lambdak.table.read import read_table
-from lambdak.table.rows import optional_rows, target_rows
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A table with, if given, a target, a weight, an offset and an exposure for each row.
-
-    ``X`` is a table that was read, or a sparse one. With an exposure, targets are totals.
-    """
-
-    X: Any
-    y: NDArray[Any] | None = None
-    weight: Float64Array | None = None
-    offset: Float64Array | None = None
-    exposure: Float64Array | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)  # target and exposure, with their names
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def target_name(self) -> str:
-        """The name of the target, if it had one."""
-        name = getattr(self.given.get("y"), "name", None)
-        return name if isinstance(name, str) and name else "the target"
-
-    def rates(self, model: Model) -> tuple[NDArray[Any], Float64Array | None]:
-        """Targets as the model predicts them, and weights: totals with an exposure become rates, which count by it."""
-        target, weight = np.asarray(self.y), self.weight
-        if self.exposure is None:
-            return target, weight
-        mass = self.exposure if weight is None else self.exposure * weight
-        if model.loss.predicts is not Predicts.NUMBERS:
-            return target, mass
-        return np.divide(target, self.exposure, out=np.zeros(len(self)), where=self.exposure > 0), mass
-
-
-def given_rows(
-    X: Any, y: ArrayLike | None, weight: ArrayLike | None, offset: ArrayLike | None,
-    exposure: ArrayLike | None = None, suffix: str = "",
-) -> Rows | None:  # fmt: skip
-    """The rows that a user gave, checked; None if there are none. ``suffix`` is that of the arguments' names."""
-    beside = {"y": y, "sample_weight": weight, "offset": offset, "exposure": exposure}
-    if X is None:
-        for name, value in beside.items():
-            if value is not None:
-                raise ValueError(f"X{suffix} must be given with {name}{suffix}; got {name}{suffix} alone")
-        return None
-    table = X if issparse(X) else read_table(X)
-    rows = int(table.shape[0])
-    if not rows:
-        raise ValueError(f"X{suffix} must have at least one row; got none: omit it for a document without these rows")
-    target = None if y is None else target_rows(y, f"y{suffix}")
-    if target is not None and len(target) != rows:
-        raise ValueError(f"y{suffix} must have {rows} entries, one per row of X{suffix}; got {len(target)}")
-    return Rows(
-        table, target, None if weight is None else check_weight(weight, rows, suffix),
-        optional_rows(offset, rows, f"offset{suffix}"), optional_rows(exposure, rows, f"exposure{suffix}"),
-        {"y": y, "exposure": exposure},
-    )  # fmt: skip
+from lambdak.table.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)

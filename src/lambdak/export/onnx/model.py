@@ -17,7 +17,7 @@ from lambdak.export.onnx.inputs import MATRIX, ROWS, free_name, input_names, is_
 from lambdak.export.onnx.levels import ML_DOMAIN
 from lambdak.export.onnx.results import Result, results
 from lambdak.export.onnx.rows import RowScores
-from lambdak.model.offsets import check_offset
+from lambdak.model.rows import check_offset
 from lambdak.table.cell_rules import NumberRule
 
 _OPSETS = (18, 24)  # the first that has all operators, and one after the last that was tried

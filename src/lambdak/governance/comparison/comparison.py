@@ -26,10 +26,11 @@ from lambdak.governance.performance.bootstrap import CONFIDENCE, RESAMPLES, Resa
 from lambdak.governance.performance.columns import Columns, Split
 from lambdak.governance.performance.measures import Measure, Measures
 from lambdak.governance.performance.outcome import prediction_of
-from lambdak.governance.performance.scored import ScoredRows, Units, exposure_word, score_rows
+from lambdak.governance.performance.scored import ScoredRows, check_exposed, exposure_word, score_rows
 from lambdak.governance.performance.segments import Segments, segments
 from lambdak.model import Model
 from lambdak.table.frames import make_frame
+from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
 
 NAMES = ("model", "other")
@@ -263,9 +264,11 @@ class _Side:
         if y is not None:
             own = score_rows(model, X, y, exposure, weight, offset, output, groups)
             return cls(own.rows, own.exposure, own.predicted, own.table_rows, own)
-        predicted = prediction_of(model, model.raw(X, offset), output)
-        units = Units.of(len(predicted), exposure, weight, offset)
-        return cls(units.rows, units.mass, predicted[units.rows], len(predicted), None)
+        given = read_rows(X, None, weight, offset, exposure, keep=False)
+        predicted = prediction_of(model, model.raw(given.X, given.offset), output)
+        check_exposed(given)
+        counted = given.counted()
+        return cls(counted, given.mass[counted], predicted[counted], len(predicted), None)
 
 
 def _factors(own: _Side, theirs: Float64Array) -> tuple[float, float]:

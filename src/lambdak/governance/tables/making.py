@@ -93,8 +93,8 @@ def _factor(subject: Subject, i: int, column: Column, form: str, wanted: Any, en
     curve = profile(
         subject.readout, subject.design, [i], np.asarray(column.cell_rows(begins) @ subject.readout.column(i))
     )
-    position = subject.model.encoder.positions(subject.table)[i]
-    x = subject.table.cells(position).numbers()
+    position = subject.model.encoder.positions(subject.rows.X)[i]
+    x = subject.rows.X.cells(position).numbers()
     there = ~np.isnan(x)
     unit = subject.readout.scale
     own = stretches(begins, (curve - curve.mean()) / unit, x[there], subject.share[there])
@@ -126,7 +126,7 @@ def exact_values(readout: Readout, layout: Layout) -> Float64Array:
 
 def fit_tables(subject: Subject, layout: Layout, two_way: Any) -> tuple[Layout, Coded, Float64Array]:
     """The best parameters, with pairs as many as requested, each the best one after those before it."""
-    coded = layout.code(subject.table)
+    coded = layout.code(subject.rows.X)
     pairs = check_pairs(layout, two_way)
     if pairs and any(isinstance(factor, Knots) for factor in layout.factors):
         raise ValueError("two_way needs form='bands': two-way tables have bands; got form='interpolated'")

@@ -18,7 +18,7 @@ from lambdak._checks import check_int, check_non_negative
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named
+from lambdak.model.rows import column_named
 from lambdak.optimize.changes.goals import Goal, Region
 from lambdak.optimize.changes.moves import Moves, hitting_sets
 from lambdak.optimize.changes.nearest import Nearest

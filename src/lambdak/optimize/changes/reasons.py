@@ -15,8 +15,8 @@ from lambdak._checks import check_int
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named, given_table
 from lambdak.model.readout import readouts
+from lambdak.model.rows import column_named, given_table
 from lambdak.optimize.changes.alternatives import Alternatives, alternatives, seems_whole, short_end
 from lambdak.optimize.changes.declines import Decision, Reason, Reasons, ReasonTexts
 from lambdak.optimize.changes.moves import Moving

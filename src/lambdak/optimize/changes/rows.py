@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import check_positive
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named, given_table
+from lambdak.model.rows import column_named, given_table
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.scores import is_pencil
 from lambdak.table.category_levels import OTHER

@@ -22,9 +22,9 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import saw_tooth
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
+from lambdak.model.rows import given_table
 from lambdak.optimize.changes.targets import Approval
 from lambdak.pencil.definite import UNIT
 from lambdak.table.category_levels import OTHER

@@ -21,9 +21,9 @@ from scipy.optimize import LinearConstraint
 
 from lambdak.losses import Link
 from lambdak.model import Model
-from lambdak.model.offsets import row_offset
 from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
+from lambdak.model.rows import row_offset
 from lambdak.optimize.scores import usable_model
 from lambdak.table.read import one_row
 

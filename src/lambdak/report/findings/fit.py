@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.model.metrics import Metric, raw_metrics
-from lambdak.report.subject import Rows, Subject
+from lambdak.model.rows import model_target
+from lambdak.report.subject import Subject
 from lambdak.store import (
     ClaimedSignature,
     SavedModel,
@@ -22,6 +23,7 @@ from lambdak.store import (
     model_checksum,
     verify_file,
 )
+from lambdak.table.rows import Rows
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -90,7 +92,8 @@ class Stability:
 def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
     """Fit with the seeds 1, 2, … and compare."""
     scores, found = [], []
-    target, weight = rows.rates(subject.model)
+    target = model_target(subject.model, rows)
+    weight = None if rows.exposure is None and rows.weight is None else rows.mass
     for seed in range(1, seeds + 1):
         progress(f"stability: fit {seed} of {seeds}")
         model = subject.refit(seed, training)

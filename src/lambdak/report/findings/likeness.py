@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lambdak.model import Model
-from lambdak.report.subject import Rows
 from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import row_hashes
 from lambdak.table.knots import median
+from lambdak.table.rows import Rows
 from lambdak.table.seen import SeenCells
 
 SEEN = "These rows look like the training rows: the figures say how well the model remembers, not how well it predicts."

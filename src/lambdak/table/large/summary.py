@@ -17,7 +17,7 @@ from lambdak._checks import check_int
 from lambdak._types import Float64Array
 from lambdak.table.categorical_features import listed_columns
 from lambdak.table.category_levels import OTHER
-from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
+from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise, is_missing
 from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.large.batches import Drawn
@@ -191,9 +191,9 @@ class TableSummary:
     def add_(self, batch: Drawn) -> None:
         """Take in a batch."""
         if not self.names:
-            self._begin_(batch.table)
+            self._begin_(batch.X)
         keys = row_keys(self.seed, batch.index, len(batch))
-        rows: Rows = EVERY_ROW if batch.weight is None else np.flatnonzero(batch.weight > 0)
+        rows: RowIndex = EVERY_ROW if batch.weight is None else np.flatnonzero(batch.weight > 0)
         keys = keys[rows]
         if not len(keys):
             return
@@ -201,7 +201,7 @@ class TableSummary:
         chosen = np.flatnonzero(keys <= self._sample.limit)
         columns, seal = [], Seal(batch)
         for i, sketch in enumerate(self._columns):
-            cells = batch.table.cells(i, rows)
+            cells = batch.X.cells(i, rows)
             seal.add_(i, cells)
             sketch.add_(cells, keys, batch.place)
             columns.append(sketch.sampled(cells, chosen))

@@ -107,7 +107,7 @@ class Choice:
         y, weight = self.targets.coded(part.y[kept], None if part.weight is None else part.weight[kept])
         y, weight = _spread(y, kept), None if weight is None else _spread(weight, kept)
         encoder, seal = self.session.draft.encoder, Seal(part)
-        records = self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads, seal.add_)
+        records = self.packing.pack_table(encoder, part.X, y, weight, part.offset, threads, seal.add_)
         if part.index in self.seals and seal.number != self.seals[part.index]:
             raise ChangedSourceError(
                 "X has changed during the fit: these rows were others when they were read first; fit again while "
@@ -150,15 +150,9 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     held_out = max(int(_VALIDATION * len(y)), 1)
 
     def given(rows: NDArray[np.intp], validation: GivenRows | None = None) -> GivenRows:
-        fit_request = sample.take(rows)
-        return GivenRows(
-            fit_request.table,
-            y[rows],
-            None if weight is None else weight[rows],
-            fit_request.offset,
-            validation,
-            summary,
-        )
+        part = sample.take(rows)
+        part_weight = None if weight is None else weight[rows]
+        return GivenRows(part.table, y[rows], part_weight, part.offset, validation=validation, summary=summary)
 
     unseen, seen = np.split(np.arange(len(y)), [held_out])
     fit_request = request.request(given(seen, given(unseen)), known)

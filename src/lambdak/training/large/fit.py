@@ -86,10 +86,10 @@ class TableSource:
 
     batches: Batches
     y: str
-    sample_weight: str | None
-    offset: str | None
-    place: Path | None  # None: a temporary one
+    sample_weight: str | None = None
+    offset: str | None = None
     exposure: str | None = None  # instead of an offset: its logarithm is one
+    place: Path | None = None  # a temporary one
 
     def drawn(self) -> Iterator[Drawn]:
         """The batches, from the start."""
