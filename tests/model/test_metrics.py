@@ -149,7 +149,8 @@ def test_a_new_metric_is_one_class_and_one_line_and_every_reader_shows_it(monkey
     difference = model.compare(model, X, y, n_resamples=2)["mean error"]
     assert difference.difference == 0.0
     model.report(tmp_path / "report.html", X, y, n_resamples=2)
-    model.dossier(tmp_path / "dossier.html", X, y, n_resamples=2, search=0, exact=False)
+    with pytest.warns(UserWarning, match="These rows look like the training rows"):
+        model.dossier(tmp_path / "dossier.html", X, y, n_resamples=2, search=0, exact=False)
     for name in ("report", "dossier"):
         assert "mean error" in (tmp_path / f"{name}.html").read_text()
 

@@ -246,7 +246,7 @@ class ModelMethods:
 
     def _reported(self) -> dict[str, Any]:
         """What a report says beside the model itself."""
-        return {"certificate": self.certify().to_dict(), "effects": getattr(self, "_effects", None)}
+        return {"effects": getattr(self, "_effects", None)}
 
     def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
         """Write one document for validators, and return its path: HTML, Word or Markdown.

@@ -1,15 +1,13 @@
-"""One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader.
+"""Documents about a fitted model: a page in which it runs, with no server and no network, a dossier and a model card.
 
-Modules: ``contents`` all that a report says, ``measured`` how well a model does and on which rows; ``findings/``
-what is computed: ``assessment``, ``likeness`` whether the fit saw the rows, ``behaviour`` what columns do,
-``table`` what they hold and which rows are typical, ``fit`` the model's file and its stability over seeds;
-``subject`` what a dossier is about; ``sections/`` findings in words, ``static/`` those of the report: ``front``,
-``guarantees``, ``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``document`` paragraphs, tables
-and pictures as data, ``amounts``, ``pictures``; its writers ``html``, ``markdown``, ``word``; ``dossier`` one
-document for validators, ``card`` the model card, ``live_page`` the report, ``payload`` and ``constants`` what its
-scripts read, ``comparison`` two models in one page; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
-``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js`` to start from,
-``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models.
+Modules: ``findings/`` what is computed, each finding once; ``sections/`` findings in words, one file per topic;
+``document`` sections of paragraphs, tables and pictures as data, with ``amounts`` and ``pictures``; ``html``,
+``markdown``, ``word`` write it. ``subject`` what a document is about: model, rows, words of the owner;
+``live_page`` the report, ``payload`` and ``constants`` what its scripts read, ``comparison`` two models in one
+page; ``dossier`` one document for validators, ``card`` the model card; ``page/`` what runs in the browser:
+``svg.js``, ``axes.js``, ``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js``
+to start from, ``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two
+models.
 """
 
 from __future__ import annotations
@@ -23,9 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
+from lambdak.certify import Certificate
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
-from lambdak.report.contents import gather
+from lambdak.report.findings import Options, report_findings
 from lambdak.report.live_page import check_html, page
 from lambdak.table.rows import optional_read
 
@@ -50,7 +49,7 @@ def write_report(
     units: Mapping[str, str] | None = None,
     n_resamples: int = RESAMPLES,
     random_state: int = 0,
-    certificate: Mapping[str, Any] | None = None,
+    certificate: Certificate | None = None,
     effects: NDArray[np.float64] | None = None,
 ) -> Path:
     """Write the report of a model to ``path``, and return it.
@@ -72,14 +71,16 @@ def write_report(
         Units of columns and of the target, by their names, such as ``{"age": "years"}``.
     n_resamples, random_state
         Of the confidence intervals.
-    certificate : mapping, optional
-        What the model guarantees, as ``Certificate.to_dict()`` gives it.
+    certificate : Certificate, optional
+        What the model guarantees, if it was computed before, see :func:`lambdak.certify.certify`.
     effects : array of shape (columns,), optional
         Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
     check_html(path)
+    if not isinstance(certificate, Certificate | None):
+        raise TypeError(f"certificate must be what certify returns; got a {type(certificate).__name__}: omit it")
     rows = optional_read(X, y, sample_weight, offset, exposure)
     test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
-    contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)
-    write_text(path, page(contents))
+    options = Options(resamples=n_resamples, seed=random_state)
+    write_text(path, page(report_findings(model, X, rows, test, effects, target, units, options, certificate)))
     return Path(path)

@@ -13,13 +13,8 @@ from lambdak.losses import Predicts
 from lambdak.report.document import Block, Bullets, Code, Document, Note, Paragraph, Section, Table, said
 from lambdak.report.findings import Findings
 from lambdak.report.markdown import sections_markdown
-from lambdak.report.sections.data import data
-from lambdak.report.sections.guarantees import guarantees
-from lambdak.report.sections.limits import limits
-from lambdak.report.sections.method import method
-from lambdak.report.sections.parameters import parameters
+from lambdak.report.sections import data, guarantees, limits, method, parameters, versions
 from lambdak.report.sections.performance import metric_table, provenance
-from lambdak.report.sections.versions import versions
 from lambdak.table.visible import visible
 
 # Names that hubs know, where they have one.
@@ -41,7 +36,7 @@ def card_text(found: Findings, license_name: str | None, tags: Sequence[str], da
 
 
 def _front_matter(found: Findings, license_name: str | None, tags: Sequence[str], dataset: str | None) -> str:
-    task = "tabular-classification" if found.subject.model.loss.predicts in _CLASSES else "tabular-regression"
+    task = "tabular-classification" if found.model.loss.predicts in _CLASSES else "tabular-regression"
     fields: dict[str, Any] = {} if license_name is None else {"license": license_name}
     fields |= {"library_name": "lambdak", "pipeline_tag": task, "tags": [task, "tabular", "lambdak", *tags]}
     if dataset is not None:
@@ -63,7 +58,7 @@ def _index(found: Findings, task: str, dataset: str | None) -> dict[str, Any]:
     rows = dataset or "test rows"
     about = {"type": rows, "name": rows} | ({} if found.data is None else {"revision": found.data.sha256})
     return {
-        "name": found.words.name or found.subject.model.estimator,
+        "name": found.words.name or found.model.estimator,
         "results": [{"task": {"type": task}, "dataset": about, "metrics": results}],
     }
 
@@ -99,16 +94,18 @@ def _scalar(value: Any) -> str:
 
 
 def _document(found: Findings, license_name: str | None) -> Document:
-    title = found.words.name or found.subject.model.estimator
+    title = found.words.name or found.model.estimator
     sections = (
         _details(found, license_name),
         _uses(found),
-        _with_words(Section("limits", "Bias, risks and limitations", _brief(limits(found).blocks)), found),
+        _with_words(Section("limits", "Bias, risks and limitations", _brief(limits.dossier(found).blocks)), found),
         _getting_started(found),
-        Section("training", "Training details", _brief((*data(found).blocks, *parameters(found).blocks))),
+        Section(
+            "training", "Training details", _brief((*data.dossier(found).blocks, *parameters.dossier(found).blocks))
+        ),
         _evaluation(found),
-        Section("guarantees", "Guarantees", _brief(guarantees(found).blocks)),
-        Section("versions", "Technical specifications", _brief(versions(found).blocks)),
+        Section("guarantees", "Guarantees", _brief(guarantees.dossier(found).blocks)),
+        Section("versions", "Technical specifications", _brief(versions.dossier(found).blocks)),
         Section("authors", "Model card authors and contact", (_pairs((("Owner", found.words.owner),)),)),
     )
     return Document(title, "", (Paragraph(said(found.words.purpose)),), sections)
@@ -128,7 +125,7 @@ def _details(found: Findings, license_name: str | None) -> Section:
     table = _pairs(
         (("Developed by", own.developer), ("Version", own.version), ("Date", own.date), ("License", license_name))
     )
-    return Section("details", "Model details", (table, *_brief(method(found).blocks)))
+    return Section("details", "Model details", (table, *_brief(method.dossier(found).blocks)))
 
 
 def _uses(found: Findings) -> Section:
@@ -140,6 +137,11 @@ def _uses(found: Findings) -> Section:
 def _with_words(section: Section, found: Findings) -> Section:
     ethics = _pairs((("Ethical considerations", found.words.ethical_considerations),))
     return Section(section.key, section.title, (ethics, *section.blocks))
+
+
+def _training(found: Findings) -> Section:
+    blocks = (*data.dossier(found).blocks, *parameters.dossier(found).blocks)
+    return Section("training", "Training details", _brief(blocks))
 
 
 def _getting_started(found: Findings) -> Section:

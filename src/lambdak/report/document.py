@@ -85,10 +85,11 @@ class Bullets(_Block):
 
 @dataclass(frozen=True)
 class Fold(_Block):
-    """What only some readers want: the mathematics behind a sentence."""
+    """What only some readers want, behind a sentence; ``verdict`` is a short one before it."""
 
     title: str
-    text: str
+    blocks: Sequence[Block]
+    verdict: Mark | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,42 @@ class Code:
         object.__setattr__(self, "text", visible_lines(self.text))
 
 
-Block = Heading | Paragraph | Note | Bullets | Fold | Table | Picture | Gallery | Code
+@dataclass(frozen=True)
+class Terms(_Block):
+    """Words with their meanings."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Answer(_Block):
+    """A question, its answer in a few large words, and what is to be said about it."""
+
+    question: str
+    answer: str
+    lines: Sequence[str]
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Answers(_Block):
+    """Answers side by side."""
+
+    answers: Sequence[Answer]
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a script of the page fills in; documents without scripts leave it out.
+
+    ``markup`` is what it finds there: fixed text of the library, never of a table.
+    """
+
+    key: str
+    markup: str = ""
+
+
+Block = Heading | Paragraph | Note | Bullets | Fold | Table | Picture | Gallery | Code | Terms | Answer | Answers | Live
 
 
 @dataclass(frozen=True)

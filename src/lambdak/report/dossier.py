@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,16 @@ from lambdak.losses import LOG, Loss
 from lambdak.model.rows import check_exposure
 from lambdak.report.card import card_text
 from lambdak.report.document import Document
-from lambdak.report.findings import Findings, Options, find
+from lambdak.report.findings import Findings, Options, compute_all
 from lambdak.report.findings.fit import Progress
 from lambdak.report.findings.fit import model_file as file_of
 from lambdak.report.findings.likeness import SEEN
 from lambdak.report.html import to_html
 from lambdak.report.markdown import to_markdown
 from lambdak.report.pictures import check_pictures
-from lambdak.report.sections.front import document
+from lambdak.report.sections import DOSSIER, front
+from lambdak.report.sections.front import TASKS
+from lambdak.report.sections.words import appendix
 from lambdak.report.subject import Subject, owner_words
 from lambdak.report.word import check_docx, to_docx
 from lambdak.table.rows import Rows, optional_read
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Subject", "dossier_findings", "write_card", "write_dossier"]
 
-FORMATS = (".html", ".md", ".docx")
+Writer = Callable[[Path, Document], None]
+
 _SEEDS = 5  # that a model is fitted with again, if training rows are given
 _MOST_SEEDS = 1_000
 _SEARCH = 2_000  # pairs of rows that the search for counterexamples tries
@@ -128,10 +131,21 @@ def dossier_findings(
         _check_exposures(subject.model.loss, rows, training, many)
     chosen = Options(many, n_resamples, random_state, exact, _search_size(search, subject))
     file = file_of(subject.saved, model_file, public_key)
-    found = find(subject, owner, chosen, file, rows, training, progress or (lambda words: None))
+    found = compute_all(Findings(
+        subject.model, rows, rows, training, chosen, fitted=subject, words=owner, file=file,
+        progress=progress or (lambda words: None),
+    ))  # fmt: skip
     if found.assessment is not None and found.assessment.likeness.seen:
         warnings.warn(f"{SEEN} {found.assessment.likeness.words} Give rows that the fit did not see", stacklevel=4)
     return found
+
+
+def document(findings: Findings) -> Document:
+    """Return the first page, all sections in the order of reading, and the appendix."""
+    sections = [build(findings) for build in DOSSIER]
+    title = findings.words.name or f"{findings.model.estimator}: model dossier"
+    subtitle = f"Model documentation for validation: {TASKS[findings.model.loss.predicts]} with proven guarantees"
+    return Document(title, subtitle, front.dossier(findings, sections), (*sections, appendix(sections)))
 
 
 def write_card(
@@ -201,14 +215,13 @@ def _search_size(search: int | None, subject: Subject) -> int:
     return check_int(search, "search", 0, 2**31)
 
 
-def _writer(path: str | os.PathLike[str]) -> Any:
+def _writer(path: str | os.PathLike[str]) -> Writer:
     ending = Path(path).suffix.lower()
-    writers = dict(zip(FORMATS, (_write_html, _write_markdown, _write_docx), strict=True))
-    if ending not in writers:
-        raise ValueError(f"path must end in {', '.join(FORMATS)}, which is the format; got {os.fspath(path)!r}")
+    if ending not in WRITERS:
+        raise ValueError(f"path must end in {', '.join(WRITERS)}, which is the format; got {os.fspath(path)!r}")
     if ending == ".docx":
         check_docx()
-    return writers[ending]
+    return WRITERS[ending]
 
 
 def _write_html(path: Path, written: Document) -> None:
@@ -228,3 +241,6 @@ def _write_markdown(path: Path, written: Document) -> None:
     for name, png in pictures.items():
         atomic.write_bytes(folder / name, png)
     atomic.write_text(path, text)
+
+
+WRITERS: dict[str, Writer] = {".html": _write_html, ".md": _write_markdown, ".docx": _write_docx}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import singledispatch
 from importlib.resources import files
 
 from lambdak.report.document import (
+    Answer,
+    Answers,
     Block,
     Bullets,
     Code,
@@ -16,12 +19,14 @@ from lambdak.report.document import (
     Fold,
     Gallery,
     Heading,
+    Live,
     Mark,
     Note,
     Paragraph,
     Picture,
     Section,
     Table,
+    Terms,
 )
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -33,7 +38,7 @@ def to_html(document: Document) -> str:
     style = files("lambdak.report").joinpath("document.css").read_text(encoding="utf-8")
     numbered = document.numbered()
     links = "".join(f'<li><a href="#{own.key}">{html.escape(own.title)}</a></li>' for _, own in numbered)
-    sections = "\n".join(_section(title, own) for title, own in numbered)
+    sections = "\n".join(section_html(replace(section, title=title)) for title, section in numbered)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">\n'
@@ -45,12 +50,17 @@ def to_html(document: Document) -> str:
     )
 
 
-def _section(title: str, section: Section) -> str:
-    return f'<section id="{section.key}">\n<h2>{html.escape(title)}</h2>\n{blocks_html(section.blocks)}\n</section>'
+def section_html(section: Section) -> str:
+    """Return a section with its heading; one without a title is left to scripts."""
+    key = section.key
+    if not section.title:
+        return f'<section id="{key}"></section>'
+    heading = f'<h2 id="{key}-title">{html.escape(section.title)}</h2>'
+    return f'<section id="{key}" aria-labelledby="{key}-title">\n{heading}\n{blocks_html(section.blocks)}\n</section>'
 
 
 def blocks_html(blocks: Iterable[Block]) -> str:
-    """Blocks one below the other."""
+    """Return blocks one below the other."""
     return "\n".join(map(_block, blocks))
 
 
@@ -86,7 +96,33 @@ def _(block: Bullets) -> str:
 
 @_block.register
 def _(block: Fold) -> str:
-    return f"<details><summary>{html.escape(block.title)}</summary><p>{html.escape(block.text)}</p></details>"
+    mark = block.verdict
+    verdict = "" if mark is None else f'<span class="mark {mark.tone}">{html.escape(mark)}</span> '
+    return f"<details><summary>{verdict}{html.escape(block.title)}</summary>\n{blocks_html(block.blocks)}\n</details>"
+
+
+@_block.register
+def _(block: Terms) -> str:
+    words = "".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>" for term, meaning in block.pairs)
+    return f"<dl>{words}</dl>"
+
+
+@_block.register
+def _(block: Answer) -> str:
+    words = "".join(f"<p>{html.escape(line).replace(' %', '&nbsp;%')}</p>" for line in block.lines if line)
+    tone = "" if block.tone == "plain" else block.tone
+    shown = f'<p class="big {tone}">{html.escape(block.answer)}</p>' if block.answer else ""
+    return f'<div class="card answer"><h2>{html.escape(block.question)}</h2>{shown}{words}</div>'
+
+
+@_block.register
+def _(block: Answers) -> str:
+    return f'<div class="answers">{"".join(map(_block, block.answers))}</div>'
+
+
+@_block.register
+def _(block: Live) -> str:
+    return block.markup or f'<div id="{block.key}-body"></div>'
 
 
 @_block.register

@@ -1,9 +1,7 @@
-"""The HTML file: what Python writes as text and tables, the page's style and scripts, and the model as JSON.
+"""The report: what Python writes as sections, the page's style and scripts, and the model as JSON.
 
-To add a section, write ``page/sections/<name>.js``, a class that extends ``Section`` (its calls are in
-``page/section.js``) and ends with ``Section.add``, and put its name into ``_SECTIONS``, in the order of the page.
-Heading, link and redrawing come with it; its data are one key of what ``payload`` returns. What it says without
-JavaScript is a function in ``static/``, named in ``_WRITTEN``.
+A section that draws has a script ``page/sections/<key>.js``, a class that extends ``Section`` (its calls are in
+``page/section.js``) and ends with ``Section.add``; its data are one key of what ``payload`` returns.
 """
 
 from __future__ import annotations
@@ -13,40 +11,24 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
 from lambdak.export.javascript.engine import ENGINE, engine_script, to_json
-from lambdak.report.contents import Contents
+from lambdak.report.document import Section
+from lambdak.report.findings import Findings
+from lambdak.report.html import blocks_html, section_html
 from lambdak.report.payload import payload
-from lambdak.report.static import columns, front
-from lambdak.report.static.guarantees import guarantees
-from lambdak.report.static.performance import performance
-from lambdak.report.static.reading import reading
+from lambdak.report.sections import PAGE, front
 
 _PARTS = (
     "payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "bounds", "shares", "controls", "rows", "tables",
     "words", "goals", "changes", "section",
 )  # fmt: skip
-_SECTIONS = ("try", "decision", "performance", "importance", "effects", "interactions", "matrices")
 
 _ENDINGS = (".html", ".htm")
-
-# All sections in the order of the page; those with the text of a link and a function are there without JavaScript.
-_WRITTEN: dict[str, tuple[str, Callable[[Contents], str]] | None] = {
-    "try": None,
-    "decision": None,
-    "certificate": ("Guarantees", guarantees),
-    "performance": ("Performance", performance),
-    "importance": ("Importance", columns.importance),
-    "effects": ("Effects", columns.effects),
-    "interactions": ("Interactions", columns.interactions),
-    "data": ("Data", columns.data),
-    "matrices": None,
-    "reading": ("How to read this page", lambda contents: reading()),
-}
 
 
 def check_html(path: str | PathLike[str]) -> None:
@@ -58,27 +40,24 @@ def check_html(path: str | PathLike[str]) -> None:
         )
 
 
-def page(contents: Contents) -> str:
-    """The whole page; only the script named here, by its hash, may run in it."""
-    app = script((*_PARTS, *(f"sections/{name}" for name in _SECTIONS), "app"))
-    written = {
-        key: f'<section id="{key}"></section>' if own is None else own[1](contents) for key, own in _WRITTEN.items()
-    }
-    links = {key: own[0] for key, own in _WRITTEN.items() if own is not None}
-    return document(
-        front.title(contents), front.front(contents), links, list(written.values()), to_json(payload(contents)), app
-    )
+def page(findings: Findings) -> str:
+    """Return the whole page; only the script named here, by its hash, may run in it."""
+    sections = [Section(own.key, "", ()) if own.build is None else own.build(findings) for own in PAGE]
+    links = {own.key: own.link for own in PAGE if own.link}
+    app = script((*_PARTS, *(f"sections/{own.key}" for own in PAGE if own.script), "app"))
+    top = f'{blocks_html([front.page(findings)])}\n<p class="note" id="about">{html.escape(front.about(findings))}</p>'
+    return laid_out(front.title(findings), top, links, sections, to_json(payload(findings)), app)
 
 
-def document(title: str, top: str, links: dict[str, str], sections: list[str], data: str, app: str) -> str:
-    """A page of these parts."""
+def laid_out(title: str, top: str, links: Mapping[str, str], sections: Sequence[Section], data: str, app: str) -> str:
+    """Return a page of these parts."""
     parts = {
         "TITLE": html.escape(title),
         "POLICY": html.escape(_policy(app)),
         "STYLE": page_file("style.css"),
         "FRONT": top,
         "LINKS": " ".join(f'<a href="#{key}">{html.escape(text)}</a>' for key, text in links.items()),
-        "SECTIONS": "\n".join(sections),
+        "SECTIONS": "\n".join(map(section_html, sections)),
         "PAYLOAD": data,
         "APP": app,
     }
@@ -91,7 +70,7 @@ def page_file(name: str) -> str:
 
 
 def script(names: tuple[str, ...]) -> str:
-    """Files of the page as one script."""
+    """Return files of the page as one script."""
     body = "\n".join(engine_script(name) if name in ENGINE else page_file(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{body}\n}})();'
 

@@ -11,6 +11,8 @@ from functools import singledispatch
 from urllib.parse import quote
 
 from lambdak.report.document import (
+    Answer,
+    Answers,
     Block,
     Bullets,
     Code,
@@ -18,12 +20,14 @@ from lambdak.report.document import (
     Fold,
     Gallery,
     Heading,
+    Live,
     Mark,
     Note,
     Paragraph,
     Picture,
     Section,
     Table,
+    Terms,
 )
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#!])")
@@ -52,7 +56,11 @@ def sections_markdown(document: Document) -> str:
 
 
 def _section(title: str, section: Section, pictures: dict[str, bytes], folder: str) -> str:
-    return "\n\n".join([f"## {plain(title)}", *(_block(block, pictures, folder) for block in section.blocks)])
+    return _joined([f"## {plain(title)}", *(_block(block, pictures, folder) for block in section.blocks)])
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def plain(text: str) -> str:
@@ -106,7 +114,32 @@ def _(block: Bullets, pictures: dict[str, bytes], folder: str) -> str:
 
 @_block.register
 def _(block: Fold, pictures: dict[str, bytes], folder: str) -> str:
-    return f"> *{plain(block.title)}.* {plain(block.text)}"
+    verdict = "" if block.verdict is None else f"{_cell(block.verdict)} "
+    first, *others = block.blocks
+    head = f"{verdict}*{plain(block.title)}.*"
+    inside = f"{head} {plain(first.text)}" if isinstance(first, Paragraph) else f"{head}\n\n{_block(first, {}, '')}"
+    whole = "\n\n".join([inside, *(_block(other, {}, "") for other in others)])
+    return "\n".join(f"> {line}".rstrip() for line in whole.split("\n"))
+
+
+@_block.register
+def _(block: Terms, pictures: dict[str, bytes], folder: str) -> str:
+    return "\n".join(f"- **{plain(term)}**: {plain(meaning)}" for term, meaning in block.pairs)
+
+
+@_block.register
+def _(block: Answer, pictures: dict[str, bytes], folder: str) -> str:
+    return "\n\n".join([f"**{plain(block.question)}: {plain(block.answer)}**", *map(_line, filter(None, block.lines))])
+
+
+@_block.register
+def _(block: Answers, pictures: dict[str, bytes], folder: str) -> str:
+    return "\n\n".join(_block(answer, pictures, folder) for answer in block.answers)
+
+
+@_block.register
+def _(block: Live, pictures: dict[str, bytes], folder: str) -> str:
+    return ""
 
 
 @_block.register

@@ -12,6 +12,8 @@ from io import BytesIO
 from typing import Any
 
 from lambdak.report.document import (
+    Answer,
+    Answers,
     Block,
     Bullets,
     Code,
@@ -19,12 +21,14 @@ from lambdak.report.document import (
     Fold,
     Gallery,
     Heading,
+    Live,
     Mark,
     Note,
     Paragraph,
     Picture,
     Section,
     Table,
+    Terms,
 )
 
 _LONG_AGO = datetime(2000, 1, 1)
@@ -228,9 +232,38 @@ def _(block: Bullets, word: Any) -> None:
 def _(block: Fold, word: Any) -> None:
     from docx.shared import Cm
 
-    paragraph = _paragraph(word, f"{block.title}. ", colour=_GREY, size=9.0, bold=True)
+    verdict = "" if block.verdict is None else f"{block.verdict}: "
+    paragraph = _paragraph(word, f"{verdict}{block.title}. ", colour=_GREY, size=9.0, bold=True)
     paragraph.paragraph_format.left_indent = Cm(0.8)
-    _run_(paragraph, block.text, colour=_GREY, size=9.0)
+    first, *others = block.blocks
+    if isinstance(first, Paragraph):
+        _run_(paragraph, first.text, colour=_GREY, size=9.0)
+    for inside in others if isinstance(first, Paragraph) else block.blocks:
+        _add(inside, word)
+
+
+@_add.register
+def _(block: Terms, word: Any) -> None:
+    for term, meaning in block.pairs:
+        _run_(_paragraph(word, f"{term}: ", bold=True), meaning)
+
+
+@_add.register
+def _(block: Answer, word: Any) -> None:
+    _paragraph(word, f"{block.question}: {block.answer}", bold=True, colour=_COLOURS[block.tone])
+    for line in filter(None, block.lines):
+        _paragraph(word, line)
+
+
+@_add.register
+def _(block: Answers, word: Any) -> None:
+    for answer in block.answers:
+        _add(answer, word)
+
+
+@_add.register
+def _(block: Live, word: Any) -> None:
+    """Return without a word: what a script fills in is not in a file without scripts."""
 
 
 @_add.register

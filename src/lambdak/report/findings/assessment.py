@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
-from lambdak.model.metrics import raw_metrics
+from lambdak.model.metrics import class_codes, raw_metrics
 from lambdak.model.rows import model_target
+from lambdak.report.amounts import plural
 from lambdak.report.findings.likeness import Likeness, compared
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import Rows
+
+Source = Literal["test", "seen", "unclear"]
 
 FEWEST_ROWS = 30  # of a segment that says something
 _Z = 1.959963984540054  # of a 95 % interval
 _MOST_OUTPUTS = 12  # classes or quantiles that are assessed one by one, the most frequent ones
 _SEGMENT_BANDS = 5
+_MOST_CLASSES = 12  # of a table of actual and predicted classes
+_USUAL = 0.8  # of the rows are as near to their predictions as is usual
+FEWEST_USUAL = 20  # rows that say what is usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,32 +59,87 @@ class WeakSegment:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """Metrics of a model on rows: as a whole, output by output, and in segments.
+    """How a model does on rows: as a whole, and output by output.
 
     Attributes
     ----------
+    rows : Rows
+        What it was measured on.
     likeness : Likeness
-        Whether the rows are those of training.
+        Whether these are the rows of training.
+    source : {"test", "seen", "unclear"}
+        Rows that the user calls unseen, and that are; rows that the fit has seen; neither is known.
     metrics : tuple of Estimate
         Of the model as a whole.
     outputs : tuple of Output
         What is predicted, one by one; ``left_out`` of them are not among these.
-    segments : tuple of WeakSegment
-        All segments with enough rows, the weakest first.
     """
 
+    model: Model
+    rows: Rows
     likeness: Likeness
+    source: Source
     metrics: tuple[Estimate, ...]
     outputs: tuple[Output, ...]
     left_out: int
-    segments: tuple[WeakSegment, ...]
     resampling: Resampling
 
+    @property
+    def where(self) -> str:
+        """Which rows these are, as the end of a sentence."""
+        rows = plural(len(self.rows), "row")
+        return {
+            "test": f"on {rows} that the fit did not see",
+            "seen": f"on the {rows} that the model was fitted to",
+            "unclear": f"on the {rows} given to this report",
+        }[self.source]
 
-def assess(
-    model: Model, rows: Rows, training: Rows | None, resamples: int, seed: int, by_segment: bool = True
-) -> Assessment:
-    """Measure a model on rows; without segments where nobody looks at them."""
+    @property
+    def caveat(self) -> str:
+        """What must be known about these rows; empty if they are unseen."""
+        return {
+            "test": "",
+            "seen": "The fit has seen these rows: this says how well the model remembers, not how well it predicts. "
+            "Expect less on new rows.",
+            "unclear": "They are not simply the training rows, but the fit may have seen some of them: if so, expect "
+            "less on new rows.",
+        }[self.source]
+
+    @property
+    def errors(self) -> NDArray[np.float64] | None:
+        """Observed minus predicted of each row; None where no numbers are predicted, or rates of unequal exposure."""
+        first = self.outputs[0].performance
+        if first.task != "numbers" or self.rows.exposure is not None:
+            return None
+        return np.asarray(first.scored.outcome.observed - first.scored.outcome.expected, np.float64)
+
+    @property
+    def usual_error(self) -> float | None:
+        """How far off 8 of 10 predictions are at most; None unless enough rows that the fit did not see say so."""
+        errors = self.errors
+        if errors is None or self.source != "test" or len(errors) < FEWEST_USUAL:
+            return None
+        return float(np.quantile(np.abs(errors), _USUAL))
+
+    @property
+    def remedy(self) -> str:
+        """How to get an honest figure."""
+        return "" if self.source == "test" else "Rows that the fit did not see can be given as X_test and y_test."
+
+    @cached_property
+    def confusion(self) -> NDArray[np.intp] | None:
+        """Rows of each actual class by the class that is predicted, (classes, classes); None for numbers or many."""
+        model = self.model
+        if model.classes is None or len(model.classes) > _MOST_CLASSES:
+            return None
+        many = len(model.classes)
+        actual = class_codes(model.classes, np.asarray(self.rows.y))
+        predicted = model.loss.classify(np.asarray(model.raw(self.rows.X, self.rows.offset)))
+        return np.bincount(many * actual + predicted, minlength=many * many).reshape(many, many)
+
+
+def assess(model: Model, rows: Rows, training: Rows | None, unseen: bool, resamples: int, seed: int) -> Assessment:
+    """Return how a model does on rows; ``unseen`` says that the user calls them unseen."""
     positions = _positions(model, rows)
     outputs = tuple(
         Output(_name(model, position), _performance(model, rows, label, resamples, seed), label)
@@ -88,8 +150,8 @@ def assess(
     metrics = _metrics(model, rows, outputs, resampling)
     left_out = len(positions[_MOST_OUTPUTS:])
     likeness = compared(model, rows, training)
-    segments = tuple(_segments(model, outputs)) if by_segment else ()
-    return Assessment(likeness, metrics, outputs, left_out, segments, resampling)
+    source: Source = "seen" if likeness.seen else "test" if unseen else "unclear"
+    return Assessment(model, rows, likeness, source, metrics, outputs, left_out, resampling)
 
 
 def _label(model: Model, position: int | None) -> Any:
@@ -160,14 +222,15 @@ def _of_draw(
 # ---- segments -------------------------------------------------------------------------------------------------------
 
 
-def _segments(model: Model, outputs: tuple[Output, ...]) -> list[WeakSegment]:
-    found = [
+def weak_segments(model: Model, outputs: tuple[Output, ...]) -> tuple[WeakSegment, ...]:
+    """Return all segments with enough rows, the weakest first."""
+    segments = [
         segment
         for output in outputs
         for name in model.encoder.feature_names
         for segment in _weak(output, name, output.performance.by(name, bands=_SEGMENT_BANDS))
     ]
-    return sorted(found, key=lambda own: -own.distance)
+    return tuple(sorted(segments, key=lambda segment: -segment.distance))
 
 
 def _weak(output: Output, column: str, own: Segments) -> list[WeakSegment]:

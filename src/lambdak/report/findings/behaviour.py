@@ -14,7 +14,6 @@ from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import h_statistics
 from lambdak.explain.rows import baseline_row
 from lambdak.model import Model
-from lambdak.model.importance import mean_effects
 from lambdak.model.influence import strengths
 from lambdak.model.readout import Readout, dense_rows, readouts
 from lambdak.pencil.exact import DOUBTS, Work
@@ -66,15 +65,10 @@ class Behaviour:
         return tuple(i for i in self.order if not self.proven[i] > 0)
 
 
-def behaviour(
-    model: Model, X: Any, weight: Float64Array | None, identifiers: list[int], known: Float64Array | None
-) -> Behaviour:
-    """Look at a model on the rows of X, which may be None; ``known`` are mean effects from the fit."""
+def behaviour(model: Model, X: Any, identifiers: list[int], mean: Float64Array | None) -> Behaviour:
+    """Return what the columns do on the rows of X, which may be None; ``mean`` are their mean effects."""
     outputs, proven = readouts(model), strengths(model)
     design = None if X is None else _design(model, X)
-    mass = None if weight is None or design is None or len(design) != len(weight) else weight
-    mean = known if design is None else mean_effects(model, design, mass)
-    mean = None if mean is None else np.where(proven > 0, mean, 0.0)  # without what rounding does
     size = proven if mean is None else mean
     last = set(identifiers)
     order = tuple(sorted(range(len(size)), key=lambda i: (i in last, not proven[i] > 0, -size[i], -proven[i])))

@@ -1,9 +1,10 @@
-"""What the report shows of a table: rows to start from, and each column in a few numbers."""
+"""What is said of a table: each column in a few numbers, checksums, rows to start from, and which one is typical."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_cells import Reader, column_reader
 from lambdak.table.column_contract import Column
+from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.identifiers import identifier_reason
-from lambdak.table.rows import spread_rows
+from lambdak.table.rows import Rows, spread_rows
 
 _MOST_ROWS = 400  # that the typical row is chosen from: all pairs of them are compared
 _MOST_EXAMPLES = 200
@@ -27,6 +29,30 @@ _MOST_COUNTS = 200  # levels whose rows are counted
 _BINS = 20
 _TOP_LEVELS = 5
 _CHOICES = 2  # numbers that people choose between, as 0 and 1, instead of moving a slider
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A table that documents speak of: summaries of the model's columns in it, and checksums."""
+
+    rows: Rows
+    encoder: TableEncoder
+
+    @cached_property
+    def columns(self) -> list[dict[str, Any]]:
+        """Summaries of the columns of the model."""
+        read = column_reader(self.encoder, self.rows.X)
+        return [summarise(column, read(i)) for i, column in enumerate(self.encoder.columns)]
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the content of the model's columns."""
+        return content_hash(self.rows.X, self.encoder.feature_names)
+
+    @cached_property
+    def target_sha256(self) -> str | None:
+        """SHA-256 of the target, if there is one."""
+        return None if self.rows.y is None else target_hash(self.rows.y)
 
 
 def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None, names: list[str] | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ _WORDS = (
 )
 
 
-def calibration(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """A picture and a table for each thing that is predicted."""
     own = found.assessment
     if own is None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.report.amounts import count, number, plural, share
+from lambdak.report.amounts import cell, count, number, plural, share
 from lambdak.report.document import Block, Fold, Heading, Paragraph, Section, Table, said, shortened
-from lambdak.report.findings import Described, Findings
+from lambdak.report.findings import Findings
+from lambdak.report.findings.table import Described
 from lambdak.table.category_levels import shown
 from lambdak.table.column_contract import Column
 
@@ -23,18 +24,18 @@ _HASH = (
 )
 
 
-def data(found: Findings) -> Section:
-    """Tables, columns and target."""
+def dossier(found: Findings) -> Section:
+    """Return the tables, their columns and their target."""
     blocks: list[Block] = [_statements(found)]
     points: tuple[str, ...] = ()
-    tables = [("Rows of this document", found.data), ("Training rows", found.training)]
+    tables = [("Rows of this document", found.data), ("Training rows", found.training_data)]
     given = [(name, own) for name, own in tables if own is not None]
     if not given:
         note = "No rows were given: this document says only what the model itself keeps."
         blocks.append(Paragraph(note))
         points = ("No data were given: X and y.",)
     else:
-        blocks += [_tables(given), Fold("How the hash is computed", _HASH)]
+        blocks += [_tables(given), Fold("How the hash is computed", (Paragraph(_HASH),))]
     short, whole = shortened(_columns(found), found.by_strength)
     blocks += [Heading("Columns"), short]
     blocks += _targets(given)
@@ -74,9 +75,9 @@ def _summed(values: NDArray[np.float64] | None) -> str:
 
 def _columns(found: Findings) -> Table:
     """One line for each column of the model."""
-    own = found.data or found.training
+    own = found.data or found.training_data
     rows = []
-    for i, column in enumerate(found.subject.model.encoder.columns):
+    for i, column in enumerate(found.model.encoder.columns):
         here = ("not given", "not given") if own is None else _here(own.columns[i])
         rows.append((column.name, _kind(column), *here, _in_training(column)))
     names = ("Column", "Type", "Missing", "Range or levels in these rows", "Range or levels in training")
@@ -138,3 +139,34 @@ def _counts_table(names: list[str], targets: list[Any]) -> Table:
         cells = [f"{own[label]:,} ({share(own[label] / own.total())})" for own in counts]
         rows.append((label, *cells))
     return Table("Distribution of the target", ("Value", *names), tuple(rows))
+
+
+# ---- on a page -------------------------------------------------------------------------------------------------------
+
+
+def page(found: Findings) -> Section:
+    """Return what the columns hold, behind a fold."""
+    examples = found.examples
+    if examples is None:
+        return Section("data", "Data", (Paragraph("This report was written without data."),))
+    summaries = examples["summary"]
+    rows = [_line(found, i, summaries[i]) for i in found.behaviour.order if i < len(summaries)]
+    size = Paragraph(f"{plural(examples['rows'], 'row')} and {plural(len(found.names), 'column')}.")
+    table = Table("Columns", ("Column", "Missing", "Content"), rows, (0, 2))
+    return Section("data", "Data", (size, Fold("What the columns hold", (table,))))
+
+
+def _line(found: Findings, i: int, summary: dict[str, Any]) -> tuple[str, ...]:
+    name, unit = found.names[i], found.units.get(found.names[i], "")
+    missing = share(summary["missing"]) if summary["missing"] else "none"
+    return f"{name} ({unit})" if unit else name, missing, _content(summary)
+
+
+def _content(summary: dict[str, Any]) -> str:
+    if "top" in summary:
+        rest = f", … ({summary['distinct']} levels)" if summary["distinct"] > len(summary["top"]) else ""
+        return ", ".join(f"{top['level']} {share(top['share'])}" for top in summary["top"]) + rest
+    if "low" not in summary:
+        return "nothing"
+    low, high, median = (cell(float(summary[name])) for name in ("low", "high", "median"))
+    return f"{low} to {high}, median {median}"

@@ -1,58 +1,44 @@
-"""The first page, the appendix, and all sections in between: findings as a document."""
+"""The first page of a dossier and the top of a page: what the model is, how well it does, and what is guaranteed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from importlib.metadata import version
+
+import numpy as np
 
 from lambdak.governance.performance import Estimate
 from lambdak.losses import Predicts
-from lambdak.report.amounts import count, interval, number, plural
-from lambdak.report.document import Block, Bullets, Document, Heading, Note, Section, Table, said
+from lambdak.model.rows import model_target
+from lambdak.report.amounts import count, interval, number, plural, share
+from lambdak.report.document import (
+    Answer,
+    Answers,
+    Block,
+    Bullets,
+    Heading,
+    Note,
+    Section,
+    Table,
+    said,
+)
 from lambdak.report.findings import Findings
 from lambdak.report.findings.likeness import SEEN
-from lambdak.report.sections import SECTIONS
+from lambdak.report.sections import guarantees, performance
 
-_TASKS = {
+_MOST_CLASSES = 4  # that are named
+TASKS = {
     Predicts.NUMBERS: "regression",
     Predicts.QUANTILES: "quantile regression",
     Predicts.CLASSES: "classification",
     Predicts.ORDERED_CLASSES: "classification into ordered classes",
 }
 _HEADLINES = ("ROC AUC", "accuracy", "deviance explained", "normalised Gini", "R²", "mean pinball loss", "log loss")
-_WORDS = (
-    ("Raw score", "What the model adds up before the last step (the link) turns it into a prediction."),
-    ("Proven", "Shown to hold for every possible row by a computation that can be checked independently."),
-    ("95 % interval", "In 95 of 100 repetitions with other rows, the interval would hold the true figure."),
-    ("Actual / expected", "What was observed in total over what was predicted in total."),
-    ("Gini", "How well the predictions order the rows; 0 is not at all. Normalised: 1 is a perfect order."),
-    ("PSI", "Population stability index: how far the distribution of a column has moved between two tables."),
-    ("Segment", "The rows with one level of a category, or with one part of the range of a number."),
-)
-# Where a validator finds what supervisory guidance asks for (SR 11-7; insurers' validation standards are alike).
-_TOPICS = (
-    ("Model purpose, use and ownership", "1"),
-    ("Data: sources, quality, suitability", "2"),
-    ("Conceptual soundness: theory, assumptions, limits", "3, 8, 10"),
-    ("Settings and choices of the developer", "4"),
-    ("Outcomes analysis: accuracy, discrimination, calibration", "5, 6, 10"),
-    ("Sensitivity and stability", "7, 8, 9"),
-    ("Explanation of results", "9"),
-    ("Limitations and compensating controls", "10, 11"),
-    ("Ongoing monitoring", "11"),
-    ("Replication, version control", "12, 13"),
-)
 
 
-def document(found: Findings) -> Document:
-    """All of it, in the order of reading."""
-    sections = tuple(build(found) for build in SECTIONS)
-    title = found.words.name or f"{found.subject.model.estimator}: model dossier"
-    kind = _TASKS[found.subject.model.loss.predicts]
-    subtitle = f"Model documentation for validation: {kind} with proven guarantees"
-    return Document(title, subtitle, _front(found, sections), (*sections, _appendix(sections)))
-
-
-def _front(found: Findings, sections: tuple[Section, ...]) -> tuple[Block, ...]:
+def dossier(found: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
+    """Return the first page: facts, open points of all sections, and room for signatures."""
     blocks: list[Block] = [Table("At a glance", ("", ""), _facts(found), left=(0, 1))]
     if found.assessment is not None and found.assessment.likeness.seen:
         blocks.append(Note(SEEN, "bad"))
@@ -65,7 +51,7 @@ def _front(found: Findings, sections: tuple[Section, ...]) -> tuple[Block, ...]:
 
 
 def _facts(found: Findings) -> tuple[tuple[str, str], ...]:
-    model, words = found.subject.model, found.words
+    model, words = found.model, found.words
     requested = [claim.proven for claim in found.certificate.claims if claim.requested]
     promised = f"{sum(requested)} of {len(requested)} requested are proven" if requested else "none requested"
     data = "no rows were given" if found.data is None else plural(len(found.data.rows), "row")
@@ -77,7 +63,7 @@ def _facts(found: Findings) -> tuple[tuple[str, str], ...]:
             "Estimator",
             f"{model.estimator}, {plural(len(model.weights), 'member')}, matrices of {model.dim} × {model.dim}",
         ),
-        ("Columns", count(len(found.subject.names))),
+        ("Columns", count(len(found.names))),
         ("Rows described" if found.assessment is None else "Measured on", data),
         *_headline(found),
         ("Guarantees", promised),
@@ -102,8 +88,68 @@ def _signatures(found: Findings) -> Table:
     return Table("Sign-off", ("Role", "Name", "Date", "Signature"), rows, left=(0, 1, 2, 3))
 
 
-def _appendix(sections: tuple[Section, ...]) -> Section:
-    topics = Table("Where topics of supervisory guidance are", ("Topic", "Section"), _TOPICS, left=(0, 1))
-    words = Table("Words", ("Word", "Meaning"), _WORDS, left=(0, 1))
-    whole = tuple(table for section in sections for table in section.appendix)
-    return Section("appendix", "Appendix", (topics, words, *whole))
+# ---- on a page -------------------------------------------------------------------------------------------------------
+
+
+def title(found: Findings) -> str:
+    """The heading of the page."""
+    if found.target_name:
+        return f"Prediction of {found.target}{found.per}"
+    names = _class_names(found)
+    return f"Prediction of {names or 'the target'}"
+
+
+def about(found: Findings) -> str:
+    """Return what wrote a page, and that it keeps to itself."""
+    return (
+        f"{found.model.estimator}, written by lambdak {version('lambdak')}. The model runs inside this page: "
+        "nothing is sent anywhere."
+    )
+
+
+def page(found: Findings) -> Answers:
+    """Return three answers side by side."""
+    return Answers((_subject(found), performance.answer(found), guarantees.answer(found)))
+
+
+def _subject(found: Findings) -> Answer:
+    columns = plural(len(found.names), "column")
+    what = found.target + found.per if found.target_name else _class_names(found) or "the target"
+    return Answer("What it predicts", what, [
+        f"{_kind(found)}, from {columns} of a table.", _observed(found),
+    ])  # fmt: skip
+
+
+def _class_names(found: Findings) -> str:
+    """The classes by their names, if they are few: what is predicted where the target has no name."""
+    names = found.classes
+    return f"{', '.join(names[:-1])} or {names[-1]}" if 2 <= len(names) <= _MOST_CLASSES else ""
+
+
+def _kind(found: Findings) -> str:
+    names = found.classes
+    if names:
+        named = f" ({', '.join(names)})" if len(names) <= _MOST_CLASSES else ""
+        return f"One of {len(names)} {'ordered ' if found.ordered else ''}classes{named}"
+    levels = found.model.loss.quantile_levels
+    if levels:
+        return f"{'Quantiles' if len(levels) > 1 else 'The quantile'} {', '.join(f'{level:g}' for level in levels)}"
+    return f"A number{f', in{found.unit}' if found.unit else ''}{found.per}"
+
+
+def _observed(found: Findings) -> str:
+    """What was observed of the target in the data."""
+    rows = found.rows
+    if rows is None or rows.y is None:
+        return ""
+    if found.classes:
+        labels = np.asarray(found.model.classes).tolist()
+        counts = [(np.asarray(rows.y) == label).mean() for label in labels]
+        named = [f"{name} {share(float(own))}" for name, own in zip(found.classes, counts, strict=True)]
+        return f"In the data: {', '.join(named[:_MOST_CLASSES])}{', …' if len(named) > _MOST_CLASSES else ''}."
+    target = np.asarray(model_target(found.model, rows), np.float64)
+    low, below, middle, above, high = (number(float(each), 3) for each in np.quantile(target, [0, 0.25, 0.5, 0.75, 1]))
+    if rows.exposure is not None:
+        total, units = float(np.asarray(rows.y, np.float64).sum()), float(rows.exposure.sum())
+        return f"In the data: {number(total)} in {number(units)} units of exposure."
+    return f"In the data: {low} to {high}{found.unit}, half of it between {below} and {above}, median {middle}."

@@ -23,7 +23,7 @@ _ALWAYS = (
 )
 
 
-def limits(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Limits in general, outside of training, of what is proven, and in segments."""
     outside, whole = _outside(found)
     not_proven, more = _not_proven(found)
@@ -43,7 +43,7 @@ def limits(found: Findings) -> Section:
 
 
 def _beyond(found: Findings) -> Iterator[str]:
-    columns = found.subject.model.encoder.columns
+    columns = found.model.encoder.columns
     if any(column.is_number and column.bounded for column in columns):
         yield "A number beyond the training range counts as the nearest end of it: the model does not extrapolate."
     if any(not column.bounded for column in columns):
@@ -58,9 +58,9 @@ def _outside(found: Findings) -> tuple[list[Block], tuple[Table, ...]]:
     """How many cells of the rows are outside, column by column."""
     if found.data is None:
         return [], ()
-    read = column_reader(found.subject.model.encoder, found.data.rows.X)
+    read = column_reader(found.model.encoder, found.data.rows.X)
     rows = []
-    for i, column in enumerate(found.subject.model.encoder.columns):
+    for i, column in enumerate(found.model.encoder.columns):
         cells = read(i)
         below, above, unseen = _counts(column, cells)
         if below or above or unseen:
@@ -111,18 +111,18 @@ def _rounding(found: Findings) -> str:
 
 
 def _weakest(found: Findings) -> list[Block]:
-    own = found.assessment
+    own, segments = found.assessment, found.segments
     if own is None:
         return [Paragraph("Not searched: no rows with targets were given.")]
-    if not own.segments:
+    if not segments:
         return [Paragraph(f"Not searched: no level or range has {FEWEST_ROWS} rows.")]
-    far = sum(segment.distance > 1 for segment in own.segments)
+    far = sum(segment.distance > 1 for segment in segments)
     words = (
-        f"Segments with at least {FEWEST_ROWS} rows were compared, one column at a time: {count(len(own.segments))}. "
+        f"Segments with at least {FEWEST_ROWS} rows were compared, one column at a time: {count(len(segments))}. "
         f"In {far:,} of them the mean prediction lies outside of the 95 % interval of what was observed; by chance "
-        f"alone about {count(round(0.05 * len(own.segments)))} would."
+        f"alone about {count(round(0.05 * len(segments)))} would."
     )
-    shown = own.segments[:_MOST_SEGMENTS]
+    shown = segments[:_MOST_SEGMENTS]
     several = len(own.outputs) > 1
     rows = tuple(_line(segment, several) for segment in shown)
     names = (*(["Output"] if several else []), "Column", "Cells", "Rows", "Mean prediction", "Observed mean",

@@ -23,14 +23,14 @@ _LINKS = {
 }
 
 
-def method(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """The method, its parts, and what the formula is."""
-    model = found.subject.model
+    model = found.model
     blocks: tuple[Block, ...] = (
         Paragraph(f"The model predicts {_PREDICTS[model.loss.predicts]}. It is a spectral model ({model.estimator})."),
         Paragraph(_story(model)),
         Bullets(_properties(model)),
-        Fold("The formula", _formula(model)),
+        Fold("The formula", (Paragraph(_formula(model)),)),
         _parts(model),
     )
     return Section("method", "Method", blocks)

@@ -19,7 +19,7 @@ _BETTER = {"R²": 1, "Gini": 1, "normalised Gini": 1, "accuracy": 1, "ROC AUC": 
 _WORSE = ("RMSE", "MAE", "log loss", "Brier score", "mean pinball loss")
 
 
-def monitoring(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Thresholds for columns and metrics, and who looks at them."""
     roles = tuple((title, said(getattr(found.words, name))) for name, title in _ROLES.items())
     columns, whole = shortened(_columns(found))
@@ -35,7 +35,7 @@ def monitoring(found: Findings) -> Section:
 
 def _columns(found: Findings) -> Table:
     """Limits of the PSI of the prediction and of each column, the most important one first."""
-    names = [found.subject.names[i] for i in found.by_strength]
+    names = [found.names[i] for i in found.by_strength]
     moved = found.drift
     known = {} if moved is None else {own.column: own for own in moved.columns}
     every = [("the prediction", None if moved is None else moved.prediction)]

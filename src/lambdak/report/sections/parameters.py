@@ -43,7 +43,7 @@ _MEANINGS = {
 _LONGEST = 300  # characters of a setting
 
 
-def parameters(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Settings and resolved values."""
     own = found.subject.saved
     settings = [(name, _shown(value), _MEANINGS.get(name, "")) for name, value in own.parameters.items()]
@@ -73,7 +73,7 @@ def _shown(value: Any) -> str:
 
 
 def _resolved(found: Findings) -> tuple[tuple[str, str], ...]:
-    model = found.subject.model
+    model = found.model
     index = ", ".join(str(i) for i in model.outputs.indices)
     weights = ", ".join(number(float(weight)) for weight in model.weights)
     start = ", ".join(number(float(own)) for own in model.start)

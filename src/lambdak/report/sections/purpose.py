@@ -19,7 +19,7 @@ STATEMENTS = {
 }
 
 
-def purpose(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Statements of the owner."""
     rows = tuple((title, said(getattr(found.words, name))) for name, title in STATEMENTS.items())
     table = Table("Statements of the owner", ("", "Statement"), rows, left=(0, 1))

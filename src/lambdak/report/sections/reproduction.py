@@ -22,7 +22,7 @@ _WHOLE = """model.dossier("again.html", X, y{beside}, n_resamples={resamples}, r
 _PROOFS = """print(model.certify(exact={exact}))"""
 
 
-def reproduction(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Code and command lines."""
     name = found.file.name or "model.safetensors"
     blocks: list[Block] = [Paragraph(_intro(found)), Code(_python(found, name), "python")]

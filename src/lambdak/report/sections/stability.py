@@ -15,7 +15,7 @@ _CALL = """model.dossier(
 )"""
 
 
-def stability(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """The spread over seeds, or how to compute it."""
     own = found.stability
     if own is None:

@@ -7,7 +7,7 @@ from lambdak.report.findings import Findings
 from lambdak.store import ClaimedSignature
 
 
-def versions(found: Findings) -> Section:
+def dossier(found: Findings) -> Section:
     """Versions and signature."""
     table = Table("Versions", ("", "Version"), tuple(found.versions.items()), left=(0, 1))
     return Section("versions", "Versions and signature", (table, *_signature(found)))

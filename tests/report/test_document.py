@@ -45,7 +45,8 @@ def picture():
 def document(*texts):
     rows = tuple((text, Mark(text, "good")) for text in texts)
     blocks = [
-        Heading("heading"), *map(Paragraph, texts), Note(texts[0], "bad"), Bullets(texts), Fold(texts[0], texts[1]),
+        Heading("heading"), *map(Paragraph, texts), Note(texts[0], "bad"), Bullets(texts),
+        Fold(texts[0], (Paragraph(texts[1]),)),
         Table(f"table {texts[0]}", ("name", texts[0]), rows), Code("print('`' * 3, '```')", "python"), picture(),
         Gallery((picture(), picture(), picture())),
     ]  # fmt: skip
@@ -70,8 +71,9 @@ def test_html_shows_hostile_text_as_text_and_has_no_script_and_no_request():
 
 def test_links_of_the_contents_lead_to_sections():
     page = Reader(to_html(document(*TEXTS)))
-    ends = {own["id"] for _, own in page.tags if "id" in own}
-    assert {own["href"] for _, own in page.tags if "href" in own} == {f"#{end}" for end in ends} == {"#one", "#two"}
+    sections = {attributes["id"] for tag, attributes in page.tags if tag == "section"}
+    links = {attributes["href"] for _, attributes in page.tags if "href" in attributes}
+    assert links == {f"#{key}" for key in sections} == {"#one", "#two"}
 
 
 def test_markdown_tables_have_as_many_cells_in_every_line():

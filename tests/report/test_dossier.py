@@ -168,7 +168,7 @@ def test_a_column_may_be_called_like_a_picture(monkeypatch):
 def test_a_missing_library_is_named_before_anything_is_computed(tmp_path, monkeypatch, name, library):
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.delattr("lambdak.explain.plots", raising=False)
-    monkeypatch.setattr("lambdak.report.dossier.find", None)
+    monkeypatch.setattr("lambdak.report.dossier.compute_all", None)
     with pytest.raises(ImportError, match=r"pip install 'lambdak\[dossier\]'"):
         fitted().dossier(tmp_path / name)
 
@@ -245,7 +245,7 @@ def test_intervals_hold_the_value_and_are_the_same_for_the_same_seed():
 def test_the_weakest_segment_is_the_one_that_was_spoilt():
     rows, target = table(600, seed=3)
     target = target + 2.0 * (rows["town"] == "Uri")
-    worst = findings(fitted(), rows, target).assessment.segments[0]
+    worst = findings(fitted(), rows, target).segments[0]
     assert (worst.column, worst.cells) == ("town", "Uri")
     assert worst.observed == pytest.approx(target[rows["town"] == "Uri"].mean())
     assert worst.distance > 1

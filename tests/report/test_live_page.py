@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ import lambdak
 from lambdak.model.importance import mean_effects
 from lambdak.model.influence import strengths
 from lambdak.report import write_report
+from lambdak.report.findings.assessment import assess
 from lambdak.report.findings.table import describe
-from lambdak.report.measured import drawn, measure
+from lambdak.report.payload import drawn
 from lambdak.table.rows import optional_read
 
 LABELS = np.where(Y > 4, "good", "<bad>")
@@ -89,8 +91,9 @@ def test_what_was_not_requested_is_information_and_no_verdict(wide):
 
 
 def test_a_requested_guarantee_that_is_not_proven_is_said_so(tmp_path):
-    claims = [{**own, "requested": True} for own in CERTIFICATE["claims"]]
-    text = text_of(write_report(fitted("regressor").model_, tmp_path / "r.html", certificate={"claims": claims}))
+    claims = tuple(replace(claim, requested=True) for claim in CERTIFICATE.claims)
+    certificate = replace(CERTIFICATE, claims=claims)
+    text = text_of(write_report(fitted("regressor").model_, tmp_path / "r.html", certificate=certificate))
     assert "1 of 2 guarantees proven" in text
     assert "Not proven: Is convex." in text
     assert "1 of 2 requested guarantees is proven." in text
@@ -193,7 +196,7 @@ def test_whole_numbers_that_repeat_and_numbers_that_are_not_whole_are_no_identif
 
 def test_the_roc_curve_and_calibration_are_those_of_the_rows():
     model, rows = fitted("binary"), optional_read(X, LABELS, None, None)
-    found = drawn(model.model_, measure(model.model_, rows, None, 0, 0))
+    found = drawn(model.model_, assess(model.model_, rows, None, False, 0, 0))
     (output,) = found["outputs"]
     assert output["roc"]["auc"] == pytest.approx(roc_auc_score(LABELS == "good", model.predict_proba(X)[:, 1]))
     assert sum(output["bins"]["rows"]) == len(X)
@@ -203,7 +206,7 @@ def test_the_roc_curve_and_calibration_are_those_of_the_rows():
 
 def test_points_are_predictions_and_targets():
     model, rows = fitted("regressor"), optional_read(X, Y, None, None)
-    points = drawn(model.model_, measure(model.model_, rows, None, 0, 0))["outputs"][0]["points"]
+    points = drawn(model.model_, assess(model.model_, rows, None, False, 0, 0))["outputs"][0]["points"]
     np.testing.assert_allclose(points["predicted"], model.predict(X), rtol=1e-4)
     np.testing.assert_allclose(points["observed"], Y, rtol=1e-4)
 
@@ -239,6 +242,11 @@ def test_a_model_that_explains_nothing_is_said_to_be_no_better_than_a_constant(t
     for kind, target in (("regressor", wrong), ("poisson", np.maximum(wrong, 0))):
         path = fitted(kind).report(tmp_path / "r.html", X_test=X, y_test=target, n_resamples=0)
         assert "No better than a constant" in text_of(path)
+
+
+def test_a_certificate_as_plain_data_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="certificate must be what certify returns; got a dict: omit it"):
+        write_report(fitted("regressor").model_, tmp_path / "r.html", certificate=CERTIFICATE.to_dict())
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "report"])
