@@ -22,6 +22,7 @@ from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
 from lambdak.model.rows import row_offset
+from lambdak.shapes.contract import Shape
 from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.matching import warn_of_names
@@ -63,6 +64,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -87,6 +89,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         self.monotonic_cst = monotonic_cst
         self.max_influence = max_influence
         self.interaction_cst = interaction_cst
+        self.constraints = constraints
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.n_knots = n_knots

@@ -21,6 +21,7 @@ from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.rows import row_offset
+from lambdak.shapes.contract import Shape
 from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
 from lambdak.training.checkpoint_file import open_checkpoint
 
@@ -43,6 +44,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -63,7 +65,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

@@ -15,6 +15,7 @@ from lambdak.estimators.fit_arguments import is_elsewhere, opened, rows_of_numbe
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import Pinball
+from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 
@@ -53,6 +54,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -73,7 +75,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

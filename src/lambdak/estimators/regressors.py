@@ -14,6 +14,7 @@ from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.fit_arguments import is_elsewhere, opened, rows_of_numbers, validation_arguments
 from lambdak.losses import Loss, make_loss
 from lambdak.model.rows import check_exposure
+from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows, target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 
@@ -55,6 +56,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         sum of functions of one group each. Columns in no group form another one. Each member is then a sum of one
         matrix function per group, so that there may be fewer members than ``n_estimators``; of more than 32 groups, and
         of more than 16 pairs, those with the strongest interactions are taken.
+    constraints : list of shapes, default None
+        What else is known of columns, as objects of :mod:`lambdak.shapes`: ``[Rising("income"), Convex("age")]``. The
+        four parameters above are shorthands for some of them.
     categorical_features : "from_dtype", names, positions or a mask, default "from_dtype"
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     max_categories : int ≥ 1, default None
@@ -137,6 +141,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -157,7 +162,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

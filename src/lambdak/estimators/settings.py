@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
+from lambdak.shapes.requested import listed
 from lambdak.training.effort import RECIPES, Recipe
 from lambdak.training.scoring import check_scoring
 from lambdak.training.settings import AUTO_ROWS, FitSettings
@@ -41,6 +42,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
         interaction_cst=estimator.interaction_cst,
+        constraints=estimator.constraints,
         categorical_features=estimator.categorical_features,
         max_categories=_categories(estimator.max_categories),
         n_knots=_knots(estimator.n_knots),
@@ -111,8 +113,13 @@ def _recipe(estimator: Any) -> Recipe:
         raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {estimator.effort!r}")
     if estimator.shape is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with shape={estimator.shape!r}, which takes an end of the spectrum")
+    wanted = next((own for own in listed(estimator.constraints) if own.end), None)
+    if wanted is not None and estimator.eig_idx is not None:
+        raise ValueError(f"eig_idx must be None with {wanted!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]
-    base = base.shaped() if isinstance(estimator.shape, str) else base  # what it may be is checked with the columns
+    base = (
+        base.shaped() if isinstance(estimator.shape, str) or wanted else base
+    )  # what it may be is checked with the columns
     dim = base.dim if estimator.dim is None else check_int(estimator.dim, "dim", 1, MAX_DIM + 1)
     members = estimator.n_estimators
     members = base.members if members is None else check_int(members, "n_estimators", 1, MAX_MEMBERS + 1)

@@ -245,7 +245,7 @@ def pencil_model(pencil: Pencil) -> Model:
         outputs=SingleOutput((pencil.eig_idx,)),
         start=np.zeros(1),
         scale=1.0,
-        promises=Promises((0,) * len(columns), (np.inf,) * len(columns)),
+        promises=Promises(len(columns)),
     )
 
 

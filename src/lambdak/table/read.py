@@ -162,7 +162,7 @@ def _read_frame(
     X: Any, labels: list[Any], keep: bool, by_cell: ReadByCell = not_plain, numeric: Sequence[bool] = ()
 ) -> Table:
     names, named = _names(labels)
-    frame = _Frame(X, names, numeric if named else ())
+    frame = _Frame(X, names, named, numeric if named else ())
     return Table(names, named, X.shape, frame.cells, labels, keep, by_cell)
 
 
@@ -186,11 +186,12 @@ def _array_table(
 class _Frame:
     """A frame of any library, which is not looked at before a column is needed.
 
-    ``numeric`` says which columns of pandas are arrays of plain numbers.
+    ``named`` says whether the names are those of the frame, ``numeric`` which columns of pandas are arrays of plain
+    numbers.
     """
 
-    def __init__(self, native: Any, names: tuple[str, ...], numeric: Sequence[bool]) -> None:
-        self._native, self._names, self._numeric = native, names, numeric
+    def __init__(self, native: Any, names: tuple[str, ...], named: bool, numeric: Sequence[bool]) -> None:
+        self._native, self._names, self._named, self._numeric = native, names, named, numeric
 
     @cached_property
     def _frame(self) -> nw.DataFrame[Any]:
@@ -201,7 +202,8 @@ class _Frame:
         name = self._names[position]
         if self._numeric and self._numeric[position]:
             return array_cells(name, self._native[name].to_numpy()[rows])  # in half the time that narwhals takes
-        series = self._frame[:, position]
+        # By position, narwhals lists all names of a frame for each of its columns: the square of their number.
+        series = self._frame.get_column(name) if self._named else self._frame[:, position]
         return _series_cells(series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows], name)
 
 

@@ -20,6 +20,7 @@ from lambdak.model.influence import of_outputs, rounding_matters, score_range, t
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
+from lambdak.shapes import Interactions
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
@@ -115,7 +116,7 @@ def in_balance(fit: Fit, rows: TrainingRows, request: Request) -> Fit:
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
-    guarded = trainer.parameters.guarded or draft.promises.shape is not None
+    guarded = trainer.parameters.guarded or any(own.end for own in draft.promises.shapes)
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for first, *others in draft.trained.parts:
         if not (first.is_number or others):
@@ -239,7 +240,7 @@ def _weighed(model: Model) -> Model:
     if reach <= _NOTHING * model.scale:
         return _scaled(model, dict.fromkeys(range(len(model.encoder.columns)), 0.0))
     promises = model.promises
-    if any(promises.signs) or _caps(model) or promises.shape or model.outputs.in_order:
+    if any(own.kind != Interactions.kind for own in promises.shapes) or model.outputs.in_order:
         raise ValueError(
             f"what was requested cannot be kept, because rounding matters: raw scores are about {model.start[0]:.3g} "
             f"and move by {reach:.3g} only: subtract a constant from y before the fit, and add it to predictions"

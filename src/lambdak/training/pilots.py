@@ -93,8 +93,8 @@ def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -
 
 def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regularisation]) -> list[int]:
     """Columns that become zero in most selection models: small, with the penalty, and without other constraints."""
-    signs = dict.fromkeys(plan.rises, 1)  # quantile levels stay
-    penalised = replace(plan, signs=signs, shape=None, caps={}, groups={}, alpha=session.settings.alpha)
+    levels = [own for own in plan.spreads if own.owners[0] in plan.rises]  # quantile levels stay
+    penalised = replace(plan, spreads=levels, caps={}, groups={}, alpha=session.settings.alpha)
     chosen = [regularisations[i % len(regularisations)] for i in range(_SELECTION_MODELS)]
     folds = session.folds(_SELECTION_MODELS)
     schedule = session.settings.recipe.schedule(len(session.problem.design), session.settings.max_iter)
@@ -115,7 +115,7 @@ def _of_pilot_size(session: Session) -> Session:
     dim = settings.recipe.pilot_dim
     # A position among the members' eigenvalues means nothing in smaller matrices: pilots then read the middle one.
     eig_idx = settings.eig_idx if dim == draft.dim else None
-    indices = eigenvalue_indices(dim, settings.shape, eig_idx)
+    indices = eigenvalue_indices(dim, settings.end, eig_idx)
 
     def at_indices(some: Problem) -> Problem:
         return replace(some, outputs=outputs_of(some.loss, indices))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.pencil.initial import gapped
+from lambdak.shapes.spreads import Spread, Steps, spreads
 from lambdak.table.quantile_levels import level_column
 from lambdak.training.balance import check_balance
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, digest, rows_digests, settings_text
@@ -162,14 +163,21 @@ def planned(draft: Draft, moments: Moments) -> Plan:
     """The plan of a draft; the anchors of outputs in order only say where a new training begins."""
     promises, trained, levels = draft.promises, draft.trained, draft.outputs.levels
     columns, rises = trained.columns, {}
-    signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
+    spread = trained_spreads(draft)
     caps = {trained.first(i): cap / draft.reach(i) for i, cap in promises.capped.items() if cap}
     groups = {tuple(map(trained.first, own)): cap / draft.reach(*own) for own, cap in promises.groups if cap}
     if levels:
-        signs[len(columns)] = 1
         rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
         columns.append(level_column(levels, trained.n_design))
+        spread.append(Steps(len(columns) - 1, columns[-1], 1, 0))
     return Plan(
-        columns, moments, signs, promises.shape, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
+        columns, moments, spread, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
         dropped=frozenset(chain(*(trained.positions(i) for i in promises.without_influence))),
     )  # fmt: skip
+
+
+def trained_spreads(draft: Draft) -> list[Spread]:
+    """How shapes spread the trained columns, by their positions among these."""
+    trained = draft.trained
+    found = spreads(draft.promises.shapes, [parts[0] for parts in trained.parts], draft.loss.sign)
+    return [own.moved([trained.first(i) for i in own.owners]) for own in found]

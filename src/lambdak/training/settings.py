@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
+from lambdak.shapes.requested import listed, needed_end
 from lambdak.training.effort import Recipe, Schedule
 
 # Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
@@ -37,6 +38,7 @@ class FitSettings:
     monotonic_cst: Any
     max_influence: Any
     interaction_cst: Any
+    constraints: Any
     categorical_features: Any
     max_categories: int | None
     n_knots: int | str
@@ -80,12 +82,22 @@ class FitSettings:
 
     def of_pairs(self) -> FitSettings:
         """Settings for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
-        keep = self._size_is_set or self.shape is not None
+        keep = self._size_is_set or self.end != 0
         return self if keep else replace(self, recipe=self.recipe.of_pairs())
 
     def with_terms(self, terms: int) -> FitSettings:
         """Settings for members that are sums of so many terms: fewer members, if there would be too many."""
         return replace(self, recipe=self.recipe.with_terms(terms))
+
+    @property
+    def end(self) -> int:
+        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+        return needed_end(self.shape, self.constraints)
+
+    @property
+    def straight(self) -> bool:
+        """Whether columns of numbers must continue straight outside of the training range."""
+        return self.shape is not None or any(own.straight for own in listed(self.constraints))
 
     @property
     def _size_is_set(self) -> bool:

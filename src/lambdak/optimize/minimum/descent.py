@@ -14,7 +14,7 @@ and a semidefinite program of k instead of d rows: so no step falls less, and :m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair
 from lambdak.optimize.convex.solver import minimize_convex
-from lambdak.optimize.frontier import Clock
+from lambdak.optimize.frontier import Best, Clock
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import compression
 from lambdak.optimize.scores import Score
@@ -39,12 +39,10 @@ _MOST_CHECKED = 16  # points, best first, that may turn out to miss a limit in t
 
 @final
 @dataclass(eq=False)
-class Incumbent:
-    """The best point that meets all constraints: x (axes,) or None, and its value."""
+class Incumbent(Best):
+    """The best point that meets all constraints of a problem, and where it is looked for."""
 
-    problem: Problem
-    x: Float64Array | None = None
-    value: float = np.inf
+    problem: Problem = field(kw_only=True)
 
     def try_points(self, points: Float64Array) -> None:
         """Keep the best of these points if it is better; a better one is polished."""
@@ -64,11 +62,6 @@ class Incumbent:
             first, own = best_of(self.problem, x[[i]])
             if first is not None:
                 self.offer(*polish(self.problem, first, own, _SWEEPS))
-
-    def offer(self, x: Float64Array, value: float) -> None:
-        """Keep a point that meets the constraints if it is better."""
-        if value < self.value:
-            self.x, self.value = x, value
 
 
 def best_of(problem: Problem, points: Float64Array) -> tuple[Float64Array | None, float]:

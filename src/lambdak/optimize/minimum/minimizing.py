@@ -197,7 +197,7 @@ def convex_concave(problem: Problem, clock: Clock, rng: np.random.Generator) -> 
             f"method={METHOD!r} minimises one raw score over straight columns within linear constraints: a Pencil, or "
             "a regressor with n_knots=0, without whole numbers or levels; leave method out for all others"
         )
-    best = Incumbent(problem)
+    best = Incumbent(problem=problem)
     try:
         best.begin(rng)
         starts = problem.starts(_STARTS, rng)[:_STARTS]

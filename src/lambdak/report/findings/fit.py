@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.model.metrics import Metric, raw_metrics
+from lambdak.model.metrics import Estimate, raw_metrics
 from lambdak.model.rows import model_target
 from lambdak.report.subject import Subject
 from lambdak.store import (
@@ -85,7 +85,7 @@ class Stability:
     Attributes
     ----------
     seeds : tuple of int
-    metrics : tuple of lists of Metric
+    metrics : tuple of lists of Estimate
         Of each fit, on the same rows.
     spread : array of shape (rows,)
         Standard deviation of a row's raw score over the fits, the largest of its outputs.
@@ -94,7 +94,7 @@ class Stability:
     """
 
     seeds: tuple[int, ...]
-    metrics: tuple[list[Metric], ...]
+    metrics: tuple[list[Estimate], ...]
     spread: NDArray[np.float64]
     size: float
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from shlex import quote
 
-from lambdak.certify.certificate import BOUNDS, METHODS, Claim
+from lambdak.certify.certificate import BOUNDS, Claim, method_of
 from lambdak.certify.summary import plain_statement
 from lambdak.model.outward import upwards
 from lambdak.report.amounts import at_most, number, plural, without_exponents
@@ -159,7 +159,7 @@ def _checking(found: Findings) -> list[Block]:
     )
     lines = f"python -I -S lambdak_check.py {quote(name)}\nlambdak certify --exact --independent --model {quote(name)}"
     kinds = dict.fromkeys(claim.kind for claim in found.certificate.claims)
-    folds = [Fold(f"How {kind} claims are proven", (Paragraph(sentence(METHODS[kind])),)) for kind in kinds]
+    folds = [Fold(f"How {kind} claims are proven", (Paragraph(sentence(method_of(kind))),)) for kind in kinds]
     return [Heading("How to check the proofs"), Paragraph(words), Code(lines, "sh"), *folds]
 
 
@@ -218,7 +218,7 @@ def _checked(claim: Claim) -> list[str]:
     """Return how a claim was checked, with its numbers."""
     lines = [] if claim.proven else [_OPEN]
     lines += [f"Checked: {without_exponents(claim.how)}."]
-    lines += [f"Method: {METHODS[claim.kind]}."] if claim.kind in METHODS else []
+    lines += [f"Method: {method_of(claim.kind)}."] if method_of(claim.kind) else []
     value = "" if claim.value is None else at_most(claim.value) if claim.kind in BOUNDS else number(claim.value)
     lines += [f"The value that decides is {value}."] if value else []
     margin = claim.margin

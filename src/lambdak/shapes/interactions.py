@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from lambdak.table.close_names import asked
-from lambdak.table.constraints import position_of
+from lambdak.shapes.contract import Key, Shape
+from lambdak.shapes.naming import position_of, unknown_columns
+from lambdak.table.column_contract import Column
 
 _NAMED = ("pairwise", "no_interactions")
 _LISTS = (list, tuple, set, frozenset)
@@ -19,19 +20,68 @@ _WAYS = "'pairwise', 'no_interactions' or a sequence of lists, tuples or sets of
 
 @final
 @dataclass(frozen=True)
-class Interactions:
-    """Groups of columns whose functions may be summed up: columns without a common group do not interact. Immutable.
+class Interactions(Shape):
+    """Say "only these columns may depend on one another": "pairwise", "no_interactions", or groups of columns.
+
+    Columns without a common group do not interact. Columns in no group form another one.
 
     Attributes
     ----------
-    groups : tuple of tuples of int
-        Positions of the columns of each group, none of them part of another; without those of ``pairs``.
+    groups : str or tuple of tuples
+        As a user gives them; once placed, positions of the columns of each group, none of them part of another.
     pairs : bool
         Whether every two columns are a group, which would be too many to list.
+
+    >>> Interactions([["age", "bmi"], ["sex"]])
+    Interactions(groups=(('age', 'bmi'), ('sex',)), pairs=False)
     """
 
-    groups: tuple[tuple[int, ...], ...]
+    groups: Any
     pairs: bool = False
+
+    numeric: ClassVar[bool] = False
+    ordered: ClassVar[bool] = False
+    kind: ClassVar[str] = "interactions"
+    method: ClassVar[str] = (
+        "in every member the matrices of all columns but those of one group must be zero or multiples of "
+        "the identity, which only add a number to every eigenvalue: they are compared as they are stored"
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.groups, str):
+            object.__setattr__(self, "groups", tuple(map(tuple, listed_groups(self.groups))))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The columns of all groups, each once."""
+        listed = () if isinstance(self.groups, str) else self.groups
+        return tuple(dict.fromkeys(key for group in listed for key in group))
+
+    def renamed(self, keys: Sequence[Key]) -> Self:
+        """Return the groups with other names for the columns."""
+        names = dict(zip(self.keys, keys, strict=True))
+        groups = self.groups if isinstance(self.groups, str) else tuple(tuple(names[k] for k in g) for g in self.groups)
+        return type(self)(groups, self.pairs)
+
+    def placed(self, columns: Sequence[Column]) -> Self:
+        """Return the groups as positions; a single one where everything is allowed."""
+        found = requested_interactions(self.groups, [column.name for column in columns])
+        return type(self)(
+            (tuple(range(len(columns))),) if found is None else found.groups, found is not None and found.pairs
+        )
+
+    def contradicts(self, other: Shape, names: Sequence[str]) -> str:
+        """Return that groups were given twice."""
+        if isinstance(other, Interactions) and other != self:
+            return "columns may interact in one way only: keep one of the two, or join their groups"
+        return ""
+
+    def words(self, names: Sequence[str], what: str) -> str:
+        """Return which columns interact."""
+        if self.pairs:
+            return "no three columns interact"
+        groups = ", ".join(f"[{', '.join(names[i] for i in group)}]" for group in self.groups)
+        return f"columns interact only within {groups}"
 
     def allow(self, columns: Collection[int]) -> bool:
         """Whether all these columns may interact with one another."""
@@ -91,10 +141,7 @@ def _positions(group: Sequence[Any], names: Sequence[str]) -> list[int]:
     found = {key: position_of(key, positions) for key in group}
     unknown = [key for key, position in found.items() if position is None]
     if unknown:
-        raise ValueError(
-            f"interaction_cst names columns that X does not have: {unknown}; X has {list(names)}"
-            f"{asked(unknown[0], names)}"
-        )
+        raise ValueError(unknown_columns("interaction_cst", unknown, names))
     if len({*found.values()}) < len(found):
         raise ValueError(f"a group of interaction_cst must name a column once, by name or by position; got {group}")
     return [position for position in found.values() if position is not None]

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lambdak.table.interactions import Interactions, requested_interactions
+from lambdak.shapes.interactions import Interactions, requested_interactions
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -1,4 +1,4 @@
-"""Column constraints, requested by name or position: monotone signs and caps on the influence of columns."""
+"""Columns named by name or position, and the older spellings: monotone signs and caps on the influence of columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def influence_caps(max_influence: Any, columns: Sequence[Column]) -> dict[int, f
         max_influence = [max_influence] * len(names)
     caps = _by_position(max_influence, names, "max_influence", np.inf)
     for name, cap in zip(names, caps, strict=True):
-        if not _is_cap(cap):
+        if not is_cap(cap):
             raise ValueError(
                 f"max_influence of column {name!r} must be a number that is not negative; got {cap!r}: 0 takes all "
                 "influence from it"
@@ -60,7 +60,7 @@ def influence_groups(max_influence: Any, columns: Sequence[Column]) -> dict[tupl
         group = tuple(i for i, own in enumerate(named) if own)
         if len(group) < 2 or len(group) < len(key) or group in found:
             raise ValueError(f"max_influence of a group must name two columns or more, each group once; got {key!r}")
-        if not _is_cap(given[key]):
+        if not is_cap(given[key]):
             raise ValueError(
                 f"max_influence of the columns {key!r} must be a number that is not negative; got {given[key]!r}"
             )
@@ -68,7 +68,7 @@ def influence_groups(max_influence: Any, columns: Sequence[Column]) -> dict[tupl
     return {group: cap for group, cap in found.items() if cap < np.inf}
 
 
-def _is_cap(cap: Any) -> bool:
+def is_cap(cap: Any) -> bool:
     """Whether it is a number that is not negative and that a float can hold, or infinity."""
     if isinstance(cap, int):
         return not isinstance(cap, bool) and 0 <= cap <= sys.float_info.max
@@ -83,9 +83,7 @@ def _by_position(requested: Any, names: Sequence[str], what: str, default: float
         found = {key: position_of(key, positions) for key in requested}
         unknown = [key for key, position in found.items() if position is None]
         if unknown:
-            raise ValueError(
-                f"{what} names columns that X does not have: {unknown}; X has {list(names)}{asked(unknown[0], names)}"
-            )
+            raise ValueError(unknown_columns(what, unknown, names))
         entries = {position: requested[key] for key, position in found.items()}
         if len(entries) < len(requested):
             raise ValueError(f"{what} must name a column once, by name or by position; got {list(requested)}")
@@ -103,6 +101,11 @@ def _axes(requested: Any) -> int:
         return np.ndim(requested)
     except ValueError:
         return -1
+
+
+def unknown_columns(what: str, unknown: Sequence[Any], names: Sequence[str]) -> str:
+    """Return the message for columns that a table does not have."""
+    return f"{what} names columns that X does not have: {list(unknown)}; X has {list(names)}{asked(unknown[0], names)}"
 
 
 def position_of(key: Any, positions: Mapping[str, int]) -> int | None:

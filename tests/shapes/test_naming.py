@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
 from lambdak.table.category_column import Category
-from lambdak.table.constraints import check_positions, influence_caps, influence_groups, monotone_signs
 from lambdak.table.curve_column import Curve
 from lambdak.table.linear_column import Linear
 
