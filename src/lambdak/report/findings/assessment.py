@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
-from lambdak.model.metrics import Metric, class_codes, raw_metrics
+from lambdak.model.metrics import class_codes, raw_metrics
 from lambdak.model.rows import model_target
 from lambdak.report.amounts import plural
-from lambdak.report.findings.likeness import Likeness, compared
+from lambdak.report.findings.fit import Likeness, compared
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import Rows
 
@@ -214,7 +214,7 @@ def _metrics(model: Model, rows: Rows, outputs: tuple[Output, ...], resampling: 
 
 def _of_draw(
     model: Model, target: NDArray[np.generic], raw: NDArray[np.floating], weight: NDArray[np.float64]
-) -> list[Metric]:
+) -> list[Estimate]:
     drawn = np.flatnonzero(weight)
     return raw_metrics(model, target[drawn], raw[drawn], weight[drawn]) if drawn.size else []
 
