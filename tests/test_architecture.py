@@ -183,7 +183,7 @@ def test_an_estimator_loads_what_fits_and_predicts_but_no_reader_of_models():
         "paper",
         "cli",
     }
-    assert len([name for name in loaded if name.startswith("lambdak")]) <= 145
+    assert len([name for name in loaded if name.startswith("lambdak")]) <= 105
     assert not {"matplotlib", "torch", "jax", "cvxpy", "cryptography", "pyarrow.dataset"} & loaded
 
 
