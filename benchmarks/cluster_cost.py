@@ -23,10 +23,9 @@ from lambdak.table.read import read_table
 from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.large.choice import LargeRequest, choose
 from lambdak.training.large.fit import summarised
-from lambdak.training.large.schedule import LargeSchedule, large_schedule
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.targets import Numbers
-from lambdak.training.large.trainer import LargeTrainer, Supply
+from lambdak.training.large.trainer import LargeSchedule, LargeTrainer, Supply, large_schedule
 from lambdak.training.large.transport import Alone
 
 ROWS = 200_000

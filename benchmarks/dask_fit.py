@@ -32,10 +32,9 @@ import lambdak
 from lambdak.dask import SpectralRegressor, worker
 from lambdak.dask.driver import FAN_IN, shards_of
 from lambdak.dask.parts import drawn
+from lambdak.training.checkpoint import Laps
 from lambdak.training.large.choice import choose
-from lambdak.training.large.fit import summarised
-from lambdak.training.large.members import train_members
-from lambdak.training.large.progress import Laps
+from lambdak.training.large.fit import summarised, train_members
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import Alone
 

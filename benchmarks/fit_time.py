@@ -30,10 +30,12 @@ import lambdak
 PARTS = {
     "read and encode": ("draft.py", "draft"),
     "moments": ("coordinates.py", "design_moments"),
-    "pilots": ("pilots.py", "choose_regularisation"),
-    "members": ("fit.py", "_run"),
-    "polish": ("polish.py", "polish"),
-    "finish": ("fit.py", "_finished"),
+    "pilots": ("pilots.py", "explore"),
+    "trials": ("choice.py", "choose_capacity"),
+    "members": ("members.py", "run_members"),
+    "L-BFGS": ("lbfgs.py", "refine"),
+    "refit": ("members.py", "refit_members"),
+    "finish": ("finish.py", "finished"),
 }
 
 

@@ -41,7 +41,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 
 def rows_of(case: str, rows: int, columns: int) -> tuple[pd.DataFrame, Any]:
-    """Numbers, a wide category, interactions and noise."""
+    """Numbers, a high-cardinality category, interactions and noise."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(-1, 1, (rows, columns - 1)), columns=[f"x{i}" for i in range(columns - 1)])
     town = rng.integers(0, 400, rows)

@@ -30,9 +30,9 @@ from lambdak.model.readout import readouts
 from lambdak.optimize.axes import make_axis
 from lambdak.optimize.convex.cvxpy import to_cvxpy
 from lambdak.optimize.convex.solver import minimize_convex
+from lambdak.optimize.frontier import Clock
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score, restrict
-from lambdak.optimize.solution import Clock
 
 NOISE = 0.1
 

@@ -12,7 +12,8 @@ import pandas as pd
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.table.column_types import OTHER, Category
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
 
 Rng = np.random.Generator
 Rows = dict[str, np.ndarray]  # column → cells

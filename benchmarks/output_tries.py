@@ -10,7 +10,7 @@ import numpy as np
 
 from lambdak import SpectralOrdinalClassifier
 from lambdak.model.readout import readouts
-from lambdak.table.column_types import Category
+from lambdak.table.category_column import Category
 from output_models import Rng, Rows, frame, levels, numbers, random_rows
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.eigen.packing import padded_size, unsym
-from lambdak.model import Model
+from lambdak.model import Model, Promises
 from lambdak.model.influence import strengths
 from lambdak.model.widening import widen_
 from lambdak.store import SavedModel
@@ -195,7 +195,11 @@ def requested(subject: Subject, signs: dict[int, int] | None = None, caps: dict[
         own_signs[i] = sign
     for i, cap in (caps or {}).items():
         own_caps[i] = cap
-    promises = replace(old, signs=tuple(own_signs), caps=tuple(own_caps))
+    caps_of = {i: cap for i, cap in enumerate(own_caps) if cap < np.inf}
+    given = ({i: sign for i, sign in enumerate(own_signs) if sign}, caps_of, old.shape)
+    promises = Promises.requested(subject.model.encoder.columns, *given)
+    kept = [own for own in old.shapes if own.kind == "interactions" or len(own.keys) > 1]
+    promises = replace(promises, shapes=(*promises.shapes, *kept))
     parameters = dict(subject.parameters)
     if signs:
         parameters["monotonic_cst"] = own_signs

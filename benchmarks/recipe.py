@@ -30,7 +30,7 @@ import numpy as np
 
 import lambdak
 from contest import MAX_ROWS, limited
-from lambdak.training import effort, trainer, whitening
+from lambdak.training import effort, whitening
 from lambdak.training.effort import RECIPES
 from peers import spectral
 from tables import DATA, MEASURE, NAMES, SMALLER_IS_BETTER, Problem, load, score
@@ -49,7 +49,7 @@ CONSTANTS: list[tuple[str, ModuleType, str, tuple[float, ...]]] = [
     ("rate", effort, "_RATE", (0.03, 0.045, 0.09)),
     ("epochs of any table", effort, "_EPOCHS_OF_ANY_TABLE", (4, 18)),
     ("most epochs", effort, "_MOST_EPOCHS", (40, 160)),
-    ("warm-up", trainer, "_WARM_UP", (0.0, 0.2)),
+    ("warm-up", effort, "_WARM_UP", (0.0, 0.2)),
 ]
 
 

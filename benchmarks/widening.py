@@ -2,7 +2,7 @@
 
     python benchmarks/widening.py
 
-Accuracy on test rows and seconds of the fit, each with the widening and the settling of caps (``training/settle.py``)
+Accuracy on test rows and seconds of the fit, each with the widening and the settling of caps (``training/finish.py``)
 and without, in turns; how far predictions moved, relative to their range; and whether ``certify(exact=True)`` holds.
 """
 
@@ -19,7 +19,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from lambdak import SpectralQuantileRegressor, SpectralRegressor
-from lambdak.training import fit as training
+from lambdak.training import finish as training
 
 SETTLED = training.settled
 

@@ -136,12 +136,38 @@ def test_where_the_browser_is_required_its_absence_is_a_failure(tmp_path):
     assert "needs a browser" in done.stdout
 
 
-def test_settings_name_modules_that_exist():
+def leftovers(settings: dict, root: Path) -> list[str]:
+    """What settings of tools name and nothing in a repository matches any more."""
+    tool = settings["tool"]
+    sources = "\n".join(path.read_text() for path in (root / "src").rglob("*.py"))
+    found = []
+    for module in (name.removesuffix(".*") for each in tool["mypy"]["overrides"] for name in each["module"]):
+        place = root / "src" / module.replace(".", "/")
+        if module.startswith("lambdak"):
+            if not (place.is_dir() or place.with_suffix(".py").is_file()):
+                found.append(module)
+        elif not re.search(rf"^\s*(?:import|from) {re.escape(module)}\b", sources, re.MULTILINE):
+            found.append(module)
+    patterns = tool["ruff"]["lint"]["per-file-ignores"]
+    found += [pattern for pattern in patterns if next(root.glob(pattern), None) is None]
+    pytest_settings = tool["pytest"]["ini_options"]
+    paths = [*tool["ruff"]["src"], *pytest_settings["testpaths"], *pytest_settings["pythonpath"]]
+    found += [path for path in (*paths, *tool["mypy"]["files"]) if not (root / path).exists()]
+    listed = re.findall(r"\{project\}/(\S+)", tool["cibuildwheel"]["test-command"])
+    return found + [path for path in listed if not (root / path).exists()]
+
+
+def test_settings_name_what_exists():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    named = [module for override in settings["tool"]["mypy"]["overrides"] for module in override["module"]]
-    for module in [name.removesuffix(".*") for name in named if name.startswith("lambdak")]:
-        place = ROOT / "src" / module.replace(".", "/")
-        assert place.is_dir() or place.with_suffix(".py").is_file(), f"pyproject.toml names {module}"
+    assert not leftovers(settings, ROOT), "pyproject.toml has settings for what is no longer there: delete them"
+
+
+def test_leftovers_of_settings_are_found():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    settings["tool"]["mypy"]["overrides"] += [{"module": ["lambdak.gone", "sklearn.*"]}, {"module": ["tensorflow.*"]}]
+    settings["tool"]["ruff"]["lint"]["per-file-ignores"]["gone/*.py"] = ["D"]
+    settings["tool"]["ruff"]["src"].append("gone")
+    assert leftovers(settings, ROOT) == ["lambdak.gone", "tensorflow", "gone/*.py", "gone"]
 
 
 CHANGES, CITATION = "# Changes\n\n## 0.2.0, 2026-11-18\n\ntext\n\n## 0.1.0, 2026-01-01\n", 'version: "0.2.0"\n'

@@ -14,7 +14,7 @@ import pytest
 
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.estimators.docstrings import parameter_texts, with_parameters_of
+from lambdak.estimators.settings import parameter_texts, with_parameters_of
 from lambdak.training.effort import RECIPES
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,8 @@ import lambdak
 from fuzzing.trial import WrongError, at_most
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.store._header import describe
-from lambdak.table.column_types import OTHER, Category
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
 
 SMALL = {"effort": "fast", "dim": 3, "max_iter": 1, "n_estimators": 2, "n_knots": 4, "random_state": 0}
 _SECONDS = 10.0  # of CPU, for all that a model does

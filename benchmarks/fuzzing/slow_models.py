@@ -18,7 +18,7 @@ from lambdak.store._training import describe_training
 from lambdak.training.coordinates import MOST_COVARIANCES, Moments
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
-from lambdak.training.fit import TrainingState
+from lambdak.training.finish import TrainingState
 from lambdak.training.session import planned
 from lambdak.training.trained_columns import TrainedColumns
 

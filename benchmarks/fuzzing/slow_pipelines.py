@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 20  # about, of what is tried to be made
 
 PIPELINE_COUNTS = {
     "names": (1, 3000), "depth": (0, 120), "twice": (1, 4), "numbers": (1, 100_000), "claimed": (0, 1 << 40),
-    "kind": (0, 7), "nodes": (0, 8000), "loader": (0, 5), "text": (0, 200_000),
+    "kind": (0, 7), "nodes": (0, 8000), "loader": (0, 5), "text": (0, 200_000), "made": (0, 4),
 }  # fmt: skip
 LOADERS = ("JsonNode", "ListNode", "FunctionNode", "TypeNode", "ObjectNode", "DictNode")
 DTYPES = ("<f8", "|S1", "<U1", "|u1", "|b1", "<f4", "<U9", "|V1")
@@ -58,6 +58,7 @@ def pipeline_file(counts: Counts, seed: int) -> tuple[str, bytes] | None:
     plain = {"JsonNode": '"' + "x" * (counts["text"] % 7) + '"', "DictNode": {}, "ListNode": []}
     loader = LOADERS[counts["loader"]]
     content += [_node(loader, plain.get(loader), "list" if loader == "ListNode" else "exp", "numpy")] * counts["nodes"]
+    content += _made(counts, files)
     content.append(_node("JsonNode", "[" + "[]," * counts["text"] + "1]", "str"))
     inner: dict[str, Any] = _node("ListNode", content, "list")
     for i in range(counts["depth"]):
@@ -72,6 +73,28 @@ def pipeline_file(counts: Counts, seed: int) -> tuple[str, bytes] | None:
 
 def _node(loader: str, content: Any, kind: str, module: str = "builtins") -> dict[str, Any]:
     return {"__class__": kind, "__module__": module, "__loader__": loader, "content": content}
+
+
+def _made(counts: Counts, files: dict[str, bytes]) -> list[dict[str, Any]]:
+    """Nodes that make more of what they hold than its bytes: zeros, padded texts, a pool of entropy."""
+    many, made = counts["claimed"], counts["made"]
+    if made in (1, 2):
+        stream = BytesIO()
+        np.save(stream, np.array(many))
+        files["number.npy"] = stream.getvalue()
+        scalar = _node("NdArrayNode", None, ("void", "bytes_")[made - 1], "numpy")
+        return [{**scalar, "type": "numpy", "file": "number.npy"}]
+    if made == 3:
+        texts = _node("JsonNode", json.dumps(["x" * counts["text"], *[""] * (counts["text"] // 3)]), "list")
+        return [_node("MaskedArrayNode", {"data": texts, "mask": texts}, "MaskedArray", "numpy.ma")]
+    if made == 4:
+        state = {"entropy": _node("JsonNode", "0", "int"), "pool_size": _node("JsonNode", str(many), "int")}
+        types = _node("ListNode", [_node("TypeNode", None, "str")] * 2, "list")
+        seed = {**_node("DictNode", state, "dict"), "key_types": types}
+        name = {**_node("DictNode", {"bit_generator": _node("JsonNode", '"PCG64"', "str")}, "dict"), "key_types": types}
+        both = {"bit_generator": name, "seed_seq": seed}
+        return [_node("RandomGeneratorNode", both, "Generator", "numpy.random._generator")]
+    return []
 
 
 def _array(counts: Counts) -> bytes:

@@ -10,7 +10,7 @@ from formulas import typeset_lines
 from sphinx.util.docutils import SphinxDirective
 
 import lambdak
-from lambdak.estimators.docstrings import parameter_texts
+from lambdak.estimators.settings import parameter_texts
 
 
 def rows(name: str, wanted: list[str]) -> list[tuple[str, str, str, str]]:

@@ -81,7 +81,7 @@ _NAMES = {
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _PACKAGES = (  # `lambdak.optimize` needs no import of its own
     "certify", "eigen", "estimators", "explain", "export", "governance", "losses", "model", "optimize", "pencil",
-    "report", "store", "table", "training",
+    "report", "shapes", "store", "table", "training",
 )  # fmt: skip
 
 

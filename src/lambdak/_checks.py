@@ -188,6 +188,15 @@ def shown_large(value: Any) -> str:
     return f"{'-' if value < 0 else ''}{10**digits:.4g}e+{int(exponent)}"
 
 
+def check_per_row(values: NDArray[Scalar], rows: int, name: str, suffix: str = "") -> NDArray[Scalar]:
+    """Return ``values`` if there is one for each row; ``suffix`` is that of the name of the table, as in ``X_val``."""
+    if values.shape != (rows,):
+        shape = str(len(values)) if values.ndim == 1 else f"shape {values.shape}"
+        entries = "1 entry" if rows == 1 else f"{rows} entries"
+        raise ValueError(f"{name} must have {entries}, one per row of X{suffix}; got {shape}")
+    return values
+
+
 def check_weight(sample_weight: ArrayLike, rows: int, suffix: str = "") -> NDArray[np.float64]:
     """Return weights (rows,) that are finite, not negative and not all zero; a number is the weight of every row.
 
@@ -195,9 +204,7 @@ def check_weight(sample_weight: ArrayLike, rows: int, suffix: str = "") -> NDArr
     """
     name = f"sample_weight{suffix}"
     weight = check_numbers(sample_weight, name)
-    weight = np.full(rows, weight) if weight.ndim == 0 else weight
-    if weight.shape != (rows,):
-        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X{suffix}; got {weight.shape}")
+    weight = check_per_row(np.full(rows, weight) if weight.ndim == 0 else weight, rows, name, suffix)
     for wrong, wanted in ((~np.isfinite(weight), "be finite"), (weight < 0, "not be negative")):
         if wrong.any():
             row = int(np.argmax(wrong))

@@ -13,7 +13,7 @@ class Killed(BaseException):
 
 
 def table(rows=500, seed=0):
-    """Numbers, one of them whole, a narrow category, gaps, and a wide category."""
+    """Numbers, one of them whole, a category of few levels, gaps, and one of many."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.uniform(-1, 1, (rows, 3)), columns=["a", "b", "c"])
     X["kind"] = pd.Categorical(rng.choice(["x", "y", "z"], rows))
@@ -33,7 +33,7 @@ FEW = FAST | {"max_iter": 3}
 # name → estimator, and what makes its rows special
 CASES = {
     "squared error": (lambda: SpectralRegressor(**FAST), {}),
-    "noiseless, polished": (lambda: SpectralRegressor(**FAST), {"plain": True}),
+    "noiseless, refined": (lambda: SpectralRegressor(**FAST), {"plain": True}),
     "trials of the capacity": (lambda: SpectralRegressor(effort="balanced", max_iter=2, random_state=0), {"rows": 700}),
     "monotone": (lambda: SpectralRegressor(monotonic_cst={"a": 1, "b": -1}, **FEW), {}),
     "convex": (lambda: SpectralRegressor(shape="convex", **FEW), {}),

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
-from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
+from lambdak.table.column_contract import Column
+from lambdak.table.curve_column import Curve
+from lambdak.table.linear_column import Linear
 
 NAN = float("nan")
 KNOTS = (-2.0, 0.0, 0.5, 4.0)

@@ -8,9 +8,9 @@ import numpy as np
 from score_cases import packed_from
 
 from lambdak.optimize.axes import Axis
+from lambdak.optimize.frontier import Clock
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
-from lambdak.optimize.solution import Clock
 
 GAP = 1e-4
 

@@ -45,6 +45,11 @@ def tiny_png(ax):
     import matplotlib.pyplot as plt
 
     plt.close(ax.get_figure(root=True))
+    return white_png()
+
+
+def white_png():
+    """A small white picture."""
     data = BytesIO()
     Image.new("RGB", (4, 4), "white").save(data, "PNG")
     return data.getvalue()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from spread_cases import constrained as of_columns
+from spread_cases import one_cone
 
 from lambdak.eigen.engine import Head, Pace
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.whitening import FreeCoordinates, Whitening
 
@@ -40,7 +42,9 @@ def epoch_arguments(loss="squared_error", models=2, numbers=None, weighted=True,
     design, pencils = encoder.transform(X), 3 if loss == "softmax" else 1
     moments = design_moments(design, encoder.n_design)
     damping = [KINDS[i % 2] for i in range(models * pencils)]
-    blocks = free_blocks(encoder.columns, *((CONSTRAINED[:1], CONSTRAINED[1:]) if constrained else ((),)))
+    blocks = free_blocks(
+        encoder.columns, of_columns(encoder.columns, CONSTRAINED[:1], CONSTRAINED[1:]) if constrained else {}
+    )
     free = FreeCoordinates(Whitening(blocks, moments), damping)
     theta = np.zeros((len(damping), free.size, padded_size(DIM)), np.float32)
     theta[..., : packed_size(DIM)] = 0.2 * rng.standard_normal((*theta.shape[:2], packed_size(DIM)))
@@ -66,7 +70,7 @@ def epoch_arguments(loss="squared_error", models=2, numbers=None, weighted=True,
 def cones_of(columns, moments, coef, rng):
     """The constrained columns, whose contribution is added to the coefficients."""
     rising, bent = (columns[i] for i in CONSTRAINED)
-    cones = ConeCoordinates([Cone(rising, -1, rising.rising()), Cone(bent, 1, bent.hinged(0))], moments, DIM)
+    cones = ConeCoordinates([one_cone(rising, -1, rising.rising()), one_cone(bent, 1, bent.hinged(0))], moments, DIM)
     theta = np.zeros((len(coef), cones.size, padded_size(DIM)), np.float32)
     theta[..., : packed_size(DIM)] = cones.start(len(coef), rng)
     cones.add_(theta[..., : packed_size(DIM)], coef)

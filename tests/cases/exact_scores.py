@@ -11,7 +11,9 @@ from math import lcm
 
 from score_cases import gap_in
 
-from lambdak.table.column_types import OTHER, Category, Linear
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.linear_column import Linear
 
 ROOT_HALF = Fraction(6369051672525773, 2**53)
 

@@ -13,7 +13,7 @@ import pytest
 from export_cases import Answers
 
 from lambdak.export.c import to_c
-from lambdak.export.formula import Formula, Levels
+from lambdak.export.formula import Formula
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 NAME = "model"
@@ -61,7 +61,7 @@ class Library:
     def _kind(column):
         if column.is_number:
             return ctypes.c_double
-        levels = Levels.of(column)
+        levels = column.rule
         return Mixed if levels.take_numbers and levels.take_text else STRUCTS[levels.take_text]
 
     def row(self, cells):

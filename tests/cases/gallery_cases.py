@@ -30,12 +30,12 @@ LOSSES = {
     Ordinal: "plot_ordinal",
 }
 CONSTRAINTS = {
-    "signs": "plot_monotone",
-    "caps": "plot_cap",
-    "groups": "plot_cap_group",
+    "monotone": "plot_monotone",
+    "influence": "plot_cap",
+    "joint influence": "plot_cap_group",
     "interactions": "plot_interactions",
-    "shape convex": "plot_shape",
-    "shape concave": "plot_shape",
+    "convex": "plot_shape",
+    "concave": "plot_shape",
     "alpha": "plot_sparse",
 }
 EXPORTS = {

@@ -11,10 +11,9 @@ import pandas as pd
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
+from lambdak.training.checkpoint import Laps
 from lambdak.training.large.choice import choose
-from lambdak.training.large.fit import summarised
-from lambdak.training.large.members import train_members
-from lambdak.training.large.progress import Laps
+from lambdak.training.large.fit import summarised, train_members
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import thread_group
 
@@ -63,7 +62,7 @@ def parts_of(case, cuts=(150, 400, 700)):
     for index, part in enumerate(np.split(np.arange(ROWS), cuts)):
         own = table().iloc[part]
         weight, offset = own["weight"].to_numpy() if weighted else None, own["exposure"].to_numpy() if shifted else None
-        yield Drawn(index, read_table(own[COLUMNS], keep=False), own[y].to_numpy(), weight, offset)
+        yield Drawn(read_table(own[COLUMNS], keep=False), own[y].to_numpy(), weight, offset, index=index)
 
 
 def chosen(case):

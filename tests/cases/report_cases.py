@@ -11,22 +11,19 @@ import pandas as pd
 from fitted_models import changed
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.certify import Certificate, Claim
 from lambdak.model.readout import readouts
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 SCRIPT = "<script>alert(1)</script>" + " of a very long name" * 5
 IMAGE = '"><img src=x onerror=alert(1)>'
 SMALL = {"max_iter": 2, "n_estimators": 2, "dim": 5, "random_state": 0, "n_jobs": 1}
 POOLING = {**SMALL, "max_categories": 3}
 CLAIM = {"kind": "monotone", "subject": SCRIPT, "value": 0.5, "margin": None, "how": IMAGE, "details": {}}
-CERTIFICATE = {
-    "model": "m",
-    "holds": False,
-    "claims": [
-        {**CLAIM, "statement": f"never falls with {SCRIPT}", "proven": True, "requested": True},
-        {**CLAIM, "statement": "is convex", "proven": False, "requested": False},
-    ],
-}
+CERTIFICATE = Certificate("m", "raw score", (
+    Claim(**CLAIM, statement=f"never falls with {SCRIPT}", proven=True, requested=True),
+    Claim(**CLAIM, statement="is convex", proven=False, requested=False),
+))  # fmt: skip
 
 _PATIENCE = 180_000  # milliseconds for a page, on a machine that does other work
 

@@ -8,7 +8,9 @@ from fitted_models import rows_of
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from lambdak.table.column_types import OTHER, Category, Linear
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.linear_column import Linear
 
 
 def unpacked(packed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from spread_cases import constrained, one_cone
 
 from lambdak.eigen.engine import AdamConstants
 from lambdak.eigen.packing import unsym
@@ -13,7 +14,7 @@ from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import gapped
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
@@ -52,10 +53,12 @@ def trainer_of(
     signs, rng = signs or {}, np.random.default_rng(seed)
     moments = design_moments(problem.design, encoder.n_design, problem.weight)
     pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
-    free = FreeCoordinates(Whitening(free_blocks(encoder.columns, list(signs)), moments), pairs[0].tolist())
-    cones = [Cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in signs.items()]
-    constrained = [ConeCoordinates(cones, moments, DIM)] if cones else []
-    start = Parameters(free, constrained, DIM, pairs[1].tolist())
+    free = FreeCoordinates(
+        Whitening(free_blocks(encoder.columns, constrained(encoder.columns, signs)), moments), pairs[0].tolist()
+    )
+    cones = [one_cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in signs.items()]
+    coordinates = [ConeCoordinates(cones, moments, DIM)] if cones else []
+    start = Parameters(free, coordinates, DIM, pairs[1].tolist())
     start.start_(np.stack([constant(problem, anchors, rng) for _ in pairs[0]]), rng)
     return Trainer(problem, start, rng, folds, validation)
 

@@ -14,6 +14,7 @@ from lambdak.certify import allowance, certify, promised
 from lambdak.certify.claim import TOO_LONG
 from lambdak.pencil.exact import Work, all_of, combination_is_psd, elimination_work, is_psd
 from lambdak.pencil.statements import Statements, rises
+from lambdak.shapes import Rising
 from lambdak.store import ModelFileError
 from lambdak.store._header import Blueprint
 
@@ -68,7 +69,7 @@ def test_an_exact_certificate_says_what_it_did_not_decide(monkeypatch):
     header["parameters"] = {}
     header["sha256"] = ""
     model = Blueprint.read(header, None).build(tensors).model
-    asked = model.replace(promises=type(model.promises)((1,), (np.inf,)))
+    asked = model.replace(promises=type(model.promises)(1, (Rising(0),)))
     found = certify(asked, exact=True)
     assert not found.holds
     (claim,) = [each for each in found.claims if each.kind == "monotone"]
@@ -83,7 +84,7 @@ def test_promises_have_the_same_allowance_on_load_as_in_a_certificate():
     header["parameters"] = {}
     header["sha256"] = ""
     model = Blueprint.read(header, None).build(tensors).model
-    asked = model.replace(promises=type(model.promises)((0,) * 11 + (1,), (np.inf,) * 12))
+    asked = model.replace(promises=type(model.promises)(12, (Rising(11),)))
     (alone,) = promised(asked)
     assert alone.proven
     assert [each.proven for each in certify(asked).claims if each.requested] == [True]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from claim_cases import claim
@@ -10,6 +12,7 @@ from hostile_cases import CLASSES, MONOTONE, made, of_format, refuse, sealed
 
 import lambdak
 from lambdak.pencil.statements import rises
+from lambdak.shapes import MaxInfluence
 from lambdak.store import ModelFileError
 from lambdak.store._header import describe
 
@@ -122,8 +125,10 @@ def test_a_cap_that_is_broken_by_one_unit_is_not_loaded_nor_proven(tmp_path):
     strength = model.feature_strengths_[0]
     for cap, proven in ((strength, True), (np.nextafter(strength, 0), False)):
         promises = model.model_.promises
-        caps = (float(cap), *promises.caps[1:])
-        other = changed(model, promises=type(promises)(promises.signs, caps, promises.shape))
+        first = (own.kind == "influence" and own.positions == (0,) for own in promises.shapes)
+        pairs = zip(promises.shapes, first, strict=True)
+        shapes = tuple(MaxInfluence(0, float(cap)) if is_first else own for own, is_first in pairs)
+        other = changed(model, promises=replace(promises, shapes=shapes))
         for exact in (False, True):
             assert claim(other.certify(exact=exact), "influence", "income").proven == proven
         other._parameters = {**model._parameters, "max_influence": {"income": float(cap), "region": 1.5}}

@@ -20,8 +20,8 @@ from lambdak.certify import certify, lambdak_check, verify
 from lambdak.certify.counterexamples import run
 from lambdak.certify.interactions import Apart
 from lambdak.certify.search import Search
+from lambdak.shapes.interactions import Interactions
 from lambdak.store import ModelFileError
-from lambdak.table.interactions import Interactions
 
 
 def forged(kind, how="groups", size=1.0, place=1):
@@ -90,7 +90,7 @@ def test_the_attack_has_nothing_to_try_where_all_that_is_forbidden_is_constant()
 
 
 def _allowing_pairs_of_two(model):
-    return replace(model.promises, interactions=Interactions((tuple(range(5)),)))
+    return replace(model.promises, shapes=(Interactions((tuple(range(5)),)),))
 
 
 # ---- the independent checker -----------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_the_bound_per_unit_takes_no_matrix_of_all_pairs_of_knots(parts):
 def test_the_sizes_of_a_training_state_are_counted_without_the_coordinates_themselves(parts, column, sign, shape):
     model = Blueprint.read(parts[0], None).build(parts[1]).model
     encoder = TableEncoder("auto", None, clamp=shape is None, columns=(column,))
-    promises = Promises((sign,), (np.inf,), shape=shape)
+    promises = Promises.requested([column], {0: sign}, None, shape)
     own = model.replace(encoder=encoder, promises=promises, coef=np.zeros((1, 1 + column.width, 8)))
     moments = Moments(np.zeros(1 + column.width), np.ones(1 + column.width))
     draft = Draft.of(own, TrainedColumns.of(encoder.columns))

@@ -93,7 +93,7 @@ def test_what_is_wrong_is_said_in_words_of_the_command(shelf, args):
 
 def test_an_interrupt_ends_with_what_was_found(shelf, tmp_path):
     code = (
-        "from lambdak.optimize.solution import Clock\nnote = Clock.note\n"
+        "from lambdak.optimize.frontier import Clock\nnote = Clock.note\n"
         "def once(self, *where):\n    note(self, *where)\n    os.kill(os.getpid(), signal.SIGINT)\nClock.note = once"
     )
     args = ["--target", ">=8", "--actionable", "income,age", "--gap", 0, "--model", shelf / "y.safetensors", "--json"]

@@ -136,10 +136,10 @@ def test_a_command_that_was_killed_continues_from_its_checkpoint_and_writes_the_
     done(args)
     wanted = path.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("lambdak.training.fit.run_members", lambda *_: sys.exit(9))
+        patch.setattr("lambdak.training.fit.run_members", lambda *_, **__: sys.exit(9))
         assert run(args).exit_code == 9
     assert checkpoint.exists()
-    monkeypatch.setattr("lambdak.training.fit.explore", lambda *_: pytest.fail("pilot models are trained again"))
+    monkeypatch.setattr("lambdak.training.choice.explore", lambda *_: pytest.fail("pilot models are trained again"))
     done(args)
     assert path.read_bytes() == wanted
     assert not checkpoint.exists()

@@ -18,8 +18,8 @@ import lambdak
 from lambdak.cli import table_size, table_streams
 from lambdak.cli.dataset import ColumnRoles
 from lambdak.cli.large_rows import large_data
-from lambdak.estimators import large as estimators_large
 from lambdak.training.large import choice
+from lambdak.training.large import fit as large_fit
 
 ROWS = 600
 
@@ -86,7 +86,7 @@ def test_the_rows_to_test_on_are_those_of_a_table_in_memory(folder, name, target
         own_train, own_test = rows.split(0.2, classes, 7)
         for whole, own in ((train, own_train), (test, own_test)):
             ids = [cell for _, _, part in own.parts() for cell in part.column("id").to_pylist()]
-            assert sorted(whole.X.column("id").to_pylist()) == ids
+            assert sorted(whole.rows.X.column("id").to_pylist()) == ids
             assert sorted(own.y.tolist()) == sorted(whole.y.tolist())
 
 
@@ -101,7 +101,7 @@ def test_metrics_are_those_of_the_library_on_the_rows_that_were_left_out(folder,
     test = roles.read(str(folder / "rows.csv"), None).split(0.2, target == "grade", 0)[1]
     assert answer["test_rows"] == len(test) == 120
     own = answer["metrics"]["R²" if target == "y" else "accuracy"]
-    assert own == pytest.approx(model.score(test.X, test.y, test.weight), rel=1e-9)
+    assert own == pytest.approx(model.score(test.rows.X, test.y, test.rows.weight), rel=1e-9)
 
 
 def test_another_table_to_test_on_is_read_in_batches_too(folder, tmp_path):
@@ -171,7 +171,7 @@ def test_what_does_not_belong_to_a_large_table_is_refused_before_any_work(
     def worked(*_):
         raise AssertionError("it began to fit")
 
-    monkeypatch.setattr(estimators_large, "fit_alone", worked)
+    monkeypatch.setattr(large_fit, "fit_alone", worked)
     assert words in refused(["fit", folder / "rows.csv", "-t", "y", "--model", tmp_path / "m", *options], code)
 
 

@@ -11,7 +11,7 @@ import pytest
 from lambdak.cli import app, dossier, fit
 from lambdak.losses import Predicts, Quantile, losses_of
 from lambdak.model import model
-from lambdak.report.dossier.subject import OwnerWords
+from lambdak.report.subject import OwnerWords
 
 HEAVY = {
     "scipy",

@@ -105,7 +105,7 @@ def test_a_picture_of_value_and_bound_is_drawn(args, tmp_path):
 
 def test_an_interrupt_ends_with_the_best_row_and_its_gap(shelf, tmp_path):
     code = (
-        "from lambdak.optimize.solution import Clock\nnote = Clock.note\n"
+        "from lambdak.optimize.frontier import Clock\nnote = Clock.note\n"
         "def once(self, *where):\n    note(self, *where)\n    os.kill(os.getpid(), signal.SIGINT)\nClock.note = once"
     )
     args = ["--free", "income,age", "--set", "town=007", "--model", shelf / "y.safetensors", "--gap", "1e-12", "--json"]

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import lambdak
 from lambdak import dask as on_dask
-from lambdak.report.dossier import Rows
+from lambdak.table.rows import Rows
 
 FRAME = table(900)
 CASES = {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from step_cases import read_only
 
-from lambdak.eigen import engine, lapack, runtime, steps
+from lambdak.eigen import engine, lapack, records, runtime, steps
 from lambdak.eigen.engine import AdamConstants
 
 STUB = Path(runtime.__file__).with_name("_kernel.pyi")
@@ -156,3 +156,36 @@ def test_the_corrections_of_adam_undo_that_moments_start_at_zero():
         assert (beta1, beta2, tiny) == (0.9, 0.99, 1e-8)
         assert first / constants.rate_correction(step) == pytest.approx(3.0)
         assert second * correct == pytest.approx(9.0)
+
+
+# ---- a kernel job, as "Where do I add …" has it ------------------------------------------------------------------
+
+
+NATIVE = STUB.parent / "native"
+ONLY_COMPILED = {"solve_plain", "curve", "one_row"}  # whose callers do without
+ABOUT_THE_KERNEL = {"isa", "use_isa", "available_isas", "num_threads", "set_num_threads"}
+
+
+def test_every_function_of_the_kernel_is_bound_and_has_a_reference():
+    bound = {name for path in NATIVE.glob("*.cpp") for name in re.findall(r'm\.def\("(\w+)"', path.read_text())}
+    assert bound == set(stub_arguments())
+    references = {name for module in (lapack, steps, records) for name in vars(module)}
+    assert bound - ONLY_COMPILED - ABOUT_THE_KERNEL <= references
+
+
+def test_every_job_of_the_builds_is_declared_filled_in_and_called():
+    header, kernel = (NATIVE / "kernel.hpp").read_text(), (NATIVE / "kernel.cpp").read_text()
+    jobs = re.findall(r"\(\*(\w+)(?:\[2\])?\)\(", header.partition("struct Kernel {")[2])
+    filled = re.findall(r"^    (?:build::|\{build::)", kernel.partition("const Kernel ")[2], re.MULTILINE)
+    assert len(jobs) == len(filled) > 10
+    bindings = "".join(
+        path.read_text() for path in NATIVE.glob("*.[ch]pp") if path.name not in ("kernel.hpp", "kernel.cpp")
+    )
+    for job in jobs:
+        assert re.search(rf"(?:\.|->|Kernel::){job}\b", bindings), f"nothing calls the job {job}"
+
+
+def test_every_file_of_bindings_is_compiled():
+    recipe = (STUB.parents[3] / "CMakeLists.txt").read_text()
+    for path in NATIVE.glob("*.cpp"):
+        assert f"/{path.name}" in recipe, f"CMakeLists.txt does not compile {path.name}"

@@ -14,9 +14,9 @@ from checkpoint_cases import CASES, FAST, FEW, Killed, arguments, bits, killed_a
 from processes import Program
 
 from lambdak import SpectralRegressor
-from lambdak.training import fit as fitting
+from lambdak.training import members as fitting
 
-LONG = ["squared error", "noiseless, polished"]
+LONG = ["squared error", "noiseless, refined"]
 IN_CHILD = """
 import os, signal, sys
 import numpy as np
@@ -70,19 +70,19 @@ def test_a_refit_on_all_rows_continues_where_it_was(monkeypatch, tmp_path):
     assert begun == [0, 7, 14]
 
 
-def test_a_killed_polish_is_done_again_from_its_start(monkeypatch, tmp_path):
-    make, special = CASES["noiseless, polished"]
+def test_a_killed_refinement_is_done_again_from_its_start(monkeypatch, tmp_path):
+    make, special = CASES["noiseless, refined"]
     rows, _ = arguments(**special)
-    wanted, polish = bits(make().fit(*rows)), fitting.polish
+    wanted, refine = bits(make().fit(*rows)), fitting.refine
 
     def dying(trainer):
-        for count, seen in enumerate(polish(trainer)):
+        for count, seen in enumerate(refine(trainer)):
             yield seen
             if count == 4:
                 raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "polish", dying)
+        patch.setattr(fitting, "refine", dying)
         with pytest.raises(Killed):
             make().fit(*rows, checkpoint=tmp_path / "fit", checkpoint_every=0)
     assert bits(make().fit(*rows, checkpoint=tmp_path / "fit")) == wanted

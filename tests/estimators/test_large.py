@@ -317,7 +317,7 @@ def test_a_partial_fit_that_is_refused_leaves_the_model_as_it_was(frame):
 def test_a_checkpoint_of_a_table_that_has_changed_anywhere_is_refused(frame, tmp_path, monkeypatch):
     path, checkpoint = saved(frame, tmp_path, "y"), tmp_path / "fit.checkpoint"
     with monkeypatch.context() as patch:
-        patch.setattr("lambdak.training.large.members.run_members", lambda *_: sys.exit(9))
+        patch.setattr("lambdak.training.large.fit.run_members", lambda *_, **__: sys.exit(9))
         with pytest.raises(SystemExit):
             SpectralRegressor(**FAST).fit(path, "y", checkpoint=checkpoint)
     assert checkpoint.exists()

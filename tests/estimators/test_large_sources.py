@@ -262,3 +262,23 @@ def test_a_damaged_cache_that_cannot_be_removed_ends_the_fit_with_the_way_out(fo
     monkeypatch.setattr("pathlib.Path.unlink", refused)
     with pytest.raises(cache.DamagedCacheError, match="cannot be removed: remove it and fit again"):
         SpectralRegressor(**FAST).fit(folder, "y")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda path: path.symlink_to(path.parent / "gone"),
+            r"9\.parquet must be a Parquet file; it is a link that leads",
+        ),
+        (os.mkfifo, r"9\.parquet must be a Parquet file; it is no regular file"),
+        (
+            lambda path: path.symlink_to(path.parent.parent),
+            r"9\.parquet is a link to another folder, which is not followed",
+        ),
+    ],
+)
+def test_rows_behind_links_or_in_what_is_no_file_are_not_left_out_without_a_word(folder, make, said):
+    make(folder / "9.parquet")
+    with pytest.raises(ValueError, match=said):
+        SpectralRegressor(**FAST).fit(folder, "y")

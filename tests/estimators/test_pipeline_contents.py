@@ -70,6 +70,28 @@ def steps(schema, **files):
     return stream.getvalue()
 
 
+def scalar(kind):
+    return array_node("a.npy") | {"__class__": kind}
+
+
+def masked(data):
+    return node("MaskedArrayNode", {"data": data, "mask": data}, "numpy.ma", "MaskedArray")
+
+
+def pool(words):
+    return node("JsonNode", words, kind="int")
+
+
+def generator(words, seed=None):
+    """A random generator whose seed sequence has a pool of so many words."""
+    types = listed([node("TypeNode", kind="str")] * 4)
+    name = node("DictNode", {"bit_generator": node("JsonNode", '"PCG64"', kind="str")}, kind="dict", key_types=types)
+    if seed is None:
+        seed = node("DictNode", {"entropy": pool("0"), "pool_size": words}, kind="dict", key_types=types)
+    both = {"bit_generator": name, "seed_seq": seed}
+    return node("RandomGeneratorNode", both, "numpy.random._generator", "Generator")
+
+
 def doubled(depth):
     """A list that is twice in a list, which is twice in a list …"""
     inner = listed([], __id__=1)
@@ -118,6 +140,15 @@ HOSTILE = {
     ),
     "brackets in a text": lambda: steps(listed([node("JsonNode", "[" + "[]," * 600_000 + "[]]", kind="str")])),
     "deep brackets": lambda: steps(deep(300)),
+    "zeros from a number": lambda: steps(scalar("void"), **{"a.npy": npy(np.array(1 << 28))}),
+    "text from a number": lambda: steps(scalar("bytes_"), **{"a.npy": npy(np.array(1 << 28))}),
+    "texts as long as the longest": lambda: steps(masked(node("JsonNode", json.dumps(["x" * 20_000, *[""] * 20_000])))),
+    "texts by their name": lambda: steps(
+        listed([node("JsonNode", json.dumps(["x" * 20_000, *[""] * 20_000]), __id__=3), masked({"__id__": 3})])
+    ),
+    "a pool of entropy that takes its square": lambda: steps(generator(pool("100000"))),
+    "a pool by its name": lambda: steps(listed([node("JsonNode", "100000", __id__=3), generator({"__id__": 3})])),
+    "a pool in a text": lambda: steps(generator(None, node("JsonNode", '{"entropy": 0, "pool_size": 100000}'))),
     "itself": lambda: steps(listed([{"__id__": 5}], __id__=5)),
 }  # fmt: skip
 
@@ -162,7 +193,7 @@ def test_what_expands_is_refused_in_little_memory(name, pipeline_file, tmp_path)
     tracemalloc.start()
     try:
         with pytest.raises(
-            ModelFileError, match=r"too much for the|as its shape|nested deeper|refer to something"
+            ModelFileError, match=r"too much for the|as its shape|nested deeper|refer to something|its steps must be"
         ) as caught:
             lambdak.load(path)
         peak = tracemalloc.get_traced_memory()[1]
@@ -214,6 +245,17 @@ def test_honest_steps_are_far_from_the_limits(name, monkeypatch):
     skops = pytest.importorskip("skops.io")
     monkeypatch.setattr("lambdak.estimators.pipeline_contents._SPARE", 0)
     check_contents(skops.dumps(HONEST[name]()))
+
+
+def test_scalars_masked_arrays_and_random_generators_of_honest_steps_are_read():
+    skops = pytest.importorskip("skops.io")
+    honest = {
+        "numbers": [np.float32(1), np.datetime64(3, "D"), np.longdouble(2), 4],
+        "bytes": [np.void(b"abc"), np.bytes_(b"abc"), np.str_("abc"), np.zeros(1, "i4,f8")[0]],
+        "masked": [np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([1.0]), np.ma.array([2])],
+        "random": [np.random.default_rng(0), np.random.Generator(np.random.MT19937(1)), np.random.RandomState(2)],
+    }
+    check_contents(skops.dumps(honest))
 
 
 def test_sparse_matrices_of_honest_steps_are_read():

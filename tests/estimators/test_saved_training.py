@@ -17,7 +17,7 @@ from lambdak.store import ModelFileError
 from lambdak.store._header import describe
 from lambdak.store._tensors import as_safetensors, digest
 
-QUICK = [case for case in CASES if case not in ("squared error", "trials of the capacity", "noiseless, polished")]
+QUICK = [case for case in CASES if case not in ("squared error", "trials of the capacity", "noiseless, refined")]
 
 
 def reloaded(model, path):
@@ -107,7 +107,7 @@ def test_a_text_can_hold_the_training_state_that_a_file_holds(tmp_path):
 
 @pytest.fixture(scope="module")
 def parts():
-    """Header and tensors of a model with quantiles, a constraint, and a wide category."""
+    """Header and tensors of a model with quantiles, a constraint, and a high-cardinality category."""
     X, y = table(240)
     model = SpectralQuantileRegressor((0.1, 0.5, 0.9), monotonic_cst={"a": 1}, **FEW).fit(X, y)
     return describe(model._saved(training_state=True))

@@ -10,7 +10,7 @@ import pytest
 from fit_cases import X, Y, new
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, load
-from lambdak.training import fit as fit_module
+from lambdak.training import finish as fit_module
 
 IDENTITY_LOSSES = ["squared_error", "absolute_error", "huber", "quantile"]
 WEIGHT = np.random.default_rng(2).uniform(0.5, 2.0, len(Y))

@@ -38,7 +38,7 @@ def test_bad_targets_weights_and_offsets_are_named(table):
         SpectralRegressor("poisson").fit(X, y - 100)
     with pytest.raises(ValueError, match="y must have 3000 entries"):
         SpectralRegressor().fit(X, y[:10])
-    with pytest.raises(ValueError, match=r"offset must have shape \(3000,\)"):
+    with pytest.raises(ValueError, match=r"offset must have 3000 entries"):
         SpectralRegressor().fit(X, y, offset=np.ones(3))
     with pytest.raises(ValueError, match="sample_weight must be finite; got nan at row 2"):
         SpectralRegressor().fit(X, y, sample_weight=np.where(np.arange(3000) == 2, np.nan, 1.0))

@@ -71,11 +71,15 @@ def test_validation_rows_have_weights_of_their_own():
 @pytest.mark.parametrize(
     ("kind", "own", "wrong"),
     [
-        (SpectralRegressor, {"y_val": LAW[:0], "X_val": X[:0]}, "y_val must have shape .* at least one row"),
+        (SpectralRegressor, {"y_val": LAW[:0], "X_val": X[:0]}, "y_val must have at least one row; got none"),
         (SpectralRegressor, {"y_val": np.full(300, np.nan)}, "y_val must be finite .* got nan at rows 0"),
         (SpectralClassifier, {"y_val": LAW[:0] > 0, "X_val": X[:0]}, "y_val must have at least one row; got none"),
         (SpectralRegressor, {"sample_weight_val": np.zeros(300)}, "sample_weight_val must have a positive entry"),
-        (SpectralRegressor, {"sample_weight_val": np.ones(5)}, "sample_weight_val .* one entry per row of X_val"),
+        (
+            SpectralRegressor,
+            {"sample_weight_val": np.ones(5)},
+            "sample_weight_val must .* one per row of X_val",
+        ),
         (SpectralRegressor, {"offset_val": np.ones(300)}, "offset_val must be given with offset"),
     ],
 )

@@ -23,7 +23,7 @@ from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.methods import ModelMethods
 from lambdak.export.targets import TARGETS
 from lambdak.losses import REGISTRY
-from lambdak.model.promises import SHAPES, Promises
+from lambdak.shapes.registry import SHAPES
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "examples"
@@ -127,9 +127,8 @@ def fitted(values) -> Iterator[SpectralEstimator]:
 def constraints_of(model) -> Iterator[str]:
     """What was requested of a model, by the names of the table of constraints."""
     promises = model.model_.promises
-    yield from ["signs"] * bool(promises.monotone) + ["caps"] * bool(promises.capped)
-    yield from ["groups"] * bool(promises.groups) + ["interactions"] * bool(promises.interactions)
-    yield from [f"shape {promises.shape}"] * bool(promises.shape) + ["alpha"] * bool(model.alpha)
+    yield from {own.kind for own in promises.shapes}
+    yield from ["joint influence"] * bool(promises.groups) + ["alpha"] * bool(model.alpha)
 
 
 def test_there_are_at_least_thirty_scripts_and_every_section_has_a_header():
@@ -155,7 +154,7 @@ def test_every_estimator_and_loss_has_a_script():
 
 
 def test_every_constraint_has_a_script():
-    kinds = set(Promises.__dataclass_fields__) - {"shape"} | {f"shape {shape}" for shape in SHAPES} | {"alpha"}
+    kinds = {shape.kind for shape in SHAPES.values()} | {"joint influence", "alpha"}
     assert set(CONSTRAINTS) == kinds
     assert set(CONSTRAINTS.values()) <= set(SCRIPTS)
 

@@ -9,7 +9,7 @@ from fitted_models import HONEST, X, changed, fitted, own_coef, rows_of
 from hand_made_models import by_hand, symmetric
 from score_cases import cell_weights, cells_of, matrices, n_outputs, random_cells, score_by_hand
 
-from lambdak.table.encoder import OTHER
+from lambdak.table.category_levels import OTHER
 
 SHARED = ["regressor", "free", "linear", "convex", "poisson", "binary", "multiclass", "quantiles", "ordinal", "sparse"]
 

@@ -12,7 +12,7 @@ from fitted_models import SPARSE, X, fitted
 from hand_made_models import by_hand, symmetric
 from score_cases import cells_of, frame_of, random_cells
 
-from lambdak.table.encoder import OTHER
+from lambdak.table.category_levels import OTHER
 
 
 def test_without_rows_the_baseline_is_looked_at():

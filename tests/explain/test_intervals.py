@@ -9,7 +9,7 @@ from fitted_models import KINDS, SMALL, X, Y, fitted, rows_of
 from score_cases import choice, n_outputs, predictions_of
 
 from lambdak import SpectralRegressor
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 ROWS = 12
 LOSSES = {

@@ -16,7 +16,7 @@ from scipy import sparse
 from score_cases import frame_of
 
 from lambdak import SpectralRegressor
-from lambdak.table.encoder import OTHER
+from lambdak.table.category_levels import OTHER
 
 # ---- slopes ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from score_cases import frame_of, n_outputs, predicted_by_hand, random_cells, score_by_hand
 
 from lambdak.explain.what_if import TEETH, saw_tooth
-from lambdak.table.encoder import OTHER
+from lambdak.table.category_levels import OTHER
 
 RANGES = {
     "the training range": None,

@@ -10,9 +10,10 @@ from fitted_models import MODELS, changed, fitted, rows_of
 
 from lambdak.eigen.packing import sym
 from lambdak.export import to_c, to_javascript, to_sql
-from lambdak.export.formula import NOTHING, Formula, Levels, frozen
+from lambdak.export.formula import Formula, frozen
+from lambdak.table.category_column import Category
 from lambdak.table.category_levels import Kind
-from lambdak.table.column_types import Category
+from lambdak.table.cell_rules import NOTHING
 
 
 @pytest.mark.parametrize("kind", ["regressor", "linear", "multiclass", "quantiles", "ordinal", "binary"])
@@ -45,11 +46,11 @@ def test_results_are_named_after_levels_and_classes():
 
 
 def test_levels_tell_numbers_from_text_and_what_becomes_of_the_rest():
-    plain = Levels.of(Category("c", 3, levels=(False, 1.5, "1.5")))
-    assert plain == Levels(
-        ((0, 3), (1.5, 4)), (("1.5", 5),), NOTHING, NOTHING, frozenset({Kind.BOOLEAN, Kind.NUMBER, Kind.TEXT})
-    )
-    pooled = Levels.of(fitted("regressor").model_.encoder.columns[2])
+    plain = Category("c", 3, levels=(False, 1.5, "1.5")).rule
+    assert (plain.numbers, plain.texts) == (((0, 3), (1.5, 4)), (("1.5", 5),))
+    assert (plain.missing, plain.unseen) == (NOTHING, NOTHING)
+    assert plain.kinds == {Kind.BOOLEAN, Kind.NUMBER, Kind.TEXT}
+    pooled = fitted("regressor").model_.encoder.columns[2].rule
     assert [text for text, _ in pooled.texts] == ["north", "south"]
     assert (pooled.missing, pooled.unseen) == (pooled.texts[1][1] + 1, pooled.texts[1][1] + 2)
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from fitted_models import fitted, rows_of
 
-from lambdak.report.constants import engine_constants
-from lambdak.report.engine import page_file
+from lambdak.export.javascript.engine import engine_constants, engine_script
 
 RAW = np.array([-1e6, -746.0, -710.0, -700.0, -40.0, 0.0, 39.0, 40.0, 41.0, 100.0, 700.0, 709.0, 710.0, 1e6])
 EXPECTED = np.array([0.0, 0.0, *np.exp([-710.0, -700.0, -40.0, 0.0, 39.0]), *[np.exp(40.0)] * 7])
@@ -64,7 +63,7 @@ def test_exports_end_there_too(rows, name, tmp_path):
 
 
 def test_the_engine_of_the_report_ends_there_too(tmp_path):
-    program = f"const CONSTANTS = {json.dumps(engine_constants())};\n{page_file('model.js')}\n"
+    program = f"const CONSTANTS = {json.dumps(engine_constants())};\n{engine_script('model')}\n"
     program += (
         f"console.log(JSON.stringify({RAW.tolist()}.map((x) => Model.prototype.single.call({{ link: 'log' }}, x))));"
     )

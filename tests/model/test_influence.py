@@ -18,7 +18,10 @@ from lambdak import SpectralRegressor
 from lambdak.model import influence as reach
 from lambdak.model.influence import any_change, box, of_outputs, per_unit, weyl
 from lambdak.model.readout import readouts
-from lambdak.table.column_types import OTHER, Category, Curve, Linear
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.curve_column import Curve
+from lambdak.table.linear_column import Linear
 
 CURVE = Curve("c", 1, knots=np.array([0.0, 1.0, 1.5, 4.0]), has_missing=True, median=1.0)
 

@@ -19,7 +19,9 @@ from lambdak.model import influence as reach
 from lambdak.model.influence import any_change, box, norms
 from lambdak.model.readout import Readout, readouts
 from lambdak.pencil import diameter as search
-from lambdak.table.column_types import OTHER, Category, Curve
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.curve_column import Curve
 
 
 def readout_of(column, own, weights=(0.25, 0.75), scale=2.0):

@@ -92,8 +92,8 @@ def test_a_loss_says_which_outputs_it_has(loss, kind, count):
 def test_the_eigenvalue_is_the_middle_one_an_end_or_the_one_requested():
     assert eigenvalue_indices(9) == (4,)
     assert eigenvalue_indices(9, eig_idx=7) == (7,)
-    assert eigenvalue_indices(9, shape="convex") == (8,)
-    assert eigenvalue_indices(9, shape="concave") == (0,)
+    assert eigenvalue_indices(9, end=1) == (8,)
+    assert eigenvalue_indices(9, end=-1) == (0,)
     with pytest.raises(ValueError, match=r"eig_idx must be in \[0, 9\); got 9"):
         eigenvalue_indices(9, eig_idx=9)
 

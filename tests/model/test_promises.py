@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lambdak.model import Promises
+from lambdak.shapes import Falling, MaxInfluence, Rising
 from lambdak.table.encoder import TableEncoder
 
 COLUMNS = TableEncoder(min_level_count=1).fit([[0.0, "a", 1.0], [1.0, "b", 3.0]]).columns
@@ -16,7 +17,7 @@ COLUMNS = TableEncoder(min_level_count=1).fit([[0.0, "a", 1.0], [1.0, "b", 3.0]]
 def test_all_spellings_of_the_same_request_are_equal():
     by_name = Promises.requested(COLUMNS, {"x0": 1, "x2": -1}, {"x1": 2.0}, None)
     by_position = Promises.requested(COLUMNS, [1, 0, -1], [np.inf, 2.0, np.inf], None)
-    assert by_name == by_position == Promises((1, 0, -1), (np.inf, 2.0, np.inf), None)
+    assert by_name == by_position == Promises(3, (Rising(0), Falling(2), MaxInfluence(1, 2.0)))
     assert by_name.monotone == {0: 1, 2: -1}
     assert by_name.capped == {1: 2.0}
 
@@ -30,7 +31,7 @@ def test_nothing_requested_is_nothing_promised():
 
 def test_promises_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
-        Promises((0,), (np.inf,)).shape = "convex"
+        Promises(1).columns = 2
 
 
 @pytest.mark.parametrize("shape", ["round", 1, np.array([1, 2])])

@@ -32,7 +32,7 @@ def encoder_of(column):
 
 def widened(coef, column, sign, shape=None):
     result = coef.copy()
-    widen_(result, encoder_of(column), Promises((sign,), (np.inf,), shape), MODEL.loss, MODEL.outputs)
+    widen_(result, encoder_of(column), Promises.requested([column], {0: sign}, None, shape), MODEL.loss, MODEL.outputs)
     return result
 
 

@@ -13,9 +13,9 @@ from lambdak import SpectralRegressor
 from lambdak.model.readout import readouts
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.convex.solver import is_convex, minimize_convex
+from lambdak.optimize.frontier import Clock, Status
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score, restrict
-from lambdak.optimize.solution import Clock, Status
 
 KINDS = [
     ("number",),

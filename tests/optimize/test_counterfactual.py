@@ -12,9 +12,8 @@ from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
 from lambdak import SpectralRegressor
-from lambdak.optimize.changes.decisions import Region
+from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.changes.moves import hitting_sets
-from lambdak.optimize.changes.surroundings import spread
 
 GAP = 0.01
 
@@ -40,7 +39,7 @@ def price(model, row, frame, names, weights=None):
         column = next(own for own in model.model_.encoder.columns if own.name == name)
         old, weight = row[name].iloc[0], (weights or {}).get(name, 1.0)
         if column.is_number:
-            total += weight * np.abs(frame[name].to_numpy(float) - old) / spread(column)
+            total += weight * np.abs(frame[name].to_numpy(float) - old) / column.spread
         else:
             total += weight * (frame[name].to_numpy(object) != old)
     return total

@@ -8,8 +8,7 @@ from fitted_models import fitted
 from scipy.optimize import LinearConstraint
 
 from lambdak.optimize import column, predicted
-from lambdak.optimize.minimum.expression import evaluate
-from lambdak.optimize.minimum.formulas import parse, read_constraints
+from lambdak.optimize.minimum.expression import evaluate, parse, read_constraints
 
 
 def test_arithmetic_of_columns_is_that_of_numbers():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lambdak.losses.links import IDENTITY, LOG, LOGIT, SOFTMAX
-from lambdak.optimize.minimum.lines import above, below
+from lambdak.optimize.minimum.bounded import above, below
 
 
 @pytest.mark.parametrize("link", [IDENTITY, LOG, LOGIT], ids=lambda link: link.name)

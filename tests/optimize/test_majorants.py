@@ -9,9 +9,8 @@ from pencil_cases import random_pencil
 
 from lambdak.optimize import minimize
 from lambdak.optimize.minimum.build import build
-from lambdak.optimize.minimum.expression import as_expression
-from lambdak.optimize.minimum.formulas import read_constraints
-from lambdak.optimize.minimum.majorants import descend, majorant, straight_score
+from lambdak.optimize.minimum.descent import descend_by_majorants, majorant, straight_score
+from lambdak.optimize.minimum.expression import as_expression, read_constraints
 
 ROUNDING = 1e-9
 CASES = [(n, dim, k) for n, dim in [(1, 3), (2, 5), (4, 6)] for k in range(dim)]
@@ -55,11 +54,11 @@ def test_the_procedure_never_ends_above_its_start_nor_below_the_bound(seed, cons
     problem = problem_of(f, constraints)
     score, bound = straight_score(problem), minimize(f, bounds=[(-1, 1)] * 3, constraints=constraints, gap=1e-2).bound
     for start in problem.starts(2, rng)[:2]:
-        end, value = descend(problem, score, start, clock())
+        end, value = descend_by_majorants(problem, score, start, clock())
         assert bound - ROUNDING <= value <= f(start) + ROUNDING
         assert f(end) == pytest.approx(value, abs=ROUNDING)
         assert problem.linear.hold(end[None])[0]
-        assert descend(problem, score, end, clock())[1] >= value - 1e-4 * problem.spread
+        assert descend_by_majorants(problem, score, end, clock())[1] >= value - 1e-4 * problem.spread
 
 
 @pytest.mark.slow
@@ -70,7 +69,9 @@ def test_with_many_inputs_both_methods_end_where_no_step_leads_lower():
         found = minimize(f, bounds=[(-1, 1)] * 6, method=method, gap=1e-2)
         x = np.array(list(found.row.values()))
         assert found.bound <= found.value
-        assert descend(problem, straight_score(problem), x, clock())[1] >= found.value - 1e-3 * problem.spread
+        assert (
+            descend_by_majorants(problem, straight_score(problem), x, clock())[1] >= found.value - 1e-3 * problem.spread
+        )
 
 
 @pytest.mark.slow

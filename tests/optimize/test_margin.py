@@ -9,8 +9,6 @@ from fitted_models import X, fitted
 from hand_made_models import by_hand
 from move_cases import CLASSES, THRESHOLDS, grid, predictions, row_at, shaken, with_cells
 
-from lambdak.optimize.changes.surroundings import spread
-
 
 def decide(model, kind, frame, limit):
     """The decision about each row."""
@@ -47,7 +45,7 @@ def check_joint(model, kind, row, limit, found, rng):
     for own in found.columns:
         column = columns(model)[own.column]
         if column.is_number:
-            reach = min(found.lower, 3.0) * spread(column)
+            reach = min(found.lower, 3.0) * column.spread
             cells[own.column] = own.cell + reach * rng.choice([-0.999, 0.999, 1.0, 0.5, 0.0], n) * rng.uniform(
                 0.5, 0.999, n
             )
@@ -94,7 +92,7 @@ def test_bounds_meet_for_one_column():
     assert first.safe[0] == -np.inf
     assert (second.lower, second.upper, second.flip) == (np.inf, np.inf, None)
     assert "no value of it changes the decision" in str(second)
-    spreads = spread(columns(model)["x0"])
+    spreads = columns(model)["x0"].spread
     assert found.lower == pytest.approx(0.15 / spreads, rel=0.011)
     assert found.upper == pytest.approx(0.15 / spreads, rel=0.011)
 

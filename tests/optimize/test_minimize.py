@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from lambdak import SpectralRegressor
 from lambdak.optimize import column, minimize, predicted
-from lambdak.optimize.solution import Moment
+from lambdak.optimize.frontier import Moment
 
 matplotlib.use("Agg")
 GAP = 1e-3

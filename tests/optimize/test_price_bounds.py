@@ -7,12 +7,10 @@ import pytest
 from fitted_models import X
 from move_cases import shaken
 
-from lambdak.optimize.changes.chosen import chosen
-from lambdak.optimize.changes.crossings import may_reach
-from lambdak.optimize.changes.decisions import Region, class_goal, other_class_goal, raw_limits, threshold_goal
-from lambdak.optimize.changes.price_bounds import box_bounds
-from lambdak.optimize.changes.rows import read_rows
-from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable
+from lambdak.optimize.changes.distances import may_reach
+from lambdak.optimize.changes.goals import Region, chosen, class_goal, other_class_goal, raw_limits, threshold_goal
+from lambdak.optimize.changes.nearest import box_bounds
+from lambdak.optimize.changes.rows import Surroundings, axis_around, movable, read_rows
 from lambdak.optimize.relaxation import Boxes
 
 GOALS = {
@@ -56,7 +54,7 @@ def test_no_point_of_a_box_is_cheaper_than_its_bound(kind, largest):
             points = rng.uniform(low[k], high[k], (400, len(low[k])))
             points = np.where(price.whole, np.clip(np.rint(points), low[k], high[k]), points)
             points[:100] = np.where(rng.random((100, len(low[k]))) < 0.5, low[k], high[k])
-            there = points[around.reached(row, goal, points)]
+            there = points[goal.reached_at(row, around, points)]
             assert price.total(there).min(initial=np.inf) >= found.price[k]
             assert may[k] or not len(there)
 

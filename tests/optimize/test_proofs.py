@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ from hand_made_models import by_hand, symmetric
 from optimize_cases import grid_of, typical_row
 
 from lambdak.optimize import column, minimize, predicted
-from lambdak.optimize.minimum.incumbent import Incumbent
+from lambdak.optimize.minimum.descent import Incumbent
+from lambdak.shapes import Rising
 
 
 def rows_of(*columns):
@@ -105,8 +107,8 @@ def test_a_prediction_that_underflows_to_zero_is_at_least_zero(kind):
 def test_forged_promises_pin_nothing():
     model = fitted("free")
     columns = model.model_.encoder.columns
-    signs = tuple(1 if own.is_number else 0 for own in columns)
-    forged = model.model_.replace(promises=type(model.model_.promises)(signs, model.model_.promises.caps, None))
+    signs = tuple(Rising(i) for i, own in enumerate(columns) if own.is_number)
+    forged = model.model_.replace(promises=replace(model.model_.promises, shapes=signs))
     free = [own.name for own in columns if own.is_number][:2]
     own, true = (minimize(each, free, fixed=typical_row(model), gap=1e-3) for each in (forged, model))
     assert (own.value, own.bound) == (true.value, true.bound)

@@ -15,7 +15,7 @@ from lambdak import SpectralClassifier, SpectralRegressor
 from lambdak.optimize import reasons
 from lambdak.optimize.changes import alternatives
 from lambdak.optimize.changes import reasons as reasoning
-from lambdak.optimize.changes.short_numbers import short_end
+from lambdak.optimize.changes.alternatives import short_end
 
 CASES = [
     ("binary", {"target": "yes"}),

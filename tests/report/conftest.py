@@ -1,12 +1,25 @@
-"""Reports that are open in a browser."""
+"""Reports that are open in a browser, and dossiers without pictures, which take most of their time."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from dossier_cases import tiny_png
 from report_cases import CERTIFICATE, Visit, X, Y, fitted
 
+from lambdak.explain import plots
 from lambdak.report import write_report
+
+
+@pytest.fixture(autouse=True)
+def _without_pictures(request, monkeypatch):
+    if "real_pictures" not in request.fixturenames:
+        monkeypatch.setattr(plots, "png", tiny_png)
+
+
+@pytest.fixture
+def real_pictures():
+    """For tests that need them."""
 
 
 @pytest.fixture(scope="module")

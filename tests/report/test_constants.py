@@ -10,6 +10,7 @@ import pytest
 from report_cases import Visit, X, fitted
 
 from lambdak.explain.what_if import TEETH
+from lambdak.export.javascript.engine import ENGINE, engine_script
 from lambdak.losses.links import IDENTITY, LOG, LOGIT, SOFTMAX
 from lambdak.losses.log_link import EXPONENT_LIMIT
 from lambdak.pencil import REPEATED_TOL
@@ -18,7 +19,9 @@ from lambdak.report import write_report
 from lambdak.report.constants import constants
 
 PAGE = files("lambdak.report") / "page"
-SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in PAGE.rglob("*.js")}
+SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in PAGE.rglob("*.js")} | {
+    f"{name}.js": engine_script(name) for name in ENGINE
+}
 TOLERANCE = re.compile(r"\d[eE]-\d|\*\*\s*\(?-|\b0?\.00\d")
 
 

@@ -7,7 +7,9 @@ from importlib.resources import files
 
 from report_cases import IMAGE, SCRIPT, Visit, X, fitted
 
-from lambdak.report import comparison, html, write_report
+from lambdak.export.javascript.engine import ENGINE
+from lambdak.report import comparison, live_page, write_report
+from lambdak.report.sections import PAGE, PageSection
 
 
 def test_hostile_names_stay_text(visit):
@@ -78,10 +80,11 @@ def test_nothing_sticks_out_of_a_phone(visit):
 def test_every_script_is_part_of_the_page():
     page = files("lambdak.report") / "page"
     names = {path.relative_to(page).with_suffix("").as_posix() for path in page.rglob("*.js")}
-    assert names == {*html._PARTS, *(f"sections/{name}" for name in html._SECTIONS), "app", *comparison._SCRIPTS}
+    sections = {f"sections/{section.key}" for section in PAGE if section.script}
+    assert names | set(ENGINE) == sections | {*live_page._PARTS, "app", *comparison._SCRIPTS}
 
 
-def test_a_new_section_is_one_file_and_one_name(browser, tmp_path, monkeypatch):
+def test_a_section_that_draws_is_one_script_and_one_line(browser, tmp_path, monkeypatch):
     script = """
         class ExtraSection extends Section {
           static id = "extra";
@@ -90,9 +93,9 @@ def test_a_new_section_is_one_file_and_one_name(browser, tmp_path, monkeypatch):
           settle() { this.body.textContent = `row of ${this.app.row.length} cells`; }
         }
         Section.add(ExtraSection);"""
-    read = html.page_file
-    monkeypatch.setattr(html, "_SECTIONS", (*html._SECTIONS, "extra"))
-    monkeypatch.setattr(html, "page_file", lambda name: script if name == "sections/extra.js" else read(name))
+    read = live_page.page_file
+    monkeypatch.setattr(live_page, "PAGE", (*PAGE, PageSection("extra", script=True)))
+    monkeypatch.setattr(live_page, "page_file", lambda name: script if name == "sections/extra.js" else read(name))
     write_report(fitted("regressor").model_, tmp_path / "report.html")
     opened = Visit.of(browser.new_page(), tmp_path / "report.html")
     opened.page.locator("nav a", has_text="More").click()

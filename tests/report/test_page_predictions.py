@@ -11,7 +11,7 @@ from report_cases import IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, python, some
 from scipy import sparse
 
 from lambdak import SpectralOrdinalClassifier, SpectralRegressor
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,8 +11,8 @@ import pytest
 from report_cases import CERTIFICATE, IMAGE, SCRIPT, X, Y, fitted
 from scipy import sparse
 
+from lambdak.export.javascript.engine import to_json
 from lambdak.report import write_report
-from lambdak.report.payload import to_json
 
 
 def written(tmp_path, model, *data, **more):

@@ -8,7 +8,7 @@ from saved_cases import FRAME, LAW, QUICK, assert_same
 
 import lambdak
 from lambdak import SpectralRegressor
-from lambdak.table.encoder import OTHER
+from lambdak.table.category_levels import OTHER
 
 
 def test_columns_come_back_as_they_were(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lambdak.table.encoder import OTHER, TableEncoder
+from lambdak.table.category_levels import OTHER
+from lambdak.table.encoder import TableEncoder
 
 quick = settings(max_examples=150, deadline=None)
 

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from encoder_cases import evaluate, mixed_table
 
-from lambdak.table.encoder import Column, Design, TableEncoder
+from lambdak.table.column_contract import Column
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
 
 
 def test_a_row_is_the_sum_of_the_curves_of_its_columns():

@@ -10,7 +10,8 @@ from bits import bits
 from encoder_cases import mixed_table
 from scipy import sparse
 
-from lambdak.table.encoder import OTHER, TableEncoder
+from lambdak.table.category_levels import OTHER
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.read import read_table
 
 # ---- the whole row ---------------------------------------------------------------------------------------------

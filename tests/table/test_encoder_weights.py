@@ -97,8 +97,8 @@ def test_weights_count_as_rows_for_the_number_of_knots():
 @pytest.mark.parametrize(
     ("sample_weight", "message"),
     [
-        (np.ones(4), r"sample_weight must have shape \(3,\), one entry per row of X; got \(4,\)"),
-        (np.ones((3, 1)), r"sample_weight must have shape \(3,\), one entry per row of X; got \(3, 1\)"),
+        (np.ones(4), r"sample_weight must have 3 entries, one per row of X; got 4"),
+        (np.ones((3, 1)), r"sample_weight must have 3 entries, one per row of X; got shape \(3, 1\)"),
         ([1.0, -1.0, 1.0], "sample_weight must not be negative; got -1.0 at row 1"),
         ([0.0, 0.0, 0.0], "sample_weight must have a positive entry; got zeros only: every row would be ignored"),
         (0.0, "sample_weight must have a positive entry; got zeros only"),

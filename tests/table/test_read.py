@@ -3,6 +3,7 @@
 import decimal
 from dataclasses import replace
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -145,3 +146,13 @@ def test_strings_of_arrow_are_those_of_pandas_with_gaps_in_any_chunk():
         codes, levels = read_table(pa.table({"s": column})).cells(0).levels()
         assert [levels[code] for code in codes] == column.to_pylist()
         assert len(set(levels)) == len(levels)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_reading_all_columns_of_a_frame_does_not_list_its_names_for_each_of_them(make, monkeypatch):
+    listed = []
+    names = nw.DataFrame.columns.fget
+    monkeypatch.setattr(nw.DataFrame, "columns", property(lambda frame: listed.append(1) or names(frame)))
+    table = read_table(make({f"x{i}": [1.0, float(i)] for i in range(50)}))
+    assert [table.cells(i).values[1] for i in range(50)] == [float(i) for i in range(50)]
+    assert len(listed) < 5

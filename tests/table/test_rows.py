@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
-from lambdak.table.rows import given_together, label_rows, optional_rows, target_rows, weights_in_units
+import lambdak
+from lambdak.table.rows import (
+    Rows,
+    given_together,
+    label_rows,
+    optional_read,
+    optional_rows,
+    read_rows,
+    target_rows,
+    weights_in_units,
+)
 
 
 def test_one_number_is_that_of_every_row_and_none_is_none():
@@ -19,8 +32,8 @@ def test_one_number_is_that_of_every_row_and_none_is_none():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0], r"offset must have shape \(3,\), one entry per row of X; got \(2,\)"),
-        (np.ones((3, 1)), r"offset must have shape \(3,\), one entry per row of X; got \(3, 1\)"),
+        ([1.0, 2.0], r"offset must have 3 entries, one per row of X; got 2"),
+        (np.ones((3, 1)), r"offset must have 3 entries, one per row of X; got shape \(3, 1\)"),
         ([1.0, np.inf, 2.0], "offset must be finite; got inf at row 1"),
         ([1.0, 2.0, -1e302], r"offset must be within ±1\.1e\+301; got -1e\+302 at row 2: use larger units of y"),
         ([1.0, 10**400, 2.0], r"offset must fit into float64, .*; got 1e\+400 at row 1"),
@@ -114,3 +127,58 @@ def test_a_class_that_is_no_finite_number_is_refused_with_its_row(cells):
 
 def test_no_labels_are_no_labels():
     assert len(label_rows(np.array([], object))) == 0
+
+
+X = [[1.0], [2.0], [3.0]]
+
+
+def test_rows_count_by_exposure_times_weight_and_their_totals_become_rates():
+    rows = read_rows(X, [4.0, 0.0, 9.0], [1.0, 2.0, 0.0], exposure=[2.0, 0.0, 3.0])
+    np.testing.assert_array_equal(rows.mass, [2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(rows.counted(), [0])
+    np.testing.assert_array_equal(rows.rates, [2.0, 0.0, 3.0])
+    plain = read_rows(X, [4.0, 0.0, 9.0])
+    np.testing.assert_array_equal(plain.mass, np.ones(3))
+    assert plain.rates is plain.y
+    with pytest.raises(ValueError, match="X must have a row with exposure and weight; got none"):
+        read_rows(X, exposure=np.zeros(3)).counted()
+
+
+def test_a_number_is_that_of_every_row_and_a_target_keeps_its_name():
+    rows = read_rows(X, pandas.Series([1, 2, 3], name="claims"), 2.0, 0.5, 4.0)
+    for values, number in ((rows.weight, 2.0), (rows.offset, 0.5), (rows.exposure, 4.0)):
+        np.testing.assert_array_equal(values, np.full(3, number))
+    assert (len(rows), rows.target_name, read_rows(X, [1, 2, 3]).target_name) == (3, "claims", "the target")
+
+
+@pytest.mark.parametrize("suffix", ["", "_val"])
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"y": [1.0]}, "y{0} must have 3 entries, one per row of X{0}; got 1"),
+        ({"sample_weight": [1.0, 2.0]}, "sample_weight{0} must have 3 entries, one per row of X{0}; got 2"),
+        ({"offset": [[1.0]]}, r"offset{0} must have 3 entries, one per row of X{0}; got shape \(1, 1\)"),
+        ({"exposure": [1.0, 2.0]}, "exposure{0} must have 3 entries, one per row of X{0}; got 2"),
+        ({"exposure": [1.0, -2.0, np.inf]}, r"exposure{0} must be finite and not negative; got -2.0 at rows 1 and 2"),
+        ({"exposure": [0.0, 1.0, 2.0], "positive": True}, "exposure{0} must be positive and finite; got 0.0 at row 0:"),
+    ],
+)
+def test_what_comes_with_a_table_is_refused_by_its_name(beside, message, suffix):
+    with pytest.raises(ValueError, match=message.format(suffix)):
+        read_rows(X, **beside, suffix=suffix)
+
+
+def test_rows_are_optional_but_never_empty_nor_without_their_table():
+    assert optional_read(None, None, None) is None
+    assert isinstance(optional_read(X, None, None), Rows)
+    with pytest.raises(ValueError, match="X_test must be given with exposure_test; got exposure_test alone"):
+        optional_read(None, None, None, None, 1.0, suffix="_test")
+    with pytest.raises(ValueError, match="X must have at least one row; got none: omit it, or give rows"):
+        optional_read(np.empty((0, 2)), None, None)
+    with pytest.raises(ValueError, match="y must be given"):
+        read_rows(X).target  # noqa: B018
+
+
+def test_one_sentence_says_that_something_must_have_an_entry_per_row():
+    sources = [path.read_text() for path in Path(inspect.getfile(lambdak)).parent.rglob("*.py")]
+    assert sum(source.count("one per row of X") for source in sources) == 1

@@ -35,12 +35,12 @@ def test_state_dicts_copies_and_casts_keep_the_function(kind):
 
 MONOTONE = {"monotonic_cst": [1, 0, -1]}
 CONSTRAINED = {
-    "neuron": lambda **more: SpectralNeuron(3, 4, **MONOTONE, **more),
-    "layer": lambda **more: SpectralLayer(3, 5, 4, **MONOTONE, **more),
-    "ordered": lambda **more: OrderedSpectralLayer(3, 2, 4, **MONOTONE, **more),
-    "generalised": lambda **more: GeneralizedSpectralNeuron(3, 4, **MONOTONE, **more),
-    "mixture": lambda **more: SpectralMixture(3, 4, **MONOTONE, **more),
-    "Hermitian": lambda **more: HermitianSpectralNeuron(3, 4, **MONOTONE, **more),
+    "neuron": lambda **more: SpectralNeuron(3, 4, **{**MONOTONE, **more}),
+    "layer": lambda **more: SpectralLayer(3, 5, 4, **{**MONOTONE, **more}),
+    "ordered": lambda **more: OrderedSpectralLayer(3, 2, 4, **{**MONOTONE, **more}),
+    "generalised": lambda **more: GeneralizedSpectralNeuron(3, 4, **{**MONOTONE, **more}),
+    "mixture": lambda **more: SpectralMixture(3, 4, **{**MONOTONE, **more}),
+    "Hermitian": lambda **more: HermitianSpectralNeuron(3, 4, **{**MONOTONE, **more}),
 }
 
 
@@ -54,6 +54,19 @@ def test_constrained_modules_are_pickled_and_sent_to_other_processes(build):
     twin = copy.copy(module)
     assert twin.state_dict().keys() == module.state_dict().keys()
     assert torch.equal(twin(x), module(x))
+
+
+@pytest.mark.parametrize("build", CONSTRAINED.values(), ids=CONSTRAINED)
+def test_modules_without_free_rows_have_no_empty_parameter(build):
+    """FSDP2 shards none; states of modules with one still load, and nothing else changes."""
+    module, x = scrambled(build(monotonic_cst=1)), torch.randn(6, 3)
+    assert all(parameter.numel() for parameter in module.parameters())
+    assert "parametrizations.weight.original0" in module.state_dict()
+    twin = build(monotonic_cst=1)
+    twin.load_state_dict(module.state_dict())
+    twin.weight = twin.weight.detach()
+    torch.testing.assert_close(twin(x), module(x), rtol=1e-4, atol=1e-4)
+    assert torch.equal(pickle.loads(pickle.dumps(module))(x), module(x))
 
 
 @pytest.mark.parametrize("build", CONSTRAINED.values(), ids=CONSTRAINED)

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.column_types import Category, Curve, Linear
+from lambdak.table.category_column import Category
+from lambdak.table.curve_column import Curve
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.linear_column import Linear
 from lambdak.training import caps
 from lambdak.training.caps import Cap, steepest
 

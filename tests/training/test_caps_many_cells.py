@@ -12,7 +12,10 @@ from lambdak import SpectralClassifier, SpectralRegressor, load
 from lambdak.eigen.packing import packed_size, sym
 from lambdak.model.readout import readouts
 from lambdak.pencil import diameter as search
-from lambdak.table.column_types import OTHER, Category, Curve, Linear
+from lambdak.table.category_column import Category
+from lambdak.table.category_levels import OTHER
+from lambdak.table.curve_column import Curve
+from lambdak.table.linear_column import Linear
 from lambdak.training import caps
 from lambdak.training.caps import Cap, steepest_of_many
 

@@ -20,8 +20,8 @@ from lambdak.losses import (
 )
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.compiled_loss import compiled_loss
+from lambdak.training.effort import Schedule
 from lambdak.training.parameters import Parameters
-from lambdak.training.trainer import Schedule
 
 LOSSES = (
     SquaredError(),

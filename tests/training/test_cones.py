@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from coordinate_cases import CURVE, GAPPY_CURVE, GAPPY_LINEAR, LINEAR, curves, dense, encoded, mixed, random_theta
+from spread_cases import one_cone
 
 from lambdak.eigen.packing import PAD, padded_width, sym
-from lambdak.table.column_types import Curve
-from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.table.curve_column import Curve
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments
 
 
@@ -16,8 +17,8 @@ def cone_of(position, sign, dim, encoder=None, design=None, spread=None):
     if encoder is None:
         encoder, design = mixed()
     moments, column = design_moments(design, encoder.n_design), encoder.columns[position]
-    cone = Cone(column, sign, column.rising() if spread is None else spread(column))
-    return ConeCoordinates([cone], moments, dim), column, encoder, design
+    own = one_cone(column, sign, column.rising() if spread is None else spread(column))
+    return ConeCoordinates([own], moments, dim), column, encoder, design
 
 
 def cone_coef(cone, theta, n_design, dtype=np.float32):
@@ -127,7 +128,7 @@ def test_parameters_that_jitter_by_a_step_of_adam_hardly_lift_a_column_whatever_
 def test_steps_whose_first_rise_is_known_start_there_and_are_not_shared_out():
     encoder, design = curves(n_knots=4)
     column, rises = encoder.columns[0], np.array([0.1, 2.0, 0.5])
-    cone = ConeCoordinates([Cone(column, 1, column.rising(), rises)], design_moments(design, encoder.n_design), 3)
+    cone = ConeCoordinates([one_cone(column, 1, column.rising(), rises)], design_moments(design, encoder.n_design), 3)
     coef = cone_coef(cone, cone.start(200, np.random.default_rng(0)), encoder.n_design)
     steps = np.diff(sym(coef[:, column.start : column.stop, :6]), axis=1)
     np.testing.assert_allclose(steps.trace(axis1=2, axis2=3).mean(axis=0) / 3, rises, rtol=0.1)
@@ -137,7 +138,7 @@ def test_cones_of_several_columns_are_those_of_each_column_by_itself():
     encoder, design = mixed()
     moments, rng = design_moments(design, encoder.n_design), np.random.default_rng(0)
     cones = [
-        Cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in ((CURVE, 1), (GAPPY_LINEAR, -1))
+        one_cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in ((CURVE, 1), (GAPPY_LINEAR, -1))
     ]
     apart, together = [ConeCoordinates([cone], moments, 3) for cone in cones], ConeCoordinates(cones, moments, 3)
     parts = [random_theta(rng, 2, cone.size, 6) for cone in apart]

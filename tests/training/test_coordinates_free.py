@@ -20,6 +20,7 @@ from coordinate_cases import (
     mixed_table,
     random_theta,
 )
+from spread_cases import constrained as of_columns
 
 from lambdak.eigen.packing import padded_width
 from lambdak.table.encoder import TableEncoder
@@ -31,7 +32,7 @@ DAMPING = (0.1, 1.0, 100.0)
 
 def ramps_of(encoder, constrained=(), linear=()):
     """T (P, ramps) of all columns together, and the column that each ramp belongs to."""
-    blocks = free_blocks(encoder.columns, constrained, linear)
+    blocks = free_blocks(encoder.columns, of_columns(encoder.columns, constrained, linear))
     size = blocks[-1].cols.stop - 1
     T, owners = np.zeros((encoder.n_design, size)), np.full(size, -1)
     for block in blocks:
@@ -42,7 +43,9 @@ def ramps_of(encoder, constrained=(), linear=()):
 
 def free_coordinates(encoder, design, damping=DAMPING, weight=None, constrained=(), apart=False):
     moments = design_moments(design, encoder.n_design, weight)
-    return FreeCoordinates(Whitening(free_blocks(encoder.columns, constrained), moments, apart), damping)
+    return FreeCoordinates(
+        Whitening(free_blocks(encoder.columns, of_columns(encoder.columns, constrained)), moments, apart), damping
+    )
 
 
 def written(free, theta):
@@ -125,7 +128,7 @@ def test_of_a_column_that_must_be_linear_the_slope_and_the_missing_entry_are_fre
 
 def test_blocks_follow_one_another_after_the_constant():
     encoder, _ = mixed()
-    blocks = free_blocks(encoder.columns, [CURVE, GAPPY_CURVE], [])
+    blocks = free_blocks(encoder.columns, of_columns(encoder.columns, [CURVE, GAPPY_CURVE]))
     ends = [1, *(block.cols.stop for block in blocks)]
     assert [block.cols.start for block in blocks] == ends[:-1]
     assert [block.owner for block in blocks] == [GAPPY_CURVE, LINEAR, GAPPY_LINEAR, CATEGORY, GAPPY_CATEGORY]

@@ -26,7 +26,7 @@ def shifts(monkeypatch):
         original(coef, draft, shift)
         seen.append((before, coef.copy(), draft, shift))
 
-    monkeypatch.setattr("lambdak.training.fit.shift_quantiles_", watched)
+    monkeypatch.setattr("lambdak.training.finish.shift_quantiles_", watched)
     return seen
 
 
@@ -126,20 +126,22 @@ def cost_of_noise(loss, seed):
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_columns_that_say_nothing_of_the_target_cost_a_fraction_of_what_they_did(monkeypatch, loss):
     shrunk = np.mean([cost_of_noise(loss, seed) for seed in range(4)])
-    monkeypatch.setattr("lambdak.training.fit.shrink_factor", lambda trainer: 1.0)
+    monkeypatch.setattr("lambdak.training.finish.shrink_factor", lambda trainer: 1.0)
     assert shrunk < 0.7 * np.mean([cost_of_noise(loss, seed) for seed in range(4)])
 
 
 def test_a_model_of_what_columns_say_is_not_shrunk(monkeypatch):
     factors, original = [], finish.shrink_factor
-    monkeypatch.setattr("lambdak.training.fit.shrink_factor", lambda own: factors.append(original(own)) or factors[-1])
+    monkeypatch.setattr(
+        "lambdak.training.finish.shrink_factor", lambda own: factors.append(original(own)) or factors[-1]
+    )
     SpectralRegressor(effort="fast", random_state=0).fit(X, Y)
     assert factors[0] > 0.95
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.3])
 def test_a_model_that_is_shrunk_keeps_what_it_promises(monkeypatch, factor):
-    monkeypatch.setattr("lambdak.training.fit.shrink_factor", lambda trainer: factor)
+    monkeypatch.setattr("lambdak.training.finish.shrink_factor", lambda trainer: factor)
     settings = {"monotonic_cst": [1, 0, 0, 0], "max_influence": [np.inf, 0.2, np.inf, np.inf]}
     model = SpectralRegressor(**settings, **QUICK).fit(X, Y)
     assert model.certify(exact=True).holds

@@ -48,9 +48,9 @@ def after(epochs, of_members):
 PHASES = {  # phase → what is replaced by what
     "reading": lambda: ("lambdak.training.draft.TableEncoder.fit", interrupts),
     "pilots": lambda: after(1, of_members=False),
-    "trials": lambda: ("lambdak.training.fit.choose_capacity", interrupts),
+    "trials": lambda: ("lambdak.training.choice.choose_capacity", interrupts),
     "first epoch": lambda: after(0, of_members=True),
-    "finishing": lambda: ("lambdak.training.fit.check_fit", interrupts),
+    "finishing": lambda: ("lambdak.training.finish.check_fit", interrupts),
 }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from spread_cases import constrained, one_cone
 
 from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.caps import Cap
-from lambdak.training.cones import Cone, ConeCoordinates
+from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
@@ -37,11 +38,11 @@ class Parts:
 
     def __init__(self, caps=(MONOTONE, CATEGORY), alpha=0.0):
         columns = ENCODER.columns
-        self.blocks = free_blocks(columns, [MONOTONE], [CONVEX])
+        self.blocks = free_blocks(columns, constrained(columns, [MONOTONE], [CONVEX]))
         self.free = FreeCoordinates(Whitening(self.blocks, MOMENTS, apart=alpha > 0), DAMPING)
         self.cones = [
-            ConeCoordinates([Cone(columns[MONOTONE], -1, columns[MONOTONE].rising())], MOMENTS, DIM),
-            ConeCoordinates([Cone(columns[CONVEX], 1, columns[CONVEX].hinged(0))], MOMENTS, DIM),
+            ConeCoordinates([one_cone(columns[MONOTONE], -1, columns[MONOTONE].rising())], MOMENTS, DIM),
+            ConeCoordinates([one_cone(columns[CONVEX], 1, columns[CONVEX].hinged(0))], MOMENTS, DIM),
         ]
         self.caps = [Cap(columns[i], 0.7, DIM) for i in caps]
         self.shrinkage = Shrinkage([block.cols for block in self.blocks], DIM, alpha) if alpha else None

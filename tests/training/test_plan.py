@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spread_cases import stepping
 
 from lambdak.eigen.packing import packed_size, sym
 from lambdak.model.eigenvalues import evaluate
-from lambdak.table.column_types import Linear
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.linear_column import Linear
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.plan import Plan
 
@@ -34,7 +35,11 @@ def table(rows=300):
 
 ENCODER = TableEncoder(n_knots=6, categorical_features=[CATEGORY], linear=["x4", "x5"], clamp=False).fit(table())
 MOMENTS = design_moments(ENCODER.transform(table()), ENCODER.n_design)
-FREE_PLAN = Plan(ENCODER.columns, MOMENTS, {}, None, {}, 0.0)
+FREE_PLAN = Plan(ENCODER.columns, MOMENTS)
+
+
+def plan_of(signs, shape, caps=None, alpha=0.0):
+    return replace(FREE_PLAN, spreads=stepping(ENCODER.columns, signs, shape), caps=caps or {}, alpha=alpha)
 
 
 def with_random_theta(plan, seed=0, size=1.0, dim=DIM, pencils=1):
@@ -79,10 +84,7 @@ def influence(coef, position, dim=DIM):
     return np.linalg.norm(sym(packed[:, :, None] - packed[:, None]), 2, axis=(-2, -1)).max(axis=(1, 2))
 
 
-plans = st.builds(
-    Plan,
-    st.just(ENCODER.columns),
-    st.just(MOMENTS),
+requests = st.tuples(
     st.dictionaries(st.sampled_from([*NUMBERS, CONSTANT]), st.sampled_from([-1, 1])),
     st.sampled_from([None, "convex", "concave"]),
     st.dictionaries(st.integers(0, 6), st.floats(0.01, 10)),
@@ -91,22 +93,23 @@ plans = st.builds(
 
 
 @settings(deadline=None, max_examples=80)
-@given(plans, st.floats(0.01, 10), st.integers(0, 999), st.sampled_from([1, 2, 5]))
-def test_all_that_was_requested_holds_at_once_for_any_parameters(plan, size, seed, dim):
-    parameters = with_random_theta(plan, seed, size, dim)
+@given(requests, st.floats(0.01, 10), st.integers(0, 999), st.sampled_from([1, 2, 5]))
+def test_all_that_was_requested_holds_at_once_for_any_parameters(requested, size, seed, dim):
+    signs, shape, caps, _ = requested
+    parameters = with_random_theta(plan_of(*requested), seed, size, dim)
     for coef, tol in ((parameters.coef, 1e-5), (parameters.exact(parameters.theta), 1e-12)):
-        for position, sign in plan.signs.items():
+        for position, sign in signs.items():
             if position != CONSTANT:
                 assert semidefinite(steps(coef, position, dim), sign, tol)
-        for position in CURVES if plan.shape else ():
-            slack = tol if position in plan.signs else 1e-5  # the free slope of the others is rounded to float32
-            assert semidefinite(bends(coef, position, dim), BENDS[plan.shape], slack)
-        for position, cap in plan.caps.items():
+        for position in CURVES if shape else ():
+            slack = tol if position in signs else 1e-5  # the free slope of the others is rounded to float32
+            assert semidefinite(bends(coef, position, dim), BENDS[shape], slack)
+        for position, cap in caps.items():
             assert (influence(coef, position, dim) <= cap).all()
 
 
 def test_in_exact_coefficients_a_bent_column_without_hinges_is_a_straight_line():
-    parameters = with_random_theta(replace(FREE_PLAN, shape="convex"))
+    parameters = with_random_theta(plan_of({}, "convex"))
     exact = parameters.exact([parameters.theta[0], *(0 * part for part in parameters.theta[1:])])
     for position in CURVES:
         np.testing.assert_allclose(bends(exact, position), 0, atol=1e-12)
@@ -116,7 +119,7 @@ def test_in_exact_coefficients_a_bent_column_without_hinges_is_a_straight_line()
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 @pytest.mark.parametrize("position", CURVES)
 def test_nothing_more_than_was_requested_is_imposed_on_a_curve(position, sign, shape):
-    plan = replace(FREE_PLAN, signs={position: sign} if sign else {}, shape=shape)
+    plan = plan_of({position: sign} if sign else {}, shape)
     coef = np.concatenate([with_random_theta(plan, seed).coef for seed in range(20)])
     climbs, curves = steps(coef, position), bends(coef, position)
     assert not any(semidefinite(climbs, way) for way in (-1, 1) if way != sign)
@@ -127,7 +130,7 @@ def test_nothing_more_than_was_requested_is_imposed_on_a_curve(position, sign, s
 
 @pytest.mark.parametrize("shape", [None, "convex"])
 def test_missing_entries_and_levels_stay_free_whatever_is_requested_of_numbers(shape):
-    plan = replace(FREE_PLAN, signs=dict.fromkeys(NUMBERS, 1), shape=shape)
+    plan = plan_of(dict.fromkeys(NUMBERS, 1), shape)
     coef = np.concatenate([with_random_theta(plan, seed).coef for seed in range(20)])
     category = ENCODER.columns[CATEGORY]
     free = [ENCODER.columns[GAPPY_CURVE].missing, ENCODER.columns[GAPPY_LINEAR].missing]
@@ -140,7 +143,9 @@ def test_a_table_of_monotone_columns_has_no_free_parameter_but_the_constant():
     encoder = TableEncoder(n_knots=4).fit(X)
     moments = design_moments(encoder.transform(X), encoder.n_design)
     for alpha in (0.0, 1.0):
-        parameters = Plan(encoder.columns, moments, {0: 1, 1: -1}, None, {}, alpha).parameters(REGULARISATIONS, DIM, 1)
+        parameters = Plan(encoder.columns, moments, stepping(encoder.columns, {0: 1, 1: -1}), alpha=alpha).parameters(
+            REGULARISATIONS, DIM, 1
+        )
         assert [part.shape[1] for part in parameters.theta] == [1, 3 + 3]
 
 
@@ -158,7 +163,7 @@ def along(position, coef, index, grid):
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("position", NUMBERS)
 def test_every_eigenvalue_of_a_monotone_column_goes_one_way_even_beyond_the_training_range(position, sign, index):
-    coef = with_random_theta(replace(FREE_PLAN, signs={position: sign})).coef
+    coef = with_random_theta(plan_of({position: sign}, None)).coef
     values = along(position, coef, index, np.linspace(-3, 12, 60))
     assert (sign * np.diff(values)).min() > -1e-5 * np.abs(values).max()
     assert np.abs(np.diff(values)).max() > 1e-3
@@ -168,7 +173,7 @@ def test_every_eigenvalue_of_a_monotone_column_goes_one_way_even_beyond_the_trai
 @pytest.mark.parametrize("position", NUMBERS)
 def test_the_last_eigenvalue_is_convex_and_the_first_concave_even_beyond_the_training_range(position, shape):
     bend = BENDS[shape]
-    coef = with_random_theta(replace(FREE_PLAN, shape=shape)).coef
+    coef = with_random_theta(plan_of({}, shape)).coef
     values = along(position, coef, DIM - 1 if bend > 0 else 0, np.linspace(-3, 12, 61))
     middle = values[..., 1:-1] - (values[..., :-2] + values[..., 2:]) / 2
     assert (bend * middle).max() < 1e-5 * np.abs(values).max()
@@ -201,7 +206,7 @@ def rows_of(*positions):
 
 
 def test_with_a_large_alpha_all_free_columns_vanish_in_one_step_and_constrained_ones_stay():
-    plan = replace(FREE_PLAN, signs={CURVE: 1, GAPPY_LINEAR: -1}, alpha=1e4)
+    plan = plan_of({CURVE: 1, GAPPY_LINEAR: -1}, None, alpha=1e4)
     parameters = with_random_theta(plan)
     before = parameters.theta[0][:, 0].copy()
     parameters.step_(np.zeros_like(parameters.coef), 0.1)

@@ -8,7 +8,7 @@ from sklearn.metrics import r2_score
 
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.training import pilots
-from lambdak.training.screening import columns_without_effect
+from lambdak.training.pilots import columns_without_effect
 
 
 def table(rows, noise, seed=0):

@@ -7,7 +7,7 @@ import pytest
 from fitted_models import SMALL, X, Y, fitted
 
 from lambdak import SpectralClassifier, SpectralRegressor
-from lambdak.training.settle import settled
+from lambdak.training.finish import settled
 
 
 @pytest.mark.parametrize("cap", [1e-300, 1e-13, 1e-12, 1e-9, 1e-6, 0.1])

@@ -13,9 +13,9 @@ from lambdak import SpectralRegressor
 from lambdak.eigen.packing import sym
 from lambdak.losses import make_loss
 from lambdak.model.model import MAX_MEMBERS
+from lambdak.shapes.interactions import Interactions
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.interactions import Interactions
-from lambdak.training.pairs import interaction_strengths
+from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import TrainingRows
 from lambdak.training.terms import Reading, Role, Terms, nearest

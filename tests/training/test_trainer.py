@@ -21,7 +21,8 @@ from training_cases import (
 import lambdak
 from lambdak.eigen import steps as _steps
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.trainer import Schedule, Trainer
+from lambdak.training.effort import Schedule
+from lambdak.training.trainer import Trainer
 
 # ---- training --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from training_cases import DIM, regression, table, trainer_of
 
 from lambdak.model.eigenvalues import evaluate
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.trainer import Schedule
+from lambdak.training.effort import Schedule
 
 
 def predictions_along(column, trainer, problem, encoder, grid):

@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as hnp
 from training_cases import OUTPUTS, losses_of, regression, small_problem, smooth, table, trainer_of
 
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.trainer import Folds, Schedule
+from lambdak.training.effort import Schedule
+from lambdak.training.problem import Folds
 
 
 def folds_of(rows=400, left_out=(0, 1, 2), folds=4):

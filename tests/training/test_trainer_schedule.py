@@ -7,7 +7,7 @@ import pytest
 from training_cases import DECAY, DIM, losses_of, small_problem, trainer_of
 
 from lambdak.model.eigenvalues import evaluate
-from lambdak.training.trainer import Schedule
+from lambdak.training.effort import Schedule
 
 # ---- stopping --------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,11 @@ class Attack(ABC):
         """Cells of column j to try: for each of the points its own."""
         return (self.any_cell(j, count),)
 
+    def tried(self, points: Points, j: int) -> Points:
+        """The points with other cells in column j."""
+        cells = self.cells(j, len(points[0]))
+        return tuple(rows.put(j, own) for rows, own in zip(points, cells, strict=True))
+
     @abstractmethod
     def margins(self, points: Points) -> Margins:
         """The comparison itself, on what users see."""
@@ -134,8 +139,7 @@ def _starts(attack: Attack) -> tuple[Points, Float64Array]:
 def _step(attack: Attack, points: Points, least: Float64Array, j: int) -> tuple[Points, Float64Array]:
     starts = len(points[0])
     index = np.repeat(np.arange(starts), _CANDIDATES)
-    cells = attack.cells(j, len(index))
-    tried = tuple(rows.take(index).put(j, own) for rows, own in zip(points, cells, strict=True))
+    tried = attack.tried(tuple(rows.take(index) for rows in points), j)
     found = _lowest(attack.near(tried)).reshape(starts, _CANDIDATES)
     best = np.arange(starts) * _CANDIDATES + found.argmin(axis=1)
     better = found.min(axis=1) < least

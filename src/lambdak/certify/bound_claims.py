@@ -35,13 +35,14 @@ def influence_claims(
     outputs: tuple[Readout, ...], caps: Mapping[int, float], columns: Iterable[int], allowance: Allowance
 ) -> Iterator[Claim]:
     """The bound of each of these columns; proven, unless it is beyond the cap that was requested."""
+    limit = _limit(outputs)
     for i in columns:
         column, cap = outputs[0].columns[i], caps.get(i)
         reaches = changes(outputs, i)
         whole = max(reaches, key=lambda reach: reach.bound)
         value = max(of_outputs(output, reach.bound) for output, reach in zip(outputs, reaches, strict=True))
         details = _influence_details(outputs, i, whole)
-        words = _influence_words(column, value, details) + _limit(outputs) + ("" if cap is None else f"; cap {cap}")
+        words = _influence_words(column, value, details) + limit + ("" if cap is None else f"; cap {cap}")
         kept = cap is None or value <= cap
         in_integers = kept and allowance.exact
         verdict = _in_integers(outputs, i, reaches, allowance.work(cap is not None)) if in_integers else kept

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import LARGEST, Cells
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 EXTREME = 1e300  # a number that a clamped column reads as the end of its range
@@ -74,7 +74,7 @@ def pool_of(column: Column, cells: Cells) -> Pool:
     if isinstance(column, Numeric):
         return Pool(column, np.array(cells.numbers()), np.append(numbers_to_try(column), np.nan))
     codes, seen = cells.levels()
-    known = [level for level in column.levels if level is not OTHER] if isinstance(column, Category) else []
+    known = [level for level in column.known_levels if level is not OTHER]
     levels = tuple(dict.fromkeys([*seen, *known, None]))
     levels = (*levels, _unseen(levels))
     return Pool(column, codes.astype(np.float64), np.arange(float(len(levels))), levels)

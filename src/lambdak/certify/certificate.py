@@ -16,10 +16,11 @@ from lambdak.certify.claim import BOUNDS, IN_RANGE, TOO_ROUGH, Claim
 from lambdak.certify.summary import summary
 from lambdak.losses.links import LOG
 from lambdak.model.outward import upwards
+from lambdak.shapes.registry import SHAPES
 from lambdak.table.visible import visible
 
 IN_FLOAT = "in float64 with error bounds"  # how something was decided in an exact certificate, if not in integers
-__all__ = ["BOUNDS", "IN_FLOAT", "IN_RANGE", "METHODS", "TOO_ROUGH", "Certificate", "Claim", "printed"]
+__all__ = ["BOUNDS", "IN_FLOAT", "IN_RANGE", "METHODS", "TOO_ROUGH", "Certificate", "Claim", "method_of", "printed"]
 
 _WIDTH = 110  # of a printed certificate
 _SUBJECT_WIDTH = 22
@@ -127,7 +128,12 @@ class Certificate:
         yield _COMPUTED.format(limit=f", {IN_RANGE}" if limited else "")
         yield "How it was checked:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
-        yield from (f"{kind}: {METHODS[kind]}.{here.get(kind, '')}" for kind in kinds)
+        yield from (f"{kind}: {method_of(kind)}.{here.get(kind, '')}" for kind in kinds)
+
+
+def method_of(kind: str) -> str:
+    """Return how claims of this kind are checked, as the shape says if it is that of one."""
+    return METHODS.get(kind) or next((shape.method for shape in SHAPES.values() if shape.kind == kind), "")
 
 
 def _row(claim: Claim) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.model import Model
-from lambdak.table.interactions import Interactions
+from lambdak.shapes.interactions import Interactions
 
 _ULPS = 4 * float(np.finfo(np.float64).eps)
 _SETS = 8  # of columns that are tried at once

@@ -11,7 +11,7 @@ from lambdak.certify.cells import Values, moves, nodes_of, random_numbers, scale
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.losses import Predicts
-from lambdak.losses.links import LOG, LOGIT
+from lambdak.losses.links import LOG, LOGIT, Link
 
 _NARROW = 1e-3  # of the range: over less, a slope is rounding
 
@@ -95,14 +95,8 @@ class Monotone(Attack):
         return width > _NARROW, np.maximum(width, _NARROW)
 
     def _of_predictions(self, raw: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
-        """What rounding of raw scores does to predictions: as much as the link is steep."""
-        link, larger = self.search.model.loss.link, np.maximum(low, high)
-        steep: Float64Array | float = 1.0
-        if link is LOG:
-            steep = larger
-        elif link is LOGIT:
-            steep = np.maximum(low * (1.0 - low), high * (1.0 - high))
-        return np.asarray(raw * steep + link.rounding * np.abs(larger))
+        """What rounding of raw scores does to predictions."""
+        return rounding_of_predictions(self.search.model.loss.link, raw, low, high)
 
     def _of_labels(self, points: Points) -> Float64Array:
         """(rows,): zero, or minus what the cut-point moved by that let the predicted class fall."""
@@ -111,3 +105,14 @@ class Monotone(Attack):
         cut, rows = np.minimum(after, self.search.model.loss.n_outputs - 1), np.arange(len(after))
         raw = self.raw((first, second))
         return np.where(after < before, raw[0][rows, cut] - raw[1][rows, cut], 0.0)
+
+
+def rounding_of_predictions(link: Link, raw: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
+    """Return what rounding of raw scores does to predictions: as much as the link is steep."""
+    larger = np.maximum(low, high)
+    steep: Float64Array | float = 1.0
+    if link is LOG:
+        steep = larger
+    elif link is LOGIT:
+        steep = np.maximum(low * (1.0 - low), high * (1.0 - high))
+    return np.asarray(raw * steep + link.rounding * np.abs(larger))

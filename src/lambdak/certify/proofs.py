@@ -17,6 +17,7 @@ from lambdak.certify.bound_claims import influence_claims, joint_claims, respons
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
 from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
+from lambdak.certify.shape_claims import decisive, predicted, shape_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import apart, rounding_matters, score_range
@@ -47,6 +48,7 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
         raise TypeError(f"exact must be True or False; got {exact!r}")
     outputs, allowance = _positive(readouts(model)), Allowance.of(exact)
     claims = [*_monotone(model, outputs, allowance), *_shapes(model, outputs, allowance)]
+    claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
     if within is not None:
@@ -60,6 +62,7 @@ def promised(model: Model) -> Iterator[Claim]:
     outputs, capped, allowance = _positive(readouts(model)), model.promises.capped, Allowance.of()
     claims = [*_monotone(model, outputs, allowance, model.promises.monotone)]
     claims += _shapes(model, outputs, allowance) if model.promises.shape else []
+    claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, capped, capped, allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
@@ -106,7 +109,7 @@ def _monotone_claim(model: Model, readout: Readout, i: int, allowance: Allowance
     statements = rising(column, model.matrices, flip * sign)
     verdict = statements.all_true(allowance.work(bool(requested)), allowance.exact)
     proven = verdict is True
-    value = readout.scale * _decisive(statements.least, proven)
+    value = readout.scale * decisive(statements.least, proven)
     return Claim(
         "monotone", column.name, _monotone_words(readout, column, sign, flip), proven, bool(requested), value, None,
         f"{'' if flip * sign > 0 else 'minus '}{_count(column.n_steps, readout)} positive semidefinite"
@@ -121,18 +124,11 @@ def _nearer(steps: Float64Array) -> int:
     return 1 if low.min() >= -high.max() else -1
 
 
-def _decisive(least: float, proven: bool) -> float:
-    """The smallest eigenvalue, as it was computed; what is proven is not negative."""
-    return max(least, 0.0) if proven and np.isfinite(least) else 0.0 if least == np.inf else least
-
-
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
     if flip < 0:
         never = "falls" if sign > 0 else "rises"
         return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"
-    label = readout.name.removeprefix("class ")
-    what = "the prediction" if label == readout.name else f"the probability of {label}"
-    return f"{what} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"
+    return f"{predicted(readout)} never {'falls' if sign > 0 else 'rises'} as {column.name} rises"
 
 
 def _count(steps: int, readout: Readout) -> str:
@@ -174,7 +170,7 @@ def _shape_claim(model: Model, outputs: tuple[Readout, ...], bend: int, allowanc
     what = f"; {side}all changes of slope at knots {'are' if bent else 'must be'} positive semidefinite"
     return Claim(
         kind, "all columns of numbers together", f"the raw score is {kind} for any fixed categories",
-        bent, model.promises.shape == kind, _decisive(least, bent) if curved else None, None,
+        bent, model.promises.shape == kind, decisive(least, bent) if curved else None, None,
         how + (what if curved else "; columns are linear") + undecided(verdict),
     )  # fmt: skip
 
@@ -221,7 +217,7 @@ def _ordered(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -
         if model.loss.arrangement is Arrangement.ORDERED:
             between = "cut-point to cut-point"
         verdict = statements.all_true(allowance.promises, allowance.exact)
-        value = model.scale * _decisive(statements.least, verdict is True)
+        value = model.scale * decisive(statements.least, verdict is True)
         return verdict is True, value, f"the steps from {between} are positive semidefinite{undecided(verdict)}"
     indices = [output.index for output in outputs]
     numbers = ", ".join(str(i + 1) for i in indices)

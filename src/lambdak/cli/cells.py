@@ -175,5 +175,5 @@ def _level(column: Column, text: str, option: str) -> Any:
 
 
 def _known(column: Column) -> dict[str, Any]:
-    levels = getattr(column, "levels", ())
+    levels = column.known_levels
     return {shown(level): level for level in levels if level is not None and level is not OTHER}

@@ -17,34 +17,36 @@ from lambdak.table.dates import date_columns, expanded, part_names
 
 if TYPE_CHECKING:
     from lambdak.model.model import Model
+    from lambdak.table.rows import Rows
 
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 FEWEST_TEST_ROWS = 10  # that a metric is worth printing for
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Columns, a target and, if given, weights, offsets and exposures, row by row."""
+    """Rows of a file, of which X is a table of pyarrow."""
 
-    X: Any  # a pyarrow table
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
-    offset: NDArray[np.float64] | None = None
-    exposure: NDArray[np.float64] | None = None
+    rows: Rows
 
     def __len__(self) -> int:
-        return len(self.y)
+        return len(self.rows)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The target."""
+        return self.rows.target
 
     @property
     def column_names(self) -> Sequence[str]:
         """The columns to predict from."""
-        return list(self.X.column_names)
+        return list(self.rows.X.column_names)
 
     def fit_(self, estimator: Any, **more: Any) -> None:
         """Fit an estimator to the rows."""
-        beside = {"offset": self.offset, "exposure": self.exposure}
+        beside = {"offset": self.rows.offset, "exposure": self.rows.exposure}
         beside = {name: values for name, values in beside.items() if values is not None}
-        estimator.fit(self.X, self.y, self.weight, **beside, **more)
+        estimator.fit(self.rows.X, self.y, self.rows.weight, **beside, **more)
 
     def split(self, fraction: float, classes: bool, seed: int) -> tuple[Dataset, Dataset | None]:
         """The rows to train on, and a share to test on; none if it would be too small for a metric."""
@@ -53,15 +55,16 @@ class Dataset:
 
     def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
         """Targets, raw scores and weights of the rows."""
-        from lambdak.model.offsets import row_offset
+        from lambdak.model.rows import row_offset
 
-        offset = row_offset(model.loss, self.offset, self.exposure, len(self))
-        return self.y, model.raw(self.X, offset), self.weight
+        offset = row_offset(model.loss, self.rows.offset, self.rows.exposure, len(self.rows))
+        return self.y, model.raw(self.rows.X, offset), self.rows.weight
 
-    def take(self, rows: NDArray[np.intp]) -> Dataset:
+    def take(self, positions: Positions) -> Dataset:
         """Dataset of the rows at these positions."""
-        beside = (self.weight, self.offset, self.exposure)
-        return Dataset(self.X.take(rows), self.y[rows], *(None if each is None else each[rows] for each in beside))
+        beside = {name: getattr(self.rows, name) for name in ("y", "weight", "offset", "exposure")}
+        taken: dict[str, Any] = {name: None if values is None else values[positions] for name, values in beside.items()}
+        return Dataset(replace(self.rows, X=self.rows.X.take(positions), **taken))
 
 
 @dataclass(frozen=True)
@@ -82,23 +85,25 @@ class ColumnRoles:
 
     def like(self, data: Dataset, path: str, given: tables.Format | None) -> Dataset:
         """The data of another file, with the columns and types of the given data."""
-        text = [field.name for field in data.X.schema if str(field.type) == "string"]
+        text = [field.name for field in data.rows.X.schema if str(field.type) == "string"]
         table = tables.read(path, given, text)
-        table = with_parts(table, data.X.column_names)
-        tables.check_names(data.X.column_names, table, path, "the table to fit")
+        table = with_parts(table, data.column_names)
+        tables.check_names(data.column_names, table, path, "the table to fit")
         return replace(self, categorical=text).dataset(table, path)
 
     def dataset(self, table: Any, path: str) -> Dataset:
         """The data of a table that was read from a file."""
-        from lambdak.table.rows import log_exposure
+        from lambdak.table.rows import Rows, exposure_rows
 
         self.check(table, path)
         table = self._complete(table, path)
         X = self.features(table, path)
-        found = [None if name is None else numbers(table, name, path) for name in self.beside.values()]
-        if found[-1] is not None:
-            log_exposure(found[-1])  # names rows as they are in the file
-        return Dataset(X, cells(table, self.target), *found)
+        weight, offset, exposure = (
+            None if name is None else numbers(table, name, path) for name in self.beside.values()
+        )
+        if exposure is not None:
+            exposure_rows(exposure)  # names rows as they are in the file
+        return Dataset(Rows(X, cells(table, self.target), weight, offset, exposure))
 
     @property
     def beside(self) -> dict[str, str | None]:
@@ -206,7 +211,7 @@ def numbers(table: Any, name: str, path: str, first_row: int = 0) -> NDArray[np.
     return np.array(values, np.float64)
 
 
-def split_rows(y: NDArray[Any], fraction: float, classes: bool, seed: int) -> tuple[Rows, Rows] | None:
+def split_rows(y: NDArray[Any], fraction: float, classes: bool, seed: int) -> tuple[Positions, Positions] | None:
     """Rows to train on, and a random share to test on, by their positions; None if all are trained on."""
     from sklearn.model_selection import train_test_split
 

@@ -101,7 +101,7 @@ def _rows(
     data = read_columns(fitted, path, form)
     if target is None:
         return columns_of(fitted, data), {}
-    own = _dataset(fitted, data, path, target, weight, exposure)
+    own = _dataset(fitted, data, path, target, weight, exposure).rows
     return columns_of(fitted, data), {"y": own.y, "sample_weight": own.weight, "exposure": own.offset}
 
 
@@ -122,7 +122,7 @@ def _training(
     data = read_columns(fitted, path, form)
     offset, exposure = offsets
     counted = offset is None and fitted.model_.loss.link is LOG
-    own = _dataset(fitted, data, path, target, weight, exposure if counted else offset)
+    own = _dataset(fitted, data, path, target, weight, exposure if counted else offset).rows
     beside = {"sample_weight_train": own.weight, "exposure_train" if counted else "offset_train": own.offset}
     return {"X_train": columns_of(fitted, data), "y_train": own.y, **beside}
 

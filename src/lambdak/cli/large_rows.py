@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.cli import tables
-from lambdak.cli.dataset import ColumnRoles, Rows, cells, missing_cells, numbers, split_rows
+from lambdak.cli.dataset import ColumnRoles, Positions, cells, missing_cells, numbers, split_rows
 from lambdak.cli.models import with_parts
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
@@ -125,7 +125,7 @@ class LargeRows:
     """Some rows of a table that is read batch by batch, each with a target."""
 
     table: _LargeTable
-    rows: Rows  # their positions in the table
+    rows: Positions  # their positions in the table
     y: NDArray[Any] = field(repr=False)  # of these rows
     column_names: Sequence[str]
     cache: Path | None
@@ -138,7 +138,7 @@ class LargeRows:
         parts = split_rows(self.y, fraction, classes, seed)
         return (self, None) if parts is None else (self._some(parts[0]), self._some(parts[1]))
 
-    def _some(self, chosen: Rows) -> LargeRows:
+    def _some(self, chosen: Positions) -> LargeRows:
         chosen = np.sort(chosen)
         return replace(self, rows=self.rows[chosen], y=self.y[chosen])
 
@@ -174,7 +174,7 @@ class LargeRows:
     def scored(self, model: Model) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
         """Targets, raw scores and weights, part by part."""
         from lambdak.eigen.runtime import get_num_threads
-        from lambdak.model.offsets import row_offset
+        from lambdak.model.rows import row_offset
 
         roles, raw, weights = self.table.roles, list[NDArray[Any]](), list[NDArray[np.float64]]()
         for place, before, part in self.parts():

@@ -83,12 +83,12 @@ def text_columns(model: Any) -> list[str]:
 
 def mixed_columns(model: Any) -> list[str]:
     """Categories that held both numbers and text in training, pooled levels included."""
-    from lambdak.table.category_column import Category
     from lambdak.table.category_levels import Kind
+    from lambdak.table.cell_rules import LevelRule
 
-    columns = [column for column in model.model_.encoder.columns if isinstance(column, Category)]
+    rules = [(column.name, column.rule) for column in model.model_.encoder.columns]
     return [
-        column.name for column in columns if Kind.TEXT in column.kinds and column.kinds & {Kind.NUMBER, Kind.BOOLEAN}
+        name for name, rule in rules if isinstance(rule, LevelRule) and Kind.TEXT in rule.kinds and rule.take_numbers
     ]
 
 

@@ -109,7 +109,7 @@ class _Answers:
         return rows, part.column_names
 
     def _wanted(self, stream: TableStream) -> Wanted:
-        from lambdak.model.offsets import check_exposure, check_offset
+        from lambdak.model.rows import check_exposure, check_offset
 
         names = self.fitted.model_.encoder.feature_names
         sources = date_sources(names, stream.column_names)

@@ -21,7 +21,7 @@ from lambdak.dask.parts import Partitions
 from lambdak.dask.progress import PACKING, READING, ShownProgress, reporting
 from lambdak.dask.watch import Watch
 from lambdak.dask.wire import Deadlines
-from lambdak.training.fit import Fit
+from lambdak.training.finish import Fit
 from lambdak.training.large.choice import LargeRequest
 
 _SHARDS = 16  # of a table, if it has as many partitions …

@@ -16,10 +16,9 @@ from lambdak.dask import worker
 from lambdak.dask.driver import START, DaskFit
 from lambdak.dask.parts import is_collection, logarithms, partitions, pieces_of
 from lambdak.estimators.base import SpectralEstimator
-from lambdak.estimators.own_names import with_own_names
 from lambdak.model import Model
-from lambdak.model.offsets import check_exposure
-from lambdak.report.dossier import Rows
+from lambdak.model.rows import check_exposure
+from lambdak.table.rows import Rows
 
 _TIMEOUT = 60.0
 
@@ -70,7 +69,6 @@ class _OnDask(SpectralEstimator):
         return self._in_memory()._refitted(seed, rows)
 
 
-@with_own_names
 class SpectralRegressor(_OnDask, local.SpectralRegressor):
     """:class:`lambdak.SpectralRegressor` on Dask DataFrames and Arrays, with the same parameters."""
 
@@ -94,7 +92,6 @@ class SpectralRegressor(_OnDask, local.SpectralRegressor):
         return self._each("predict", X, offset=offset, exposure=exposure)
 
 
-@with_own_names
 class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
     """:class:`lambdak.SpectralQuantileRegressor` on Dask DataFrames and Arrays, with the same parameters."""
 
@@ -135,7 +132,6 @@ class _ClassifierOnDask(_OnDask):
         return self._each("predict_proba", X, (len(np.asarray(self._fitted.classes)),), offset=offset)
 
 
-@with_own_names
 class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 
@@ -145,7 +141,6 @@ class SpectralClassifier(_ClassifierOnDask, local.SpectralClassifier):  # type: 
         return self._each("decision_function", X, () if classes == 2 else (classes,), offset=offset)
 
 
-@with_own_names
 class SpectralOrdinalClassifier(_ClassifierOnDask, local.SpectralOrdinalClassifier):  # type: ignore[misc]
     """:class:`lambdak.SpectralOrdinalClassifier` on Dask DataFrames and Arrays, with the same parameters."""
 

@@ -179,7 +179,7 @@ def drawn(index: int, pieces: Sequence[Any]) -> Drawn | None:
     if weight is not None and weight.any():
         check_weight(weight, rows)
     own = None if offset is None else optional_rows(_numbers(offset), rows, "offset")
-    return Drawn(index, table, target_rows(y), weight, own, f"partition {index}")
+    return Drawn(table, target_rows(y), weight, own, index=index, place=f"partition {index}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:

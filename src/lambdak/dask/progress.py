@@ -14,11 +14,10 @@ import numpy as np
 from distributed import Client, get_worker
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lambdak.training.checkpoint import State
-from lambdak.training.history import events_of
+from lambdak.training.checkpoint import Laps, State
 from lambdak.training.large.choice import LargeRequest
-from lambdak.training.large.progress import Laps
 from lambdak.training.live_curve import watch_of
+from lambdak.training.members import events_of
 from lambdak.training.trainer import Event
 
 READING, PACKING, FITTING = "reading", "packing", "fitting"

@@ -20,10 +20,9 @@ from lambdak.table.large.batches import errors_at
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
 from lambdak.training.checkpoint import State
-from lambdak.training.fit import Fit
+from lambdak.training.finish import Fit
 from lambdak.training.large.choice import Choice, LargeRequest, choose
-from lambdak.training.large.fit import fit_sample
-from lambdak.training.large.members import train_members
+from lambdak.training.large.fit import fit_sample, train_members
 from lambdak.training.large.shards import MemoryShard
 from lambdak.training.large.transport import PeerLostError
 

@@ -29,7 +29,7 @@ try:
 except ImportError:  # no compiled kernel for this platform, or none wanted
     _kernel = None  # type: ignore[assignment]
 
-MAX_THREADS = 1024
+MAX_THREADS = 1024  # of a call: a larger number is a slip, such as bytes in the place of threads
 
 # Beyond these dims one LAPACK call per matrix is the better choice: benchmarks/kernel.py --crossover measures it.
 DENSE_CROSSOVER = 128

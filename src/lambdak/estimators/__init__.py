@@ -1,19 +1,22 @@
 """The estimators by their public names: regressors and classifiers, on tables; dates as numbers; files, comparisons.
 
-Modules: ``base``, ``settings``, ``methods``, ``views`` and ``notebook_card`` how a fitted one looks, ``docstrings``
-parameters that are documented once, ``reports`` of two of them, ``saved_training`` what training needs ⇄ what a file
-holds of it; ``regressors``, ``quantile_regressor``, ``classifiers``, ``validation`` rows as given, ``own_names`` of
-inherited methods; ``dates`` as a transformer; ``large`` tables that are not in memory; ``files`` to save and load
-them, ``pipelines`` of scikit-learn that end with one, ``pipeline_contents`` what their steps take in memory;
-``class_order`` the order of ordered classes.
+Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given, ``methods``,
+``views`` how a fitted one looks, or two of them; ``regressors``, ``quantile_regressor``, ``classifiers``; ``dates`` as
+a transformer; ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents``
+what their steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
-from lambdak.estimators.dates import DateExpander
-from lambdak.estimators.files import from_json, load, save
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.reports import compare_report
+
+if TYPE_CHECKING:
+    from lambdak.estimators.dates import DateExpander
+    from lambdak.estimators.files import from_json, load, save
+    from lambdak.estimators.views import compare_report
 
 __all__ = [
     "DateExpander",
@@ -26,3 +29,12 @@ __all__ = [
     "load",
     "save",
 ]
+
+_LATER = {"DateExpander": "dates", "compare_report": "views", "from_json": "files", "load": "files", "save": "files"}
+
+
+def __getattr__(name: str) -> Any:
+    """Return what only some programs need, imported at its first use."""
+    if name in _LATER:
+        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,32 +13,33 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak._checks import check_weight
 from lambdak._types import Float64Array, FloatArray, PathLike
 from lambdak.eigen.runtime import thread_count
-from lambdak.estimators.large import GivenBatches, fit_elsewhere
+from lambdak.estimators.fit_arguments import fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
-from lambdak.estimators.saved_training import restored_training, saved_training
 from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
 from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
-from lambdak.model.offsets import row_offset
-from lambdak.store import SavedModel, SavedTraining
+from lambdak.model.rows import row_offset
+from lambdak.shapes.contract import Shape
 from lambdak.table.doubtful_columns import warn_of_columns
 from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.matching import warn_of_names
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
-from lambdak.training.fit import Fit, Request, TrainingState, continue_fit, fit_model
-from lambdak.training.large.choice import LargeRequest
-from lambdak.training.large.targets import Targets
-from lambdak.training.large.transport import Transport
+from lambdak.training.finish import Fit, TrainingState
+from lambdak.training.fit import continue_fit, fit_model
 from lambdak.training.rows import GivenRows
+from lambdak.training.session import Request
 from lambdak.training.settings import LOSS
 
 if TYPE_CHECKING:
-    from lambdak.report.dossier import Rows
+    from lambdak.store import SavedModel, SavedTraining
+    from lambdak.table.rows import Rows
+    from lambdak.training.large.choice import LargeRequest
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
 class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
@@ -63,6 +64,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -87,6 +89,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         self.monotonic_cst = monotonic_cst
         self.max_influence = max_influence
         self.interaction_cst = interaction_cst
+        self.constraints = constraints
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.n_knots = n_knots
@@ -204,9 +207,17 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         raise NotImplementedError
 
     def _fit_elsewhere(
-        self, rows: GivenBatches, cache: PathLike | None, transport: Transport | None, checkpoint: Checkpoint | None
+        self,
+        X: Any,
+        beside: Mapping[str, Any],
+        validation: Mapping[str, Any] | None,
+        cache: PathLike | None,
+        transport: Transport | None,
+        checkpoint: Checkpoint | None,
     ) -> Self:
-        """Fit to rows that are not in memory, or of several processes."""
+        """Fit to rows that are not in memory, or of several processes; ``beside`` is what comes with X."""
+        if validation is not None:
+            raise ValueError("X_val cannot be given with a large table: rows of X are used for validation")
         if self.warm_start and hasattr(self, "model_"):
             raise ValueError("warm_start must be False with a large table: partial_fit continues, batch by batch")
         if not isinstance(checkpoint, NoCheckpoint | None) and self.random_state is None:
@@ -214,8 +225,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
                 "random_state must be set where a large table has a checkpoint, so that the same rows are drawn again"
             )
         request = self._large_request(checkpoint)
-        name = rows[1] if isinstance(rows[1], str) else None
-        return self._keep(fit_elsewhere(request, rows, cache, transport), request.parameters, name)
+        name = beside["y"] if isinstance(beside["y"], str) else None
+        return self._keep(fit_elsewhere(request, X, beside, cache, transport), request.parameters, name)
 
     def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, exposure: Any = None) -> Self:
         """Train the fitted members further, batch by batch."""
@@ -224,13 +235,15 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
             for part in drawn(X, y, sample_weight, offset, exposure):
                 beside = {} if part.offset is None else {"offset": part.offset}
                 with errors_at(part.place):
-                    self.partial_fit(part.table, part.y, sample_weight=part.weight, **beside)
+                    self.partial_fit(part.X, part.y, sample_weight=part.weight, **beside)
         except BaseException:
             self.__dict__ = before
             raise
         return self
 
     def _large_request(self, checkpoint: Checkpoint | None = None) -> LargeRequest:
+        from lambdak.training.large.choice import LargeRequest
+
         if self.balance:
             raise ValueError(
                 "balance must be False with a large table, whose rows are never in memory together: fit, and add "
@@ -263,10 +276,14 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         estimator.model_, estimator._parameters, estimator.n_iter_ = saved.model, saved.parameters, saved.n_iter
         estimator._target = saved.target
         if saved.training is not None:
+            from lambdak.estimators.saved_training import restored_training
+
             estimator._state, estimator._effects = restored_training(saved.model, saved.training)
         return estimator
 
     def _saved_training(self) -> SavedTraining:
+        from lambdak.estimators.saved_training import saved_training
+
         model = self._fitted
         if self._state is None or self._effects is None:
             raise ValueError(
@@ -282,18 +299,14 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         return cast(Model, other.fit(rows.X, rows.y, rows.weight, **beside).model_)
 
     def _raw(self, X: Any, offset: ArrayLike | None = None) -> FloatArray:
-        """Raw scores: before the link."""
-        table = self._read(X)
-        return self._fitted.raw(table, self._added(table, offset), thread_count(self.n_jobs))
+        """Return raw scores: before the link."""
+        model, table = self._fitted, self._read(X)
+        return model.raw(table, row_offset(model.loss, offset, None, table.shape[0]), thread_count(self.n_jobs))
 
     def _predict(self, X: Any, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
-        """Means, quantiles or probabilities."""
-        table = self._read(X)
-        return self._fitted.predict(table, self._added(table, offset, exposure), thread_count(self.n_jobs))
-
-    def _added(self, table: Any, offset: ArrayLike | None, exposure: ArrayLike | None = None) -> Any:
-        """What is added to the raw score of each row of a table that was read."""
-        return row_offset(self._fitted.loss, offset, exposure, table.shape[0])
+        """Return means, quantiles or probabilities."""
+        model, table = self._fitted, self._read(X)
+        return model.predict(table, row_offset(model.loss, offset, exposure, table.shape[0]), thread_count(self.n_jobs))
 
     def _read(self, X: Any) -> Any:
         """A table to predict, or to continue with, read once; a warning says if its names are not those of training."""
@@ -308,15 +321,3 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def given_rows(
-    X: Any,
-    y: NDArray[Any],
-    sample_weight: ArrayLike | None,
-    offset: ArrayLike | None = None,
-    validation: GivenRows | None = None,
-) -> GivenRows:
-    """Rows to train on, with a table that is read once."""
-    weight = None if sample_weight is None else check_weight(sample_weight, len(y))
-    return GivenRows(X if issparse(X) else read_table(X), y, weight, offset, validation)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,22 +15,23 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lambdak._checks import check_weight
 from lambdak._types import FloatArray, PathLike
-from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.class_order import check_order
-from lambdak.estimators.docstrings import with_parameters_of
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.fit_arguments import check_order, is_elsewhere, opened, validation_arguments, validation_rows
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
-from lambdak.model.offsets import row_offset
-from lambdak.table.rows import label_rows, weights_in_units
+from lambdak.model.rows import row_offset
+from lambdak.shapes.contract import Shape
+from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Classes, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
+from lambdak.training.rows import GivenRows
 
 
-class _Classifier(ClassifierMixin, SpectralEstimator):
+class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
     """What the classifiers share: classes and their weights, partial_fit, and the class that is predicted."""
 
     def __init__(
@@ -42,6 +44,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -62,7 +65,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
@@ -95,19 +98,21 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
         """
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
-        given = Validation.given(X_val, y_val, sample_weight_val, offset_val, eval_set=eval_set)
+        validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
-            return self._fit_elsewhere((X, y, sample_weight, offset, None, given), cache, transport, file)
-        target = label_rows(y)
+            beside = {"y": y, "sample_weight": sample_weight, "offset": offset}
+            return self._fit_elsewhere(X, beside, validation, cache, transport, file)
+        rows, unseen = read_rows(X, y, sample_weight, offset), validation_rows(validation)
+        target = label_rows(rows.target)
         check_classification_targets(target)
-        weight = self._weighted(target, sample_weight)
-        known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, weight)
+        rows = self._weighted(rows, target)
+        known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, rows.weight)
         self._check_order(y, known)
         loss = self._class_loss(len(known))
-        unseen = None if given is None else given.rows(loss, _codes(known, given.y, "y_val"))
-        codes = _codes(known, target, "y", weight)
-        offset = row_offset(loss, offset, None, len(target))
-        return self._fit(given_rows(X, codes, weight, offset, unseen), loss, known, file)
+        codes = _codes(known, target, "y", rows.weight)
+        if unseen is not None:
+            unseen = GivenRows.of(unseen, loss, _codes(known, unseen.y, "y_val"), suffix="_val")
+        return self._fit(GivenRows.of(rows, loss, codes, unseen), loss, known, file)
 
     def partial_fit(
         self,
@@ -124,20 +129,20 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
             if fitted:
                 return self._continue_batches(X, y, sample_weight, offset)
             return self.fit(X, y, sample_weight, offset=offset)
-        target = label_rows(y)
-        weight = self._weighted(target, sample_weight)
+        rows = read_rows(X, y, sample_weight, offset)
+        target = label_rows(rows.target)
+        rows = self._weighted(rows, target)
         if fitted:
             known, loss = self.classes_, self.model_.loss
         else:
-            known = _classes(
-                target if classes is None else label_rows(classes, "classes"), weight if classes is None else None
-            )
+            known = _classes(target, rows.weight) if classes is None else _classes(label_rows(classes, "classes"), None)
             loss = self._class_loss(len(known))
-        codes = _codes(known, target, "y", weight)
-        rows = given_rows(X, codes, weight, row_offset(loss, offset, None, len(target)))
-        return self._continue(rows) if fitted else self._fit(rows, loss, known)
+        checked = GivenRows.of(rows, loss, _codes(known, target, "y", rows.weight))
+        return self._continue(checked) if fitted else self._fit(checked, loss, known)
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Classes
+
         return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
 
     @property
@@ -145,13 +150,14 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
         """The classes, in their order."""
         return np.asarray(self.model_.classes)
 
-    def _weighted(self, target: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
-        """The weight of a row times that of its class; each without its scale, so that the product stays finite."""
-        own = None if sample_weight is None else weights_in_units(check_weight(sample_weight, len(target)))
+    def _weighted(self, rows: Rows, labels: NDArray[Any]) -> Rows:
+        """Rows whose weight is times that of their class; each without its scale, so that the product stays finite."""
+        weight = None if rows.weight is None else weights_in_units(rows.weight)
         if self.class_weight is None:
-            return own
-        of_class = weights_in_units(check_weight(compute_sample_weight(self.class_weight, target), len(target)))
-        return own if of_class is None else of_class if own is None else own * of_class
+            return replace(rows, weight=weight)
+        of_class = weights_in_units(check_weight(compute_sample_weight(self.class_weight, labels), len(labels)))
+        both = weight if of_class is None else of_class if weight is None else weight * of_class
+        return replace(rows, weight=both)
 
     def _check_order(self, y: Any, known: NDArray[Any]) -> None:
         """Say so if the sorted labels are not in the order that is meant; without an order there is nothing to say."""
@@ -178,8 +184,7 @@ class _Classifier(ClassifierMixin, SpectralEstimator):
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
-@with_own_names
-class SpectralClassifier(_Classifier):
+class SpectralClassifier(BaseSpectralClassifier):
     """Classification on a table: one eigenvalue (two classes), or one neuron per class with a softmax.
 
     With two classes constraints and bounds are about the log-odds of the second one, in the order of the sorted labels.
@@ -216,8 +221,7 @@ class SpectralClassifier(_Classifier):
 
 
 @with_parameters_of(SpectralClassifier)
-@with_own_names
-class SpectralOrdinalClassifier(_Classifier):
+class SpectralOrdinalClassifier(BaseSpectralClassifier):
     """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
     So P(y ≤ j) never falls with j. The order is that of the sorted labels: give words as numbers, or as "1 bad",

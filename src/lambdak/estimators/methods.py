@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.known_target import KnownTarget
-from lambdak.model.offsets import row_offset
 from lambdak.model.predictor import Predictor
-from lambdak.store import SavedModel, SavedTraining, model_to_json, save_model
+from lambdak.model.rows import row_offset
 
 if TYPE_CHECKING:
     from lambdak.certify import Certificate, Verification
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from lambdak.governance.performance import Performance
     from lambdak.governance.tables import Relativities, Scorecard
     from lambdak.optimize import Inverse, Margins, Reasons, Recourse
-    from lambdak.report.dossier import Rows
+    from lambdak.store import SavedModel, SavedTraining
+    from lambdak.table.rows import Rows
 
 
 class ModelMethods:
@@ -246,7 +246,7 @@ class ModelMethods:
 
     def _reported(self) -> dict[str, Any]:
         """What a report says beside the model itself."""
-        return {"certificate": self.certify().to_dict(), "effects": getattr(self, "_effects", None)}
+        return {"effects": getattr(self, "_effects", None)}
 
     def dossier(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
         """Write one document for validators, and return its path: HTML, Word or Markdown.
@@ -275,13 +275,19 @@ class ModelMethods:
         what ``partial_fit`` and ``warm_start`` need to continue, bit for bit, and ``feature_importances_``: it is then
         up to some times as large, and holds means and covariances of the training rows.
         """
+        from lambdak.store import save_model
+
         save_model(self._saved(training_state), path)
 
     def to_json(self) -> str:
         """The fitted model as text to compare line by line; :func:`lambdak.from_json` reads it."""
+        from lambdak.store import model_to_json
+
         return model_to_json(self._saved())
 
     def _saved(self, training_state: bool = False) -> SavedModel:
+        from lambdak.store import SavedModel
+
         training = self._saved_training() if training_state else None
         return SavedModel(self._fitted, self._parameters, self.n_iter_, training, self._target)
 

@@ -3,7 +3,9 @@
 A file may name one array a hundred times, or a list twice in a list that is twice in a list …: then a few bytes become
 gigabytes, or take years to walk through. Arrays may claim a shape, and compressed ones a length, that nothing in the
 file is behind. All of that is counted here from names, lengths and headers, and what would take more memory than a file
-of its length may is refused.
+of its length may is refused. Three nodes make more of what they hold than its bytes, and are held to what skops writes
+of honest objects: a scalar of bytes from a number (so many zeros), a masked array from a list of texts (each as long as
+the longest), and a random generator whose seed sequence mixes a pool of any size, which takes the square of it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Hashable
 from io import BytesIO
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.lib import format as npy
 
 from lambdak.store import ModelFileError
@@ -29,6 +32,9 @@ _NODE, _LONG_NODE = 1 << 11, 1 << 14
 _SHORT = ("JsonNode", "ListNode", "TupleNode", "DictNode", "SetNode", "NdArrayNode")
 _NODE_TIMES = 32  # nodes may take so many times the length of the file: a node for a number is that much longer than it
 _OBJECT = 64  # bytes of one number as an object in an array of objects
+_MOST_POOL = 64  # words of entropy that a seed sequence mixes; NumPy takes 4
+_OF_KIND = {"void": "V", "bytes_": "S", "str_": "U"}  # scalars that NumPy would make of numbers, as many bytes long
+_SEED = {"entropy", "spawn_key", "pool_size", "n_children_spawned"}
 
 
 def check_stored(archive: zipfile.ZipFile, length: int) -> None:
@@ -108,6 +114,7 @@ class _Expansion:
         if not isinstance(state, dict) or _LOADER not in state:
             return _Bytes(0, 0)
         loader, file, content = state[_LOADER], state.get("file"), state.get("content")
+        self._check_kind(loader, state)
         nodes = _NODE if loader in _SHORT else _LONG_NODE
         if isinstance(content, str):  # JSON in JSON
             nodes += len(content) + _OBJECT * measure(content)[1]
@@ -116,6 +123,40 @@ class _Expansion:
         if file not in self._sizes:
             self._sizes[file] = self._size(file, loader)
         return _Bytes(nodes, self._sizes[file] * (_OBJECT if loader == "BytearrayNode" else 1))
+
+    def _check_kind(self, loader: object, state: dict[str, Any]) -> None:
+        """Refuse a node that would make more of what it holds than skops ever wrote."""
+        content = state.get("content")
+        if loader == "NdArrayNode" and state.get("type") == "numpy":
+            kind, file = _OF_KIND.get(str(state.get("__class__"))), state.get("file")
+            if kind and (not isinstance(file, str) or _header(BytesIO(self._read(file)))[1].kind != kind):
+                raise ModelFileError(f"a {state['__class__']} of its steps must be stored as one, not as a number")
+        elif loader == "MaskedArrayNode":
+            for part in ("data", "mask"):
+                if any(node.get(_LOADER) != "NdArrayNode" for node in self._meant(content, part)):
+                    raise ModelFileError(f"the {part} of a masked array of its steps must be an array")
+        elif loader == "RandomGeneratorNode" and not all(map(self._is_seed, self._meant(content, "seed_seq"))):
+            raise ModelFileError("the seed sequence of a random generator of its steps must be one of NumPy's")
+
+    def _is_seed(self, node: dict[str, Any]) -> bool:
+        """Whether a node is the state of a seed sequence whose pool is small."""
+        state = node.get("content")
+        if node.get(_LOADER) != "DictNode" or not isinstance(state, dict) or not set(state) <= _SEED:
+            return False
+        return all(_is_small(pool) for pool in self._meant(state, "pool_size"))
+
+    def _meant(self, content: Any, part: str) -> list[dict[str, Any]]:
+        """The nodes that a part of a content may mean: itself, and all that have its name."""
+        node = content.get(part) if isinstance(content, dict) else None
+        if not isinstance(node, dict):
+            return []
+        return self._named[name] or [node] if (name := _name(node)) is not None else [node]
+
+    def _read(self, file: str) -> bytes:
+        try:
+            return self._archive.read(file)
+        except KeyError:
+            raise ModelFileError(f"its steps name a file {file!r:.80} that it does not hold") from None
 
     def _check(self, nodes: int, arrays: int) -> None:
         if arrays > _TIMES * self._length + _SPARE or nodes > _NODE_TIMES * self._length + _SPARE:
@@ -126,10 +167,7 @@ class _Expansion:
 
     def _size(self, file: str, loader: object) -> int:
         """Bytes that a file takes when it is read."""
-        try:
-            data = self._archive.read(file)
-        except KeyError:
-            raise ModelFileError(f"its steps name a file {file!r:.80} that it does not hold") from None
+        data = self._read(file)
         if loader == "NdArrayNode":
             return max(len(data), _array_bytes(BytesIO(data), len(data)))
         if loader == "SparseMatrixNode":
@@ -155,11 +193,23 @@ def _inner(state: Any) -> list[Any]:
     return [value for value in values if isinstance(value, dict | list)]
 
 
-def _array_bytes(stream: Any, length: int) -> int:
-    """Bytes of an array in NumPy's format, which must be as long as its shape says."""
+def _is_small(node: dict[str, Any]) -> bool:
+    """Whether a node is the number of words in a pool of entropy, and not too many."""
+    text = node.get("content") if node.get(_LOADER) == "JsonNode" else None
+    return isinstance(text, str) and len(text) < 3 and text.isdecimal() and int(text) <= _MOST_POOL
+
+
+def _header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type that an array in NumPy's format says it has."""
     version = npy.read_magic(stream)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
+    return shape, dtype
+
+
+def _array_bytes(stream: Any, length: int) -> int:
+    """Bytes of an array in NumPy's format, which must be as long as its shape says."""
+    shape, dtype = _header(stream)
     numbers: int = math.prod([int(axis) for axis in shape])
     size = numbers * dtype.itemsize
     if dtype.hasobject or size > length or (not dtype.itemsize and numbers) or min(shape, default=0) < 0:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from lambdak._types import FloatArray, PathLike
-from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.docstrings import with_parameters_of
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
+from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.fit_arguments import is_elsewhere, opened, rows_of_numbers, validation_arguments
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import Pinball
-from lambdak.table.rows import target_rows
+from lambdak.shapes.contract import Shape
+from lambdak.table.rows import read_rows
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Numbers, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
-@with_own_names
 class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
 
@@ -54,6 +54,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -74,7 +75,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
@@ -104,13 +105,13 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         :meth:`SpectralRegressor.fit`.
         """
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
-        given = Validation.given(X_val, y_val, sample_weight_val, eval_set=eval_set)
+        validation = validation_arguments(X_val, y_val, sample_weight_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
-            return self._fit_elsewhere((X, y, sample_weight, None, None, given), cache, transport, file)
+            beside = {"y": y, "sample_weight": sample_weight}
+            return self._fit_elsewhere(X, beside, validation, cache, transport, file)
         loss = Pinball(_levels(self.quantiles))
-        unseen = None if given is None else given.of_numbers(loss)
-        target = loss.check_target(target_rows(y))
-        return self._fit(given_rows(X, target, sample_weight, None, unseen), loss, checkpoint=file)
+        rows = rows_of_numbers(read_rows(X, y, sample_weight), loss, validation)
+        return self._fit(rows, loss, checkpoint=file)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Continue training with these rows; the first call is a fit, and its columns, knots and levels stay."""
@@ -119,10 +120,11 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
             return self.fit(X, y, sample_weight)
         if is_elsewhere(X):
             return self._continue_batches(X, y, sample_weight)
-        target = self.model_.loss.check_target(target_rows(y))
-        return self._continue(given_rows(X, target, sample_weight))
+        return self._continue(rows_of_numbers(read_rows(X, y, sample_weight), self.model_.loss))
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Numbers
+
         return Numbers(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from lambdak._types import FloatArray, PathLike
-from lambdak.estimators.base import SpectralEstimator, given_rows
-from lambdak.estimators.large import is_elsewhere, opened
-from lambdak.estimators.own_names import with_own_names
-from lambdak.estimators.validation import Validation
+from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.fit_arguments import is_elsewhere, opened, rows_of_numbers, validation_arguments
 from lambdak.losses import Loss, make_loss
-from lambdak.model.offsets import check_exposure, row_offset
-from lambdak.table.rows import target_rows
+from lambdak.model.rows import check_exposure
+from lambdak.shapes.contract import Shape
+from lambdak.table.rows import read_rows, target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
-from lambdak.training.large.targets import Numbers, Targets
-from lambdak.training.large.transport import Transport
+
+if TYPE_CHECKING:
+    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.transport import Transport
 
 
-@with_own_names
 class SpectralRegressor(RegressorMixin, SpectralEstimator):
     """Regression on a table, f = Σ_m w_m λ_k(A_m(row)), with guarantees that hold by construction.
 
@@ -56,6 +56,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         sum of functions of one group each. Columns in no group form another one. Each member is then a sum of one
         matrix function per group, so that there may be fewer members than ``n_estimators``; of more than 32 groups, and
         of more than 16 pairs, those with the strongest interactions are taken.
+    constraints : list of shapes, default None
+        What else is known of columns, as objects of :mod:`lambdak.shapes`: ``[Rising("income"), Convex("age")]``. The
+        four parameters above are shorthands for some of them.
     categorical_features : "from_dtype", names, positions or a mask, default "from_dtype"
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     max_categories : int ≥ 1, default None
@@ -72,7 +75,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     n_estimators : int in [1, 64], default None
         Members of the convex combination; 1 is a single set of matrices, None leaves it to ``effort``.
     max_iter : int ≥ 1, default None
-        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or polished by
+        Epochs; None leaves it to ``effort``, and members are then refitted on all rows for some more, or refined by
         L-BFGS on small tables without noise.
     early_stopping : bool or "auto", default False
         Whether to stop after ``n_iter_no_change`` epochs in which no member improved by more than ``tol`` on its
@@ -138,6 +141,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         monotonic_cst: Mapping[Any, int] | Sequence[int] | str | None = None,
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
+        constraints: Sequence[Shape] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -158,7 +162,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst,
+            interaction_cst=interaction_cst, constraints=constraints,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
@@ -204,15 +208,14 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         ended.
         """
         X, file, loss = opened(X), open_checkpoint(checkpoint, checkpoint_every), self._loss()
-        given = Validation.given(X_val, y_val, sample_weight_val, offset_val, exposure_val, eval_set)
+        validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, exposure_val, eval_set)
         if is_elsewhere(X, cache, transport):
             if exposure is not None:
                 check_exposure(loss, offset)
-            return self._fit_elsewhere((X, y, sample_weight, offset, exposure, given), cache, transport, file)
-        unseen = None if given is None else given.of_numbers(loss)
-        target = loss.check_target(target_rows(y))
-        offset = row_offset(loss, offset, exposure, len(target))
-        return self._fit(given_rows(X, target, sample_weight, offset, unseen), loss, checkpoint=file)
+            beside = {"y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+            return self._fit_elsewhere(X, beside, validation, cache, transport, file)
+        rows = read_rows(X, y, sample_weight, offset, exposure, positive=True)
+        return self._fit(rows_of_numbers(rows, loss, validation), loss, checkpoint=file)
 
     def partial_fit(
         self,
@@ -232,13 +235,14 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
             if exposure is not None:
                 check_exposure(loss, offset)
             return self._continue_batches(X, y, sample_weight, offset, exposure)
-        target = loss.check_target(target_rows(y))
-        return self._continue(given_rows(X, target, sample_weight, row_offset(loss, offset, exposure, len(target))))
+        return self._continue(rows_of_numbers(read_rows(X, y, sample_weight, offset, exposure, positive=True), loss))
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, quantile=self.quantile, power=self.power)
 
     def _targets(self) -> Targets:
+        from lambdak.training.large.targets import Numbers
+
         return Numbers(self._loss())
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:

@@ -26,7 +26,7 @@ from lambdak.table.knots import MAX_KNOTS
 from lambdak.training.coordinates import MOST_COVARIANCES, Moments
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
-from lambdak.training.fit import TrainingState
+from lambdak.training.finish import TrainingState
 from lambdak.training.plan import Plan
 from lambdak.training.session import planned
 from lambdak.training.terms import Terms

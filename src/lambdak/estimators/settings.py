@@ -1,11 +1,13 @@
-"""The settings of an estimator, checked: for a new fit, and for one that continues training."""
+"""The parameters of estimators: from a constructor to the settings of a fit, and written once for all docstrings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from sklearn.utils import check_random_state
 from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
+from lambdak.shapes.requested import listed
 from lambdak.training.effort import RECIPES, Recipe
 from lambdak.training.scoring import check_scoring
 from lambdak.training.settings import AUTO_ROWS, FitSettings
@@ -24,6 +27,8 @@ _FREE = frozenset({
     "dim", "n_estimators", "effort", "max_iter", "early_stopping", "scoring", "validation_fraction",
     "n_iter_no_change", "tol", "balance", "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
 })  # fmt: skip
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
 
 
 def fit_settings(estimator: Any) -> FitSettings:
@@ -37,6 +42,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         monotonic_cst=estimator.monotonic_cst,
         max_influence=estimator.max_influence,
         interaction_cst=estimator.interaction_cst,
+        constraints=estimator.constraints,
         categorical_features=estimator.categorical_features,
         max_categories=_categories(estimator.max_categories),
         n_knots=_knots(estimator.n_knots),
@@ -107,8 +113,13 @@ def _recipe(estimator: Any) -> Recipe:
         raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {estimator.effort!r}")
     if estimator.shape is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with shape={estimator.shape!r}, which takes an end of the spectrum")
+    wanted = next((own for own in listed(estimator.constraints) if own.end), None)
+    if wanted is not None and estimator.eig_idx is not None:
+        raise ValueError(f"eig_idx must be None with {wanted!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]
-    base = base.shaped() if isinstance(estimator.shape, str) else base  # what it may be is checked with the columns
+    base = (
+        base.shaped() if isinstance(estimator.shape, str) or wanted else base
+    )  # what it may be is checked with the columns
     dim = base.dim if estimator.dim is None else check_int(estimator.dim, "dim", 1, MAX_DIM + 1)
     members = estimator.n_estimators
     members = base.members if members is None else check_int(members, "n_estimators", 1, MAX_MEMBERS + 1)
@@ -163,3 +174,43 @@ def _entries(value: Any) -> NDArray[Any]:
         groups = np.empty(len(value), object)
         groups[:] = [list(group) if isinstance(group, np.ndarray) else group for group in value]
         return groups
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def parameter_texts(estimator: type) -> dict[str, tuple[str, str]]:
+    """What the docstring of a class says of each parameter: its type, and what it does."""
+    found = _SECTION.search(inspect.cleandoc(estimator.__doc__ or "") + "\n")
+    entries = _ENTRY.findall(found[1]) if found else []
+    texts = ((names, kind, inspect.cleandoc(text)) for names, kind, text in entries)
+    return {name: (kind, text) for names, kind, text in texts for name in names.split(", ")}
+
+
+def with_parameters_of(source: type, without: Iterable[str] = ()) -> Callable[[Class], Class]:
+    """Add the parameters of ``source`` to the section "Parameters" of a class, after its own."""
+    shared = {name: text for name, text in parameter_texts(source).items() if name not in without}
+
+    def decorate(estimator: Class) -> Class:
+        if estimator.__doc__:  # python -OO removes it
+            estimator.__doc__ = _extended(inspect.cleandoc(estimator.__doc__), shared)
+        return estimator
+
+    return decorate
+
+
+def _extended(text: str, shared: dict[str, tuple[str, str]]) -> str:
+    """A docstring whose section "Parameters", perhaps a new one before the examples, ends with the shared entries."""
+    if not (found := _SECTION.search(text + "\n")):
+        text = text.replace("Examples\n--------\n", "Parameters\n----------\n\nExamples\n--------\n", 1)
+        found = _SECTION.search(text + "\n")
+    if found is None:
+        return text
+    entries = "\n".join(filter(None, [found[1].strip("\n"), *map(_entry, shared, shared.values())]))
+    return f"{text[: found.start(1)]}{entries}\n\n{text[found.end(1) :]}"
+
+
+def _entry(name: str, texts: tuple[str, str]) -> str:
+    kind, text = texts
+    lines = text.splitlines()
+    return "\n".join([f"{name} : {kind}", *(f"    {line}" for line in lines)])

@@ -19,9 +19,9 @@ from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
 from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.readout import readouts
+from lambdak.model.rows import given_table
 from lambdak.pencil.variational import Game
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column

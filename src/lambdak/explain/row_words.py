@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from lambdak.explain.wording import prediction_words, separated_cell
-from lambdak.model.given_rows import column_place
+from lambdak.model.rows import column_place
 
 _TARGET = "target"  # as users spell it: what is predicted
 _PREDICTED = "\0target"  # the same among the names of columns, of which it is none

@@ -20,9 +20,9 @@ from lambdak.eigen.packing import sym
 from lambdak.explain.what_if import WhatIf, score_interval, scores_along
 from lambdak.losses import Link
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
 from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
+from lambdak.model.rows import given_table
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.paths import PART_TOL, shared_out
 from lambdak.pencil.spectrum import eigenspace_norms, repeated

@@ -18,53 +18,7 @@ from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.families import Family, families
 from lambdak.store import load_model
-from lambdak.table.category_levels import OTHER, Kind
 from lambdak.table.column_contract import Column
-
-NOTHING = -1  # instead of a design column: the cell adds nothing, which is the average level
-
-
-@final
-@dataclass(frozen=True)
-class Levels:
-    """Which design column each cell of a category adds; :data:`NOTHING` for none.
-
-    Attributes
-    ----------
-    numbers : tuple of (number, design column)
-        Cells that are numbers; True is 1 and False is 0.
-    texts : tuple of (text, design column)
-        Cells that are text.
-    missing, unseen : int
-        That of a missing cell, and of a level that training has not seen.
-    kinds : frozenset of Kind
-        What cells were in training, those of pooled levels included.
-    """
-
-    numbers: tuple[tuple[int | float, int], ...]
-    texts: tuple[tuple[str, int], ...]
-    missing: int
-    unseen: int
-    kinds: frozenset[Kind]
-
-    @property
-    def take_numbers(self) -> bool:
-        """Whether cells may be numbers."""
-        return bool(self.kinds & {Kind.NUMBER, Kind.BOOLEAN})
-
-    @property
-    def take_text(self) -> bool:
-        """Whether cells may be text: also where training has seen no level."""
-        return Kind.TEXT in self.kinds or not self.take_numbers
-
-    @classmethod
-    def of(cls, column: Any) -> Levels:
-        """Design columns that the cells of a category add."""
-        place = {level: column.start + i for i, level in enumerate(column.levels)}
-        unseen = place.get(OTHER, NOTHING)
-        numbers = tuple((level + 0, id_) for level, id_ in place.items() if isinstance(level, bool | int | float))
-        texts = tuple((level, id_) for level, id_ in place.items() if isinstance(level, str))
-        return cls(numbers, texts, place.get(None, unseen), unseen, column.kinds)
 
 
 @final

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lambdak.export.formula import frozen
+from lambdak.export.targets import FACTOR_TABLES
 from lambdak.governance.tables.relativity import relativities
-
-ENDINGS = (".xlsx", ".csv", ".json")
 
 
 def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
@@ -26,8 +24,6 @@ def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = N
         As in :func:`~lambdak.governance.tables.relativities`.
     """
     ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"path must end with one of {', '.join(ENDINGS)} for tables; got {os.fspath(path)!r}")
-    tables = relativities(frozen(model), X, y, **options)
-    writers: tuple[Callable[[Any], object], ...] = (tables.to_excel, tables.to_csv, tables.to_json)
-    writers[ENDINGS.index(ending)](path)
+    if ending not in FACTOR_TABLES:
+        raise ValueError(f"path must end with one of {', '.join(FACTOR_TABLES)} for tables; got {os.fspath(path)!r}")
+    getattr(relativities(frozen(model), X, y, **options), FACTOR_TABLES[ending])(path)

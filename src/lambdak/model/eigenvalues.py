@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lambdak._types import FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 
 _FEW = 1 << 16  # matrices times dim³: waking another thread takes longer
 

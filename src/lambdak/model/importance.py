@@ -10,7 +10,7 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.model.model import Model
 from lambdak.model.readout import Readout, readouts
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 
 _MOST_ROWS = 300  # of the training table
 _FEWEST_ROWS = 20

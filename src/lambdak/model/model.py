@@ -16,7 +16,8 @@ from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.pencil import Pencil
-from lambdak.table.encoder import Design, TableEncoder
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import optional_rows
 
 MAX_DIM = 128  # of the matrices of a model

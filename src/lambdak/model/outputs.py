@@ -13,7 +13,7 @@ import numpy as np
 from lambdak._checks import check_int
 from lambdak._types import FloatArray
 from lambdak.losses import Arrangement, Loss
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 from lambdak.table.quantile_levels import with_levels
 
 
@@ -164,14 +164,14 @@ def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
             return SingleOutput(indices)
 
 
-def eigenvalue_indices(dim: int, shape: str | None = None, eig_idx: int | None = None) -> tuple[int, ...]:
+def eigenvalue_indices(dim: int, end: int = 0, eig_idx: int | None = None) -> tuple[int, ...]:
     """Which eigenvalue is read off matrices of this size.
 
-    A convex function is the last one, a concave one the first, and any other the one that was requested, or the middle
-    one.
+    A convex function is the last one (``end`` 1), a concave one the first (-1), and any other the one that was
+    requested, or the middle one.
     """
-    if shape is not None:
-        return (dim - 1,) if shape == "convex" else (0,)
+    if end:
+        return (dim - 1,) if end > 0 else (0,)
     return (dim // 2,) if eig_idx is None else (check_int(eig_idx, "eig_idx", 0, dim),)
 
 

@@ -16,7 +16,7 @@ from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import native
 from lambdak.losses.contract import Predicts
 from lambdak.model.model import Model
-from lambdak.model.offsets import row_offset
+from lambdak.model.rows import row_offset
 from lambdak.table.cells import LARGEST
 from lambdak.table.matching import check_width
 from lambdak.table.read import Table, named_array, read_table

@@ -8,11 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from lambdak.table.column_types import Column
-from lambdak.table.constraints import influence_caps, influence_groups, monotone_signs
-from lambdak.table.interactions import Interactions, requested_interactions
-
-SHAPES = ("convex", "concave")
+from lambdak.shapes.bending import Concave, Convex
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.influence import MaxInfluence
+from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.requested import requested_shapes
+from lambdak.shapes.rising import Falling, Rising
+from lambdak.table.column_contract import Column
 
 
 @final
@@ -22,36 +24,40 @@ class Promises:
 
     Attributes
     ----------
-    signs : tuple of int
-        Of each column: 1 if predictions never fall with it, -1 if they never rise, otherwise 0.
-    caps : tuple of float
-        The most that a change of each column can do to a raw score; infinite where nothing was requested.
-    shape : {None, "convex", "concave"}
-        Of the raw score in all numeric columns together.
-    groups : tuple of (positions, cap)
-        The most that a change of these columns together can do to a raw score.
-    interactions : Interactions or None
-        Which columns may interact; None if all may.
+    columns : int
+        How many columns the model has.
+    shapes : tuple of Shape
+        What was requested of them, with positions for names.
     """
 
-    signs: tuple[int, ...]
-    caps: tuple[float, ...]
-    shape: str | None = None
-    groups: tuple[tuple[tuple[int, ...], float], ...] = ()
-    interactions: Interactions | None = None
+    columns: int
+    shapes: tuple[Shape, ...] = ()
 
     @classmethod
     def requested(
-        cls, columns: Sequence[Column], monotonic_cst: Any, max_influence: Any, shape: Any, interaction_cst: Any = None
+        cls,
+        columns: Sequence[Column],
+        monotonic_cst: Any = None,
+        max_influence: Any = None,
+        shape: Any = None,
+        interaction_cst: Any = None,
+        constraints: Any = None,
     ) -> Promises:
-        """From the settings of an estimator, in any of their spellings."""
-        if not (shape is None or (isinstance(shape, str) and shape in SHAPES)):
-            raise ValueError(f"shape must be None, 'convex' or 'concave'; got {shape!r}")
-        signs, caps = monotone_signs(monotonic_cst, columns), influence_caps(max_influence, columns)
-        groups = tuple(influence_groups(max_influence, columns).items())
-        every, interactions = range(len(columns)), requested_interactions(interaction_cst, [c.name for c in columns])
-        caps_of = tuple(caps.get(i, np.inf) for i in every)
-        return cls(tuple(signs.get(i, 0) for i in every), caps_of, shape, groups, interactions)
+        """Return what the settings of an estimator ask for, in any of their spellings."""
+        wanted = requested_shapes(columns, monotonic_cst, max_influence, shape, interaction_cst, constraints)
+        return cls(len(columns), wanted)
+
+    def of(self, *kinds: type[Shape]) -> list[Any]:
+        """Return the shapes of these classes."""
+        return [shape for shape in self.shapes if isinstance(shape, kinds)]
+
+    # ---- what readers ask ---------------------------------------------------------------------------------------
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """Of each column: 1 if predictions never fall with it, -1 if they never rise, otherwise 0."""
+        signs = {shape.positions[0]: shape.sign for shape in self.of(Rising, Falling)}
+        return tuple(signs.get(i, 0) for i in range(self.columns))
 
     @property
     def monotone(self) -> Mapping[int, int]:
@@ -59,9 +65,36 @@ class Promises:
         return {i: sign for i, sign in enumerate(self.signs) if sign}
 
     @property
+    def caps(self) -> tuple[float, ...]:
+        """The most that a change of each column can do to a raw score; infinite where nothing was requested."""
+        return tuple(self.capped.get(i, np.inf) for i in range(self.columns))
+
+    @property
     def capped(self) -> Mapping[int, float]:
         """Position of each capped column → its cap."""
-        return {i: cap for i, cap in enumerate(self.caps) if np.isfinite(cap)}
+        caps = {shape.positions[0]: shape.cap for shape in self.of(MaxInfluence) if len(shape.positions) == 1}
+        return dict(sorted((i, cap) for i, cap in caps.items() if np.isfinite(cap)))
+
+    @property
+    def groups(self) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """Positions of columns, and the most that a change of these together can do to a raw score."""
+        return tuple((shape.positions, shape.cap) for shape in self.of(MaxInfluence) if len(shape.positions) > 1)
+
+    @property
+    def shape(self) -> str | None:
+        """Convex or concave, in a word, if the raw score is that in all numeric columns together."""
+        return next((own.kind for own in self.of(Convex, Concave) if not own.columns), None)
+
+    @property
+    def interactions(self) -> Interactions | None:
+        """Which columns may interact; None if all may."""
+        return next(iter(self.of(Interactions)), None)
+
+    @property
+    def others(self) -> list[Shape]:
+        """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
+        readers = (Rising, Falling, MaxInfluence, Interactions)
+        return [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
     @property
     def without_influence(self) -> frozenset[int]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from lambdak._types import Float64Array
 from lambdak.model.outputs import Outputs
 from lambdak.pencil.statements import Statements, bends, rises
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.spreads import turned
 from lambdak.table.column_contract import Column
 from lambdak.table.quantile_levels import level_column
 
@@ -30,6 +32,11 @@ def ordered_levels(outputs: Outputs, coef: Float64Array) -> Statements:
 def all_bending(columns: Sequence[Column], coef: Float64Array, sign: int) -> Iterator[Statements]:
     """Statements that slopes change by semidefinite matrices of this sign, column by column of those of numbers."""
     return (bending(column, coef, sign) for column in columns if column.is_number)
+
+
+def shape_statements(shape: Shape, columns: Sequence[Column], coef: Float64Array, flip: int) -> Statements:
+    """What a placed shape asks of the matrices of every pencil, for a loss of this sign."""
+    return Statements(coef, [turned(own, shape, flip) for own in shape.statements(columns)])
 
 
 def _own(column: Column, coef: Float64Array) -> Float64Array:

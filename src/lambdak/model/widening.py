@@ -17,6 +17,7 @@ from lambdak.model.promises import Promises
 from lambdak.model.statements import bending, rising
 from lambdak.pencil.definite import UNIT
 from lambdak.pencil.statements import Statements
+from lambdak.shapes.spreads import Generated, Steps, dense, spreads
 from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.quantile_levels import level_column
@@ -24,14 +25,20 @@ from lambdak.table.quantile_levels import level_column
 _MOST_ROUNDS = 80  # of doubling: from the last place to beyond the first one
 _MOST_MOVED = 1e-4  # of the largest entry: what is more than rounding is not widened away
 _TINY = 1e-300
+_HELPFUL = 1e-6  # that a generator moves a statement by, if it is to help it
+_TOO_CLOSE = (
+    "column {} must have knots further apart for what was requested of it: rounding breaks it; round its numbers, or "
+    "lower n_knots"
+)
 
 
 def widen_(coef: Float64Array, encoder: TableEncoder, promises: Promises, loss: Loss, outputs: Outputs) -> None:
     """Make packed matrices (pencils, design columns, D) keep what was promised of them, exactly."""
-    bend = {None: 0, "convex": 1, "concave": -1}[promises.shape]
-    for column, sign in zip(encoder.columns, promises.signs, strict=True):
-        if column.is_number and (sign or bend):
-            _widen_column_(coef, column, loss.sign * sign, bend if column.n_ramps else 0)
+    for spread in spreads(promises.shapes, encoder.columns, loss.sign):
+        if isinstance(spread, Steps):
+            _widen_column_(coef, spread.column, spread.sign, spread.bend)
+        elif isinstance(spread, Generated):
+            _widen_generated_(coef, spread)
     if outputs.levels:
         _widen_column_(coef, level_column(outputs.levels, encoder.n_design), 1, 0)
 
@@ -53,10 +60,27 @@ def _widen_column_(coef: Float64Array, column: Column, sign: int, bend: int) -> 
             break
         rows[..., diagonal_indices(dim)] += amounts[..., None]
         unit *= 2
-    raise ValueError(
-        f"column {column.name!r} must have knots further apart for what was requested of it: rounding breaks it; "
-        "round its numbers, or lower n_knots"
-    )
+    raise ValueError(_TOO_CLOSE.format(repr(column.name)))
+
+
+def _widen_generated_(coef: Float64Array, spread: Generated) -> None:
+    """Give statements that are not proven more of the generators that they are about."""
+    dim, rows = packed_dim(coef.shape[-1]), coef[:, spread.start : spread.stop]
+    gains = dense(spread.statements, spread.start, spread.stop) @ spread.weights  # (statements, generators)
+    needed = np.where(gains > _HELPFUL, 1 / np.maximum(gains, _HELPFUL), 0.0)
+    size = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    unit = np.maximum(4 * (dim + 6) * UNIT * size, _TINY)
+    for _ in range(_MOST_ROUNDS):
+        failing = _failing(Statements(coef, spread.statements), len(coef))  # (pencils, statements)
+        if not failing.any():
+            return
+        wanted = (failing[:, :, None] * needed).max(axis=1)
+        amounts = unit[:, None] * wanted @ spread.weights.T
+        if (np.abs(amounts) > np.maximum(_MOST_MOVED * size, 1e3 * _TINY)[:, None]).any():
+            break
+        rows[..., diagonal_indices(dim)] += amounts[..., None]
+        unit *= 2
+    raise ValueError(_TOO_CLOSE.format(", ".join(repr(column.name) for column in spread.columns)))
 
 
 def _wanted(coef: Float64Array, column: Column, sign: int, bend: int, additions: int) -> Float64Array:

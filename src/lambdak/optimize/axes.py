@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.table.category_levels import OTHER
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 MOST_WHOLE = 2.0**52  # up to which every whole number is a float
@@ -123,17 +123,17 @@ class Axis:
 
 def make_axis(columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:
     """The axis of a free column, as one or several models know it, within the user's bounds."""
-    if all(isinstance(column, Category) for column in columns):
-        return _level_axis([column for column in columns if isinstance(column, Category)], bounds)
+    if not any(column.is_number for column in columns):
+        return _level_axis(columns, bounds)
     numeric = [column for column in columns if isinstance(column, Numeric)]
     if len(numeric) < len(columns):
         raise ValueError(f"column {columns[0].name!r} is a category in one model and a number in another")
     return _number_axis(numeric, bounds, whole)
 
 
-def _level_axis(columns: Sequence[Category], bounds: Any) -> Axis:
+def _level_axis(columns: Sequence[Column], bounds: Any) -> Axis:
     name = columns[0].name
-    known = [level for level in columns[0].levels if level is not None and level is not OTHER]
+    known = [level for level in columns[0].known_levels if level is not None and level is not OTHER]
     several = known if bounds is None else [bounds] if isinstance(bounds, str) or np.ndim(bounds) == 0 else bounds
     levels = list(dict.fromkeys(several))
     unknown = [level for level in levels if level not in known]

@@ -1,16 +1,13 @@
-"""One HTML file in which a fitted model runs: no server, no network, nothing to install for its reader.
+"""Documents about a fitted model: a page in which it runs, with no server and no network, a dossier and a model card.
 
-Modules: ``engine`` the scripts that compute a model, shared with exports; ``contents`` all that a report says:
-``measured`` how well a model does and on which rows, ``behaviour`` what columns do, ``table_summary`` what they hold,
-``typical`` rows; ``static/`` the same as text and tables, without JavaScript: ``front``, ``guarantees``,
-``performance``, ``columns``, ``reading``, of pieces in ``markup``; ``payload``, ``constants`` the same for scripts,
-``html`` the page; ``comparison`` two models in one page; ``page/`` what runs in the browser: ``svg.js``, ``axes.js``,
-``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js`` to start from,
-``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two models;
-``dossier/`` one document for validators: ``subject`` what it is about, ``findings`` all that is computed:
-``assessment``, ``likeness`` whether the fit saw the rows, ``stability``, ``model_file``; ``sections/`` findings in
-words, ``front`` the first page, ``card`` the model card; ``document`` paragraphs, tables and pictures as data,
-``long_tables``, ``amounts``, ``pictures``; ``html``, ``markdown``, ``word`` its writers.
+Modules: ``findings/`` what is computed, each finding once; ``sections/`` findings in words, one file per topic;
+``document`` sections of paragraphs, tables and pictures as data, with ``amounts`` and ``pictures``; ``html``,
+``markdown``, ``word`` write it. ``subject`` what a document is about: model, rows, words of the owner;
+``live_page`` the report, ``payload`` and ``constants`` what its scripts read, ``comparison`` two models in one
+page; ``dossier`` one document for validators, ``card`` the model card; ``page/`` what runs in the browser:
+``svg.js``, ``axes.js``, ``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js``
+to start from, ``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two
+models.
 """
 
 from __future__ import annotations
@@ -24,11 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
+from lambdak.certify import Certificate
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
-from lambdak.report.contents import gather
-from lambdak.report.dossier.subject import given_rows
-from lambdak.report.html import check_html, page
+from lambdak.report.findings import Options, report_findings
+from lambdak.report.live_page import check_html, page
+from lambdak.table.rows import optional_read
 
 __all__ = ["write_report"]
 
@@ -51,7 +49,7 @@ def write_report(
     units: Mapping[str, str] | None = None,
     n_resamples: int = RESAMPLES,
     random_state: int = 0,
-    certificate: Mapping[str, Any] | None = None,
+    certificate: Certificate | None = None,
     effects: NDArray[np.float64] | None = None,
 ) -> Path:
     """Write the report of a model to ``path``, and return it.
@@ -73,14 +71,16 @@ def write_report(
         Units of columns and of the target, by their names, such as ``{"age": "years"}``.
     n_resamples, random_state
         Of the confidence intervals.
-    certificate : mapping, optional
-        What the model guarantees, as ``Certificate.to_dict()`` gives it.
+    certificate : Certificate, optional
+        What the model guarantees, if it was computed before, see :func:`lambdak.certify.certify`.
     effects : array of shape (columns,), optional
         Mean absolute effects over the training rows, as an estimator keeps them, for a report without X.
     """
     check_html(path)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
-    contents = gather(model, X, rows, test, certificate, effects, target, units, n_resamples, random_state)
-    write_text(path, page(contents))
+    if not isinstance(certificate, Certificate | None):
+        raise TypeError(f"certificate must be what certify returns; got a {type(certificate).__name__}: omit it")
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    options = Options(resamples=n_resamples, seed=random_state)
+    write_text(path, page(report_findings(model, X, rows, test, effects, target, units, options, certificate)))
     return Path(path)

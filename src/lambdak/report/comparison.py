@@ -14,20 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak.atomic import write_text
+from lambdak.export.javascript.engine import ENGINE, to_json
 from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
-from lambdak.report.contents import Contents, gather
-from lambdak.report.dossier.amounts import at_most, number
-from lambdak.report.dossier.document import Block, Note, Paragraph, Table
-from lambdak.report.dossier.html import blocks_html
-from lambdak.report.dossier.subject import Rows, given_rows
-from lambdak.report.engine import ENGINE
-from lambdak.report.html import check_html, document, script
-from lambdak.report.payload import payload, to_json
-from lambdak.report.static import guarantees, performance
-from lambdak.report.static.front import title
-from lambdak.report.static.markup import section
+from lambdak.report.amounts import at_most, number
+from lambdak.report.document import Block, Heading, Live, Note, Paragraph, Section, Table
+from lambdak.report.findings import Findings, Options, report_findings
+from lambdak.report.html import blocks_html
+from lambdak.report.live_page import check_html, laid_out, script
+from lambdak.report.payload import payload
+from lambdak.report.sections import front, guarantees, performance
+from lambdak.table.rows import Rows, optional_read
 
 _SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
@@ -49,7 +47,6 @@ class Rival:
 
     name: str
     model: Model
-    certificate: Mapping[str, Any] | None = None
     effects: NDArray[np.float64] | None = None
 
 
@@ -77,13 +74,11 @@ def write_comparison(
         raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
     check_html(path)
     _check_alike(rivals)
-    rows = given_rows(X, y, sample_weight, offset, exposure)
-    test = given_rows(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
-    found = [
-        gather(own.model, X, rows, test, own.certificate, own.effects, target, units, n_resamples, random_state)
-        for own in rivals
-    ]
-    write_text(path, _page([own.name for own in rivals], found, n_resamples, random_state))
+    rows = optional_read(X, y, sample_weight, offset, exposure)
+    test = optional_read(X_test, y_test, sample_weight_test, offset_test, exposure_test, suffix="_test")
+    options = Options(resamples=n_resamples, seed=random_state)
+    both = [report_findings(rival.model, X, rows, test, rival.effects, target, units, options) for rival in rivals]
+    write_text(path, _page([rival.name for rival in rivals], both))
     return Path(path)
 
 
@@ -98,94 +93,93 @@ def _check_alike(rivals: Sequence[Rival]) -> None:
         raise ValueError(f"models must predict the same to be compared; got {what[0]} and {what[1]}")
 
 
-def _page(names: list[str], found: list[Contents], resamples: int, seed: int) -> str:
-    first = found[0]
+def _page(names: list[str], both: list[Findings]) -> str:
+    first = both[0]
     sides = [
-        f'<div><h2 class="key k{s}">{html.escape(name)}</h2>{performance.answer(own)}{guarantees.answer(own)}</div>'
-        for s, (name, own) in enumerate(zip(names, found, strict=True))
+        f'<div><h2 class="key k{side}">{html.escape(name)}</h2>'
+        f"{blocks_html([performance.answer(own), guarantees.answer(own)])}</div>"
+        for side, (name, own) in enumerate(zip(names, both, strict=True))
     ]
-    written = {
-        "try": ("Try both", section("try", "Try both", _TRY)),
-        "metrics": ("Metrics", section("metrics", "Which predicts better", _metrics(names, found, resamples, seed))),
-        "effects": ("Effects", section("effects", "Effects of both", _EFFECTS)),
-        "importance": ("Importance", section("importance", "Importance of the columns", _importance(names, found))),
-        "certificate": ("Guarantees", _guarantees(names, found)),
+    sections = {
+        "Try both": Section("try", "Try both", (Live("try", _TRY),)),
+        "Metrics": Section("metrics", "Which predicts better", _metrics(names, both)),
+        "Effects": Section("effects", "Effects of both", (Live("effects", _EFFECTS),)),
+        "Importance": Section("importance", "Importance of the columns", _importance(names, both)),
+        "Guarantees": Section("certificate", "What is guaranteed", _guarantees(names, both)),
     }
-    merged = list(dict.fromkeys(name for own in found for name in own.names))
-    order = list(dict.fromkeys(merged.index(own.names[i]) for own in found for i in own.behaviour.first))
-    data = {
-        "constants": payload(first)["constants"], "names": names, "models": [payload(own) for own in found],
-        "order": order,
-    }  # fmt: skip
-    links = {key: text for key, (text, _) in written.items()}
-    sections = [text for _, text in written.values()]
-    heading = f"{title(first)}: {names[0]} and {names[1]}"
-    return document(
-        heading, f'<div class="answers two">{"".join(sides)}</div>', links, sections, to_json(data), script(_SCRIPTS)
-    )
+    merged = list(dict.fromkeys(name for own in both for name in own.names))
+    order = list(dict.fromkeys(merged.index(own.names[i]) for own in both for i in own.behaviour.first))
+    payloads = [payload(own) for own in both]
+    data = {"constants": payloads[0]["constants"], "names": names, "models": payloads, "order": order}
+    return laid_out(
+        f"{front.title(first)}: {names[0]} and {names[1]}", f'<div class="answers two">{"".join(sides)}</div>',
+        {section.key: link for link, section in sections.items()}, list(sections.values()), to_json(data),
+        script(_SCRIPTS),
+    )  # fmt: skip
 
 
-def _metrics(names: list[str], found: list[Contents], resamples: int, seed: int) -> str:
-    first, second = (own.measured for own in found)
+def _metrics(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
+    first, second = (own.assessment for own in both)
     if first is None or second is None:
-        return blocks_html([Paragraph("Not measured: give X_test and y_test, rows that neither fit has seen.")])
+        return (Paragraph("Not measured: give X_test and y_test, rows that neither fit has seen."),)
     blocks: list[Block] = [Paragraph(f"Measured {first.where}, the same for both.")]
     caveats = dict.fromkeys(own.caveat for own in (first, second) if own.caveat)
     blocks += [Note(f"{caveat} {first.remedy}", "open") for caveat in caveats]
-    others = {own.name: own.value for own in second.assessment.metrics}
+    others = {metric.name: metric.value for metric in second.metrics}
     rows = [
-        (own.name, number(own.value), number(others.get(own.name, math.nan)), own.meaning)
-        for own in first.assessment.metrics
+        (metric.name, number(metric.value), number(others.get(metric.name, math.nan)), metric.meaning)
+        for metric in first.metrics
     ]
     blocks.append(Table("Metrics of both", ("Metric", *names, "Meaning"), rows, left=(0, 3)))
-    if len(first.assessment.outputs) == 1:
-        blocks.append(_differences(names, found, first.rows, resamples, seed))
-    return blocks_html(blocks)
+    if len(first.outputs) == 1:
+        blocks.append(_differences(names, both, first.rows))
+    return tuple(blocks)
 
 
-def _differences(names: list[str], found: list[Contents], rows: Rows, resamples: int, seed: int) -> Table:
-    """Differences over the same resamples of rows, and which side is better beyond doubt."""
-    own = compare(
-        found[0].model, found[1].model, rows.X, rows.given["y"], exposure=rows.given["exposure"],
-        sample_weight=rows.weight, offset=rows.offset, names=names, n_resamples=resamples, random_state=seed,
+def _differences(names: list[str], both: list[Findings], rows: Rows) -> Table:
+    """Return differences over the same resamples of rows, and which side is better beyond doubt."""
+    options = both[0].options
+    comparison = compare(
+        both[0].model, both[1].model, rows.X, rows.given["y"], exposure=rows.given["exposure"],
+        sample_weight=rows.weight, offset=rows.offset, names=names, n_resamples=options.resamples,
+        random_state=options.seed,
     )  # fmt: skip
     lines = [
         (
-            each.name,
-            number(each.difference, 3),
-            f"{number(each.low, 3)} to {number(each.high, 3)}",
-            each.better or "either",
+            metric.name,
+            number(metric.difference, 3),
+            f"{number(metric.low, 3)} to {number(metric.high, 3)}",
+            metric.better or "either",
         )
-        for each in own.metrics
+        for metric in comparison.metrics
     ]
     heads = ("Metric", f"{names[0]} minus {names[1]}", "95 % interval", "Better")
     return Table("Differences, over the same resamples of rows", heads, lines, left=(0, 3))
 
 
-def _importance(names: list[str], found: list[Contents]) -> str:
-    """The columns that either model uses most, with both sizes of both."""
-    shown = list(dict.fromkeys(own.names[i] for own in found for i in own.behaviour.first))
-    rows = [(name, *(text for own in found for text in _sizes(own, name))) for name in shown]
+def _importance(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
+    """Return the columns that either model uses most, with both sizes of both."""
+    shown = list(dict.fromkeys(own.names[i] for own in both for i in own.behaviour.first))
+    rows = [(name, *(text for own in both for text in _sizes(own, name))) for name in shown]
     heads = [f"{what}, {name}" for name in names for what in ("mean effect", "proven at most")]
     words = (
         "The mean effect is how far the column moves it on average over the data, from its baseline; the proven "
-        f"bound is the most that any change of it can do. Both are in units of the {found[0].score}."
+        f"bound is the most that any change of it can do. Both are in units of the {both[0].score}."
     )
-    return blocks_html([Paragraph(words), Table("Importance", ("Column", *heads), rows)])
+    return Paragraph(words), Table("Importance", ("Column", *heads), rows)
 
 
-def _sizes(contents: Contents, name: str) -> tuple[str, str]:
-    if name not in contents.names:
+def _sizes(findings: Findings, name: str) -> tuple[str, str]:
+    if name not in findings.names:
         return "not used", "not used"
-    i, own = contents.names.index(name), contents.behaviour
-    return "" if own.mean is None else number(float(own.mean[i]), 3), at_most(float(own.proven[i]))
+    i, what = findings.names.index(name), findings.behaviour
+    return "" if what.mean is None else number(float(what.mean[i]), 3), at_most(float(what.proven[i]))
 
 
-def _guarantees(names: list[str], found: list[Contents]) -> str:
-    parts = []
-    for name, own in zip(names, found, strict=True):
-        requested = [claim for claim in own.claims or () if claim.requested]
-        parts.append(f"<h3>{html.escape(name)}</h3>")
-        parts += [guarantees.requested(claim, own) for claim in requested]
-        parts += [] if requested else [blocks_html([Paragraph("No constraint was requested of this model.")])]
-    return section("certificate", "What is guaranteed", "\n".join(parts))
+def _guarantees(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for name, own in zip(names, both, strict=True):
+        requested = [claim for claim in own.certificate.claims if claim.requested]
+        blocks += [Heading(name), *(guarantees.requested_claim(claim, own) for claim in requested)]
+        blocks += [] if requested else [Paragraph("No constraint was requested of this model.")]
+    return tuple(blocks)

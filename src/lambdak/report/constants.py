@@ -7,27 +7,20 @@ import numpy as np
 from lambdak.certify.certificate import IN_RANGE
 from lambdak.explain import MOST_BARS
 from lambdak.explain.what_if import TEETH
+from lambdak.export.javascript.engine import engine_constants
 from lambdak.losses import Link
-from lambdak.losses.links import EXPONENT_LIMIT
-from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.tolerances import rounding_tol
-from lambdak.report.behaviour import MOST_COLUMNS
+from lambdak.report.findings.behaviour import MOST_COLUMNS
 
 # Only JavaScript computes with these.
 _LOOSER = 6.4  # its eigenvalues and sums in plain loops err more than the kernel's: 64 d ε in all
 _SHARES = 4  # of the error of a raw score: those of two scores here, and of two in Python
-_NEGLIGIBLE = 1e-25  # below this, an entry of a matrix whose largest entry is 1 counts as zero
 _ROOM_TOL = 1e-9  # of a step: an end of the training range that rounding has missed by less is reached
 _CURVE_NODES = 24  # at least, of a curve that is drawn
 _SEARCH_NODES = 12  # at least, of a column that is searched for a change of the decision
 _SHARE_TOL = 1e-6  # of the way between two matrices: what shares of columns may miss of the change
 _SURFACE_NODES = 22  # along each of two columns
 _MOST_CONTROLS = 120  # and curves at a time; the page's search field finds the other columns
-
-
-def engine_constants() -> dict[str, float | str]:
-    """What the scripts that compute a model read."""
-    return {"repeated_tol": REPEATED_TOL, "negligible": _NEGLIGIBLE, "exponent_limit": EXPONENT_LIMIT}
 
 
 def constants(dim: int, link: Link, error: float) -> dict[str, float | str]:

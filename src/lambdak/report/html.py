@@ -1,102 +1,161 @@
-"""The HTML file: what Python writes as text and tables, the page's style and scripts, and the model as JSON.
-
-To add a section, write ``page/sections/<name>.js``, a class that extends ``Section`` (its calls are in
-``page/section.js``) and ends with ``Section.add``, and put its name into ``_SECTIONS``, in the order of the page.
-Heading, link and redrawing come with it; its data are one key of what ``payload`` returns. What it says without
-JavaScript is a function in ``static/``, named in ``_WRITTEN``.
-"""
+"""A document as one HTML file: no script, no request, and a style sheet for screens of any size and for paper."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import os
-import re
-from collections.abc import Callable
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import singledispatch
+from importlib.resources import files
 
-from lambdak.report.contents import Contents
-from lambdak.report.engine import ENGINE, page_file
-from lambdak.report.payload import payload, to_json
-from lambdak.report.static import columns, front
-from lambdak.report.static.guarantees import guarantees
-from lambdak.report.static.performance import performance
-from lambdak.report.static.reading import reading
+from lambdak.report.document import (
+    Answer,
+    Answers,
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Fold,
+    Gallery,
+    Heading,
+    Live,
+    Mark,
+    Note,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Terms,
+)
 
-_PARTS = (
-    "payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "bounds", "shares", "controls", "rows", "tables",
-    "words", "goals", "changes", "section",
-)  # fmt: skip
-_SECTIONS = ("try", "decision", "performance", "importance", "effects", "interactions", "matrices")
-
-_ENDINGS = (".html", ".htm")
-
-# All sections in the order of the page; those with the text of a link and a function are there without JavaScript.
-_WRITTEN: dict[str, tuple[str, Callable[[Contents], str]] | None] = {
-    "try": None,
-    "decision": None,
-    "certificate": ("Guarantees", guarantees),
-    "performance": ("Performance", performance),
-    "importance": ("Importance", columns.importance),
-    "effects": ("Effects", columns.effects),
-    "interactions": ("Interactions", columns.interactions),
-    "data": ("Data", columns.data),
-    "matrices": None,
-    "reading": ("How to read this page", lambda contents: reading()),
-}
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_LONGEST_WORD = 20  # letters, beyond which it may be broken anywhere
 
 
-def check_html(path: str | PathLike[str]) -> None:
-    """Refuse a name that promises another format: a browser would not open the file."""
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise ValueError(
-            f"path must end with .html or .htm, because a report is a page; got {os.fspath(path)!r}. "
-            "A browser prints it to PDF"
-        )
-
-
-def page(contents: Contents) -> str:
-    """The whole page; only the script named here, by its hash, may run in it."""
-    app = script((*_PARTS, *(f"sections/{name}" for name in _SECTIONS), "app"))
-    written = {
-        key: f'<section id="{key}"></section>' if own is None else own[1](contents) for key, own in _WRITTEN.items()
-    }
-    links = {key: own[0] for key, own in _WRITTEN.items() if own is not None}
-    return document(
-        front.title(contents), front.front(contents), links, list(written.values()), to_json(payload(contents)), app
-    )
-
-
-def document(title: str, top: str, links: dict[str, str], sections: list[str], data: str, app: str) -> str:
-    """A page of these parts."""
-    parts = {
-        "TITLE": html.escape(title),
-        "POLICY": html.escape(_policy(app)),
-        "STYLE": page_file("style.css"),
-        "FRONT": top,
-        "LINKS": " ".join(f'<a href="#{key}">{html.escape(text)}</a>' for key, text in links.items()),
-        "SECTIONS": "\n".join(sections),
-        "PAYLOAD": data,
-        "APP": app,
-    }
-    return re.sub(r"@@([A-Z]+)@@", lambda found: parts[found[1]], page_file("page.html"))
-
-
-def script(names: tuple[str, ...]) -> str:
-    """Files of the page as one script."""
-    body = "\n".join(page_file(f"{name}.js") for name in names)
-    return f'(() => {{\n"use strict";\n{body}\n}})();'
-
-
-def _policy(*scripts: str) -> str:
-    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
+def to_html(document: Document) -> str:
+    """The whole page."""
+    style = files("lambdak.report").joinpath("document.css").read_text(encoding="utf-8")
+    numbered = document.numbered()
+    links = "".join(f'<li><a href="#{own.key}">{html.escape(own.title)}</a></li>' for _, own in numbered)
+    sections = "\n".join(section_html(replace(section, title=title)) for title, section in numbered)
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(document.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        f'<header>\n<h1>{html.escape(document.title)}</h1>\n<p class="subtitle">{html.escape(document.subtitle)}</p>\n'
+        f"{blocks_html(document.front)}\n</header>\n<nav>\n<h2>Contents</h2>\n<ol>{links}</ol>\n</nav>\n"
+        f"{sections}\n</main>\n</body>\n</html>\n"
     )
 
 
-def _sha256(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+def section_html(section: Section) -> str:
+    """Return a section with its heading; one without a title is left to scripts."""
+    key = section.key
+    if not section.title:
+        return f'<section id="{key}"></section>'
+    heading = f'<h2 id="{key}-title">{html.escape(section.title)}</h2>'
+    return f'<section id="{key}" aria-labelledby="{key}-title">\n{heading}\n{blocks_html(section.blocks)}\n</section>'
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Return blocks one below the other."""
+    return "\n".join(map(_block, blocks))
+
+
+def _text(text: str) -> str:
+    escaped = html.escape(text)
+    return f'<span class="{text.tone}">{escaped}</span>' if isinstance(text, Mark) else escaped
+
+
+@singledispatch
+def _block(block: Block) -> str:
+    raise TypeError(f"a block of a document is expected; got a {type(block).__name__}")
+
+
+@_block.register
+def _(block: Heading) -> str:
+    return f"<h3>{html.escape(block.text)}</h3>"
+
+
+@_block.register
+def _(block: Paragraph) -> str:
+    return f"<p>{_text(block.text)}</p>"
+
+
+@_block.register
+def _(block: Note) -> str:
+    return f'<p class="note {block.tone}">{html.escape(block.text)}</p>'
+
+
+@_block.register
+def _(block: Bullets) -> str:
+    return "<ul>" + "".join(f"<li>{_text(item)}</li>" for item in block.items) + "</ul>"
+
+
+@_block.register
+def _(block: Fold) -> str:
+    mark = block.verdict
+    verdict = "" if mark is None else f'<span class="mark {mark.tone}">{html.escape(mark)}</span> '
+    return f"<details><summary>{verdict}{html.escape(block.title)}</summary>\n{blocks_html(block.blocks)}\n</details>"
+
+
+@_block.register
+def _(block: Terms) -> str:
+    words = "".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>" for term, meaning in block.pairs)
+    return f"<dl>{words}</dl>"
+
+
+@_block.register
+def _(block: Answer) -> str:
+    words = "".join(f"<p>{html.escape(line).replace(' %', '&nbsp;%')}</p>" for line in block.lines if line)
+    tone = "" if block.tone == "plain" else block.tone
+    shown = f'<p class="big {tone}">{html.escape(block.answer)}</p>' if block.answer else ""
+    return f'<div class="card answer"><h2>{html.escape(block.question)}</h2>{shown}{words}</div>'
+
+
+@_block.register
+def _(block: Answers) -> str:
+    return f'<div class="answers">{"".join(map(_block, block.answers))}</div>'
+
+
+@_block.register
+def _(block: Live) -> str:
+    return block.markup or f'<div id="{block.key}-body"></div>'
+
+
+@_block.register
+def _(block: Code) -> str:
+    return f'<pre><code class="language-{block.language}">{html.escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Table) -> str:
+    kinds = ["words" if i in block.left else "number" for i in range(len(block.names))]
+    cells = "".join(map('<th scope="col" class="{}">{}</th>'.format, kinds, map(html.escape, block.names)))
+    head = f"<thead><tr>{cells}</tr></thead>\n" if any(block.names) else ""
+    pairs = ' class="pairs"' if len(block.names) == 2 else ""
+    rows = "\n".join(f"<tr>{''.join(map(_cell, kinds, block.names, row))}</tr>" for row in block.rows)
+    return (
+        f'<div class="table"><table{pairs}>\n<caption>{html.escape(block.caption)}</caption>\n'
+        f"{head}<tbody>\n{rows}\n</tbody>\n</table></div>"
+    )
+
+
+def _cell(kind: str, name: str, text: str) -> str:
+    """A cell, with the name of its column beside it for narrow screens, which stack the cells of a row."""
+    long = " long" if max(map(len, text.split()), default=0) > _LONGEST_WORD else ""
+    return f'<td class="{kind}{long}" data-name="{html.escape(name)}">{_text(text)}</td>'
+
+
+@_block.register
+def _(block: Picture) -> str:
+    data, caption = base64.b64encode(block.png).decode("ascii"), html.escape(block.caption)
+    image, size = f'<img alt="{caption}" src="data:image/png;base64,{data}">', "" if block.wide else ' class="half"'
+    return f"<figure{size}>{image}<figcaption>{caption}</figcaption></figure>"
+
+
+@_block.register
+def _(block: Gallery) -> str:
+    return '<div class="gallery">\n' + "\n".join(map(_block, block.pictures)) + "\n</div>"

@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lambdak.export.javascript.engine import engine_column, engine_model
+from lambdak.governance.performance import Performance
+from lambdak.losses import Predicts
+from lambdak.model import Model
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.surroundings import spread
 from lambdak.report.constants import constants
-from lambdak.report.contents import Contents
-from lambdak.report.engine import engine_column, engine_model
-from lambdak.report.measured import drawn
+from lambdak.report.findings import Findings
+from lambdak.report.findings.assessment import FEWEST_USUAL, Assessment
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_contract import Column
 
-# "<", ">" and "&" cannot then end the element that holds the JSON, and U+2028 and U+2029 are no line ends.
-_SURROGATES = range(0xD800, 0xE000)  # halves of a sign, which no file in UTF-8 holds
-_ESCAPES = {code: f"\\u{code:04x}" for code in (*map(ord, "<>&\u2028\u2029"), *_SURROGATES)}
+_MOST_POINTS = 400  # of a scatter plot
+_MOST_STEPS = 120  # of a ROC curve
+_DIGITS = 6  # of what is drawn
 
 
-def payload(contents: Contents) -> dict[str, Any]:
+def payload(findings: Findings) -> dict[str, Any]:
     """All that the page's scripts need."""
-    model, found = contents.model, contents.behaviour
-    outputs, known = readouts(model), contents.data
-    identifiers = set() if known is None else set(known["identifiers"])
+    model, found = findings.model, findings.behaviour
+    outputs, known = readouts(model), findings.examples
+    identifiers = set(findings.identifiers)
     columns = [
         _column(own, float(bound))
-        | {"unit": contents.units.get(own.name, ""), "identifier": i in identifiers, "choices": _choices(known, i)}
+        | {"unit": findings.units.get(own.name, ""), "identifier": i in identifiers, "choices": _choices(known, i)}
         for i, (own, bound) in enumerate(zip(model.encoder.columns, found.proven, strict=True))
     ]
     return {
-        "about": _about(contents),
+        "about": _about(findings),
         "constants": constants(model.dim, model.loss.link, max(output.error for output in outputs)),
         "columns": columns,
         "order": list(found.order),
         "first": list(found.first),
         "mean_effects": None if found.mean is None else found.mean.tolist(),
-        "pairs": _pairs(contents),
+        "pairs": _pairs(findings),
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": engine_model(model),
         "data": known,
-        "performance": None if contents.measured is None else drawn(model, contents.measured),
+        "performance": None if findings.assessment is None else drawn(model, findings.assessment),
     }
 
 
@@ -55,57 +55,38 @@ def _choices(known: dict[str, Any] | None, i: int) -> list[float] | None:
     return summaries[i].get("values") if i < len(summaries) else None
 
 
-def _pairs(contents: Contents) -> dict[str, Any] | None:
+def _pairs(findings: Findings) -> dict[str, Any] | None:
     """Columns, and what each two of them do together."""
-    pairs = contents.behaviour.pairs
+    pairs = findings.behaviour.pairs
     inside = {i for pair in pairs for i in pair}
-    columns = [i for i in contents.behaviour.first if i in inside]
+    columns = [i for i in findings.behaviour.first if i in inside]
     both = [[pairs.get((min(i, j), max(i, j))) for j in columns] for i in columns]
     return {"columns": columns, "joint": both} if pairs else None
 
 
-def to_json(value: object) -> str:
-    r"""JSON without NaN or infinity (both become null), safe inside of a script element.
-
-    >>> to_json({"</script>": float("nan")})
-    '{"\\u003c/script\\u003e": null}'
-    """
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False).translate(_ESCAPES)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _about(contents: Contents) -> dict[str, Any]:
-    model = contents.model
+def _about(findings: Findings) -> dict[str, Any]:
+    model = findings.model
     return {
         "estimator": model.estimator,
-        "target": contents.target + contents.per if contents.named else None,
-        "unit": contents.unit.strip(),
+        "target": findings.target + findings.per if findings.target_name else None,
+        "unit": findings.unit.strip(),
         "version": version("lambdak"),
         "loss": model.loss.name,
-        "classes": contents.classes,
-        "ordered": contents.ordered,
+        "classes": findings.classes,
+        "ordered": findings.ordered,
         "quantile_levels": list(model.outputs.quantile_levels),
     }
 
 
 def _column(column: Column, strength: float) -> dict[str, Any]:
-    engine, levels = engine_column(column), getattr(column, "levels", ())
+    engine, levels = engine_column(column), column.known_levels
     knots = engine["knots"]
     return engine | {
         "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "strength": strength,
-        "spread": spread(column),
+        "spread": column.spread,
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
 
@@ -113,3 +94,85 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
 def _is_special(level: object) -> bool:
     """Whether a level is "missing" or "other", not a level of the table."""
     return not isinstance(level, str | int | float)
+
+
+# ---- what is drawn --------------------------------------------------------------------------------------------------
+
+
+def drawn(model: Model, measured: Assessment) -> dict[str, Any]:
+    """The data of the charts: of each output, bins of predictions with what was observed, and what suits its task."""
+    outputs = [_output(own.name, own.performance, measured) for own in measured.outputs]
+    classes = [shown(label) for label in ([] if model.classes is None else model.classes.tolist())]
+    table = None if measured.confusion is None else measured.confusion.tolist()
+    middle = _medians(model, measured) if model.loss.predicts is Predicts.QUANTILES else None
+    return {
+        "where": measured.where, "outputs": outputs, "classes": classes, "confusion": table, "medians": middle,
+        "usual": _usual(model, measured),
+    }  # fmt: skip
+
+
+def _usual(model: Model, measured: Assessment) -> dict[str, Any] | None:
+    """What is to be expected of a prediction, if rows that the fit did not see say so."""
+    if measured.source != "test" or len(measured.rows) < FEWEST_USUAL:
+        return None
+    known = {own.name: own.value for own in measured.metrics}
+    name = "accuracy" if model.classes is not None else "share between the outer quantiles"
+    error = measured.usual_error if model.loss.link.name == "identity" else None  # others grow with the prediction
+    return {"within": error, "share": known.get(name)}
+
+
+def _medians(model: Model, measured: Assessment) -> dict[str, Any]:
+    """The middle quantile and the target of some rows."""
+    first = measured.outputs[0].performance
+    raw = np.asarray(model.raw(measured.rows.X, measured.rows.offset))[first.scored.rows]
+    levels = np.asarray(model.loss.predict(raw)).reshape(len(raw), -1)
+    target = np.asarray(measured.rows.y, np.float64)[first.scored.rows]
+    return _some(levels[:, levels.shape[1] // 2], target)
+
+
+def _output(name: str, own: Performance, measured: Assessment) -> dict[str, Any]:
+    bins = own.calibration().bands
+    data: dict[str, Any] = {
+        "name": name,
+        "task": own.task,
+        "about": own.scored.words.rate,
+        "bins": {
+            "predicted": _short(bins.predicted), "observed": _short(bins.observed), "low": _short(bins.observed_low),
+            "high": _short(bins.observed_high), "rows": bins.rows.astype(int).tolist(),
+        },
+    }  # fmt: skip
+    if own.task == "class":
+        data["roc"] = _roc(own)
+    elif own.task == "numbers" and measured.rows.exposure is None:
+        data["points"] = _points(own)
+    elif own.task == "coverage":
+        outcome = own.scored.outcome
+        share = float(np.average(outcome.observed, weights=own.scored.exposure))
+        data["coverage"] = {"wanted": float(outcome.expected[0]), "observed": round(share, _DIGITS)}
+    return data
+
+
+def _roc(own: Performance) -> dict[str, Any] | None:
+    if not 0 < own.actual < own.exposure:
+        return None  # rows of one kind only
+    curve = own.roc()
+    some = np.unique(np.linspace(0, len(curve.threshold) - 1, _MOST_STEPS).astype(int))
+    return {"x": _short(curve.false_positive_rate[some]), "y": _short(curve.true_positive_rate[some]), "auc": curve.auc}
+
+
+def _points(own: Performance) -> dict[str, Any]:
+    return _some(own.scored.outcome.expected, own.scored.outcome.observed)
+
+
+def _some(predicted: NDArray[Any], observed: NDArray[Any]) -> dict[str, Any]:
+    """As many rows as a picture shows, drawn at random."""
+    rows = len(predicted)
+    some = np.arange(rows)
+    if rows > _MOST_POINTS:
+        some = np.sort(np.random.default_rng(0).choice(rows, _MOST_POINTS, replace=False))
+    return {"predicted": _short(predicted[some]), "observed": _short(observed[some]), "rows": rows}
+
+
+def _short(values: NDArray[Any]) -> list[float]:
+    """Numbers with as many digits as a picture shows."""
+    return [float(f"{value:.{_DIGITS}g}") for value in values.tolist()]

@@ -12,8 +12,10 @@ from typing import Any
 from lambdak.store._fields import damaged, fields, flag, items, number, shown, text, whole
 from lambdak.store._values import decode, encode, is_level
 from lambdak.table.category_levels import Kind
+from lambdak.table.cell_rules import LineRule
 from lambdak.table.cells import LARGEST
-from lambdak.table.column_types import COLUMNS, Column, Linear, Saved
+from lambdak.table.column_contract import Column, Saved
+from lambdak.table.column_types import COLUMNS
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import MAX_KNOTS
 from lambdak.table.read import position_names
@@ -119,10 +121,10 @@ def decode_encoder(header: dict[str, Any], categorical_features: Any) -> TableEn
     )
     if not encoder.from_names and encoder.feature_names != position_names(encoder.n_features):
         raise damaged("columns without names must be called x0, x1, …")
-    linear = all(isinstance(column, Linear) for column in encoder.columns)
-    if encoder.from_sparse and (encoder.from_names or not linear):
-        raise damaged("columns of a sparse table must be linear and without names")
     for column in encoder.columns if encoder.from_sparse else ():
-        if isinstance(column, Linear) and (column.center or not column.low <= 0 <= column.high):
+        rule = column.rule
+        if encoder.from_names or not isinstance(rule, LineRule):
+            raise damaged("columns of a sparse table must be linear and without names")
+        if rule.center or not rule.low <= 0 <= rule.high:
             raise damaged(f"column {shown(column.name)} of a sparse table must have the center 0, within its range")
     return encoder

@@ -31,13 +31,14 @@ from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
-# which that may be missing, a file holds what is known of the target.
-FORMAT = 4
-_TRAINED = 3
+# which that may be missing, a file holds what is known of the target; the fifth has constraints.
+FORMAT = 5
+_TRAINED, _DESCRIBED = 3, 4
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
+_LATER = "constraints"  # a parameter that files have where it is not None, since format 5
 _TARGET, _TRAINING = "target", "training"
 _LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
@@ -87,10 +88,14 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": FORMAT,
+        "format": FORMAT if saved.parameters.get(_LATER) else _DESCRIBED,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
-        "parameters": {key: encode(_kept(value), key) for key, value in saved.parameters.items()},
+        "parameters": {
+            key: encode(_kept(value), key)
+            for key, value in saved.parameters.items()
+            if key != _LATER or value is not None  # so that files without it are what they were
+        },
         "encoder": encode_encoder(model.encoder),
         "columns": encode_columns(model.encoder),
         "loss": encode_loss(model.loss),
@@ -277,7 +282,8 @@ def _decode_indices(value: Any, loss: Loss, dim: int) -> tuple[int, ...]:
 
 
 def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
-    requested = (parameters.get(name) for name in ("monotonic_cst", "max_influence", "shape", "interaction_cst"))
+    names = ("monotonic_cst", "max_influence", "shape", "interaction_cst", "constraints")
+    requested = (parameters.get(name) for name in names)
     try:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:

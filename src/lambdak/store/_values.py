@@ -2,7 +2,7 @@
 
 None, booleans, ints, finite floats, strings and lists are themselves. All else is an object with one field:
 ``{"float": "inf"}``, ``{"tuple": [...]}``, ``{"set": [...]}``, ``{"dict": [[key, value], ...]}``,
-``{"array": {"dtype", "values"}}`` and ``{"level": "other"}``.
+``{"array": {"dtype", "values"}}``, ``{"shape": [name, fields]}`` and ``{"level": "other"}``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.registry import SHAPES
 from lambdak.store._fields import damaged, fields, is_number, items, shown, text
-from lambdak.table.column_types import OTHER
+from lambdak.table.category_levels import OTHER
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _DTYPE = re.compile(r"b1|[iu][1248]|f[248]|U[1-9][0-9]{0,5}|O")
@@ -34,6 +36,8 @@ def encode(value: Any, name: str) -> Any:
         return value if math.isfinite(value) else {"float": repr(value)}
     if value is OTHER:
         return {"level": "other"}
+    if isinstance(value, Shape):
+        return {"shape": [type(value).__name__, encode(value.saved(), name)]}
     if isinstance(value, list):
         return [encode(item, name) for item in value]
     if isinstance(value, tuple):
@@ -112,6 +116,16 @@ def _decode_dict(value: Any, name: str) -> dict[Any, Any]:
     return result
 
 
+def _decode_shape(value: Any, name: str) -> Shape:
+    kind, saved = items(value, name, 2, 2)
+    if not isinstance(kind, str) or kind not in SHAPES:
+        raise damaged(f"{name} must hold shapes that this lambdak knows: {sorted(SHAPES)}; got {shown(kind)}")
+    try:
+        return SHAPES[kind].restored(decode(saved, name))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise damaged(f"{name} has a {kind} that cannot be: {error}") from None
+
+
 def _decode_level(value: Any, name: str) -> Any:
     if value != "other":
         raise damaged(f"{name} must be the level 'other'; got {shown(value)}")
@@ -153,6 +167,7 @@ _DECODERS = {
     "set": _decode_set,
     "dict": _decode_dict,
     "level": _decode_level,
+    "shape": _decode_shape,
     "array": _decode_array,
 }
 

@@ -11,11 +11,6 @@ from lambdak.table.close_names import asked
 from lambdak.table.read import Table
 
 
-def is_category(kind: str, by_dtype: bool) -> bool:
-    """Whether a column of this kind, if it is not listed, is a category: strings always, the others ``by_dtype``."""
-    return kind == "text" or (by_dtype and kind in ("bool", "level"))
-
-
 def listed_columns(categorical_features: ArrayLike | None, table: Table) -> NDArray[np.bool_]:
     """Mask (n_features,) of the columns that ``categorical_features`` lists; "from_dtype" and None list none."""
     n_features = table.shape[1]

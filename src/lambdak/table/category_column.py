@@ -15,8 +15,10 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled, natural, shown
+from lambdak.table.cell_rules import LevelRule
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
+from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries, plain_level
 from lambdak.table.seen import Seen
 
@@ -46,10 +48,16 @@ class Category(Column):
     pooled: tuple[Kind, ...] = ()
 
     @classmethod
-    def fit(cls, seen: Seen, start: int, min_level_count: int, max_categories: int) -> Category:
-        """Levels of a column; those with less than ``min_level_count`` rows, or too many of them, become OTHER."""
+    def suits(cls, raw: RawColumn, settings: ColumnSettings) -> bool:
+        """Return whether cells are levels: text always, others if they are listed, or by their dtype if that counts."""
+        by_dtype = raw.kind == "text" or (settings.by_dtype and raw.kind in ("bool", "level"))
+        return raw.name not in settings.linear and (raw.listed or by_dtype)
+
+    @classmethod
+    def fit(cls, seen: Seen, start: int, settings: ColumnSettings) -> Category:
+        """Return the levels of a column; those of too few rows, or too many of them, become OTHER."""
         counts = seen.level_counts()
-        levels = _kept_levels(seen.name, counts, min_level_count, max_categories)
+        levels = _kept_levels(seen.name, counts, settings.min_level_count, settings.max_categories)
         kept = set(levels)
         pooled = [level for level in counts if level not in kept]
         return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled))
@@ -79,10 +87,15 @@ class Category(Column):
         """True: the bounds include an unseen level."""
         return True
 
+    @cached_property
+    def rule(self) -> LevelRule:
+        """One matrix per level."""
+        return LevelRule(start=self.start, levels=self.levels, kinds=self.kinds)
+
     @property
-    def holds_text(self) -> bool:
-        """Whether some of its levels are text."""
-        return any(isinstance(level, str) for level in self.levels)
+    def known_levels(self) -> tuple[Any, ...]:
+        """Its levels."""
+        return self.levels
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:

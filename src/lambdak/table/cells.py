@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lambdak._checks import fits_float, shown_large
 from lambdak.eigen.lazy import cached_property
 
-Rows = slice | NDArray[np.intp]
+RowIndex = slice | NDArray[np.intp]
 EVERY_ROW = slice(None)
 
 # Beyond this, the difference of two values may overflow.
@@ -32,7 +32,7 @@ class Cells:
     name: str
     values: NDArray[Any]
     kind: str
-    rows: Rows = field(default_factory=lambda: EVERY_ROW)
+    rows: RowIndex = field(default_factory=lambda: EVERY_ROW)
     factors: tuple[NDArray[np.intp], list[Any]] | None = None  # codes and distinct cells, if known
     named: bool = False  # whether the column was found by its name
 

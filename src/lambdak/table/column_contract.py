@@ -2,7 +2,8 @@ r"""The contract of a column: one user column as a matrix curve, A(x) = Σ_s w_s
 
 A column owns p design columns, of which one or two are active in a cell. It also says which cells it has, as
 combinations of its p design columns, how it moves from one cell to the next, and what it looks like in a file.
-A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.column_types`.
+A new type of column is one class that fills in this contract, and one line in :mod:`lambdak.table.column_types`: the
+class says which columns of a table are of its type, and readers ask it for cells, moves, words and its cell rule.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from scipy import sparse
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
+from lambdak.table.cell_rules import CellRule, KnotRule
 from lambdak.table.cells import Cells
+from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries
+from lambdak.table.seen import Seen
 
 
 class Saved(Enum):
@@ -53,7 +57,7 @@ class Column(ABC):
     name: str
     start: int
 
-    kind: ClassVar[str]  # its name in files and in reports, and used nowhere else
+    kind: ClassVar[str]  # its name in files, and used nowhere else
     is_number: ClassVar[bool]  # whether its cells are numbers, so that there are cells between two cells
     saved_as: ClassVar[Mapping[str, Saved]]  # the fields of its object in a file, beside kind and name
 
@@ -64,6 +68,18 @@ class Column(ABC):
         for name, value in state.items():
             object.__setattr__(self, name, value)
         freeze_arrays(self)
+
+    # ---- from a table ------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def suits(cls, raw: RawColumn, settings: ColumnSettings) -> bool:
+        """Whether a column of a table becomes one of this type, unless an earlier line of the registry takes it."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, seen: Seen, start: int, settings: ColumnSettings) -> Self:
+        """Return the column that training sees as ``seen``, with knots, levels, center and scale chosen from it."""
 
     # ---- its design columns ------------------------------------------------------------------------------------
 
@@ -108,9 +124,15 @@ class Column(ABC):
         """
 
     @property
+    @abstractmethod
+    def rule(self) -> CellRule:
+        """How a cell selects design columns, as data: for those who compute it without this class."""
+
+    @property
     def curve(self) -> tuple[Float64Array, int, bool] | None:
         """Knots, first design column and clamp, if two entries between its knots are all there is to a number."""
-        return None
+        rule = self.rule
+        return (rule.knots, rule.start, rule.clamp) if isinstance(rule, KnotRule) and rule.n_pieces else None
 
     @abstractmethod
     def write_slopes_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, leftwards: bool = False) -> None:
@@ -127,9 +149,19 @@ class Column(ABC):
         """Whether no cell, seen in training or not, lies outside of the extreme cells."""
 
     @property
+    def known_levels(self) -> tuple[Any, ...]:
+        """Levels of training, then None if a missing cell is one and OTHER if some were pooled; () for numbers."""
+        return ()
+
+    @property
     def holds_text(self) -> bool:
-        """Whether some of its cells are text."""
-        return False
+        """Whether some of its levels are text."""
+        return any(isinstance(level, str) for level in self.known_levels)
+
+    @property
+    def spread(self) -> float:
+        """How far apart two typical cells are; 1 for two levels."""
+        return 1.0
 
     def cell_rows(self, values: Sequence[object] | Float64Array) -> Float64Array:
         """(n, p): cells, numbers or levels, as combinations of its design columns."""

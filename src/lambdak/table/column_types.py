@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from lambdak.table.category_column import Category
-from lambdak.table.category_levels import OTHER
-from lambdak.table.column_contract import Column, Saved
+from lambdak.table.column_contract import Column
+from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.curve_column import Curve
 from lambdak.table.linear_column import Linear
-from lambdak.table.numeric_column import Numeric
 
-__all__ = ["COLUMNS", "OTHER", "Category", "Column", "Curve", "Linear", "Numeric", "Saved"]
+_TYPES: tuple[type[Column], ...] = (
+    Category,
+    Linear,
+    Curve,  # takes all that is left
+)
+COLUMNS: Final[Mapping[str, type[Column]]] = {column.kind: column for column in _TYPES}
 
-COLUMNS: Final[Mapping[str, type[Column]]] = {column.kind: column for column in (Curve, Linear, Category)}
+
+def column_type(raw: RawColumn, settings: ColumnSettings) -> type[Column]:
+    """Return the type that a column of a table becomes: the first that suits it."""
+    return next(column for column in COLUMNS.values() if column.suits(raw, settings))

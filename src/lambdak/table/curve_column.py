@@ -21,7 +21,9 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
+from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
+from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.knots import auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
@@ -61,12 +63,23 @@ class Curve(Numeric):
         freeze_arrays(self)
 
     @classmethod
-    def fit(cls, seen: Seen, start: int, n_knots: int | None, clamp: bool) -> Curve:
-        """A curve with ``n_knots`` knots (None: chosen by the number of rows)."""
-        own = seen.numbers()
-        knots = choose_knots(own.values, own.mass, auto_knots(own.rows) if n_knots is None else n_knots)
-        knots, middle = knots if clamp else spaced(knots), median(own.values, own.mass)
-        return cls(seen.name, start, knots=knots, median=middle, has_missing=own.missing, clamp=clamp)
+    def suits(cls, raw: RawColumn, settings: ColumnSettings) -> bool:
+        """Return True: what no other type takes becomes a curve."""
+        return True
+
+    @classmethod
+    def fit(cls, seen: Seen, start: int, settings: ColumnSettings) -> Curve:
+        """Return a curve with as many knots as the settings say, or as the number of rows allows."""
+        numbers, clamp = seen.numbers(), settings.clamp
+        n_knots = auto_knots(numbers.rows) if settings.n_knots is None else settings.n_knots
+        knots = choose_knots(numbers.values, numbers.mass, n_knots)
+        knots, middle = knots if clamp else spaced(knots), median(numbers.values, numbers.mass)
+        return cls(seen.name, start, knots=knots, median=middle, has_missing=numbers.missing, clamp=clamp)
+
+    @cached_property
+    def rule(self) -> KnotRule:
+        """Two knots around a number."""
+        return KnotRule(knots=self.knots, **self._number_rule())
 
     @property
     def n_entries(self) -> int:
@@ -124,11 +137,6 @@ class Curve(Numeric):
         piece = bisect_right(knots, x, 1, len(knots) - 1) - 1
         t = (x - knots[piece]) / (knots[piece + 1] - knots[piece])
         return (self.start + piece, self.start + piece + 1), (1.0 - t, t)
-
-    @property
-    def curve(self) -> tuple[Float64Array, int, bool] | None:
-        """Knots, first design column and whether numbers are clamped; None if there is only one knot."""
-        return (self.knots, self.start, self.clamp) if self.n_ramps else None
 
     @cached_property
     def _knots(self) -> list[float]:

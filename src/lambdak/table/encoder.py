@@ -17,20 +17,23 @@ from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int, freeze_arrays
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.categorical_features import is_category, listed_columns
+from lambdak.table.categorical_features import listed_columns
 from lambdak.table.category_column import MAX_LEVELS
 from lambdak.table.cell_types import refuse_text_dates
 from lambdak.table.close_names import asked
-from lambdak.table.column_types import OTHER, Category, Column, Curve, Linear
+from lambdak.table.column_contract import Column
+from lambdak.table.column_settings import ColumnSettings, RawColumn
+from lambdak.table.column_types import column_type
 from lambdak.table.design import Design
 from lambdak.table.knots import check_n_knots
+from lambdak.table.linear_column import Linear
 from lambdak.table.matching import check_width, matched
 from lambdak.table.read import Table, position_names, read_table
 from lambdak.table.rows import weighted_rows
 from lambdak.table.seen import Seen, SeenCells
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
-__all__ = ["OTHER", "Column", "Design", "TableEncoder"]
+__all__ = ["Column", "Design", "TableEncoder"]
 
 
 @final
@@ -183,23 +186,27 @@ class TableEncoder:
         self._check_linear(table, listed)
         start = 1
         for own, in_list in zip(seen, listed, strict=True):
-            column = self._fit_column(own, start, bool(in_list))
+            type_ = self.column_type(own.name, own.kind, bool(in_list))
+            if own.kind == "text" and not in_list and not type_.is_number:
+                refuse_text_dates(own.name, own.level_counts())
+            column = type_.fit(own, start, self._settings)
             start = column.stop
             yield column
 
-    def _fit_column(self, seen: Seen, start: int, listed: bool) -> Column:
-        if self.makes_category(seen.name, seen.kind, listed):
-            if seen.kind == "text" and not listed:
-                refuse_text_dates(seen.name, seen.level_counts())
-            return Category.fit(seen, start, self.min_level_count, self.max_categories or MAX_LEVELS)
-        if seen.name in self.linear or self.n_knots == 0:
-            return Linear.fit(seen, start, self.clamp)
-        return Curve.fit(seen, start, self.n_knots if isinstance(self.n_knots, int) else None, self.clamp)
+    def column_type(self, name: str, kind: str, listed: bool) -> type[Column]:
+        """Return the type that a column becomes, by the kind of its cells; ``listed`` in categorical_features."""
+        return column_type(RawColumn(name, kind, listed), self._settings)
 
-    def makes_category(self, name: str, kind: str, listed: bool) -> bool:
-        """Whether a column of this kind becomes a category; ``listed`` in categorical_features it does."""
-        by_dtype = isinstance(self.categorical_features, str)
-        return name not in self.linear and (listed or is_category(kind, by_dtype))
+    @cached_property
+    def _settings(self) -> ColumnSettings:
+        return ColumnSettings(
+            n_knots=self.n_knots if isinstance(self.n_knots, int) else None,
+            linear=self.linear,
+            by_dtype=isinstance(self.categorical_features, str),
+            min_level_count=self.min_level_count,
+            max_categories=self.max_categories or MAX_LEVELS,
+            clamp=self.clamp,
+        )
 
     def _check_linear(self, table: Table, listed: NDArray[np.bool_]) -> None:
         categories = {name for name, category in zip(table.names, listed, strict=True) if category}

@@ -14,7 +14,9 @@ from scipy import sparse
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
+from lambdak.table.cell_rules import LineRule
 from lambdak.table.column_contract import Saved
+from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.knots import median
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
@@ -44,14 +46,29 @@ class Linear(Numeric):
     scale: float = 1.0
 
     @classmethod
-    def fit(cls, seen: Seen, start: int, clamp: bool) -> Linear:
-        """A line over the numbers of a column."""
-        own = seen.numbers()
-        center, scale = own.center_and_scale()
+    def suits(cls, raw: RawColumn, settings: ColumnSettings) -> bool:
+        """Return whether the user asks for a line: by the name of the column, or of all columns by ``n_knots=0``."""
+        return raw.name in settings.linear or settings.n_knots == 0
+
+    @classmethod
+    def fit(cls, seen: Seen, start: int, settings: ColumnSettings) -> Linear:
+        """Return the line over the numbers of a column."""
+        numbers = seen.numbers()
+        center, scale = numbers.center_and_scale()
         return cls(
-            seen.name, start, center=center, scale=scale, low=float(own.values[0]), high=float(own.values[-1]),
-            median=median(own.values, own.mass), has_missing=own.missing, clamp=clamp,
+            seen.name, start, center=center, scale=scale, low=float(numbers.values[0]), high=float(numbers.values[-1]),
+            median=median(numbers.values, numbers.mass), has_missing=numbers.missing, clamp=settings.clamp,
         )  # fmt: skip
+
+    @cached_property
+    def rule(self) -> LineRule:
+        """One weight, the scaled number."""
+        return LineRule(center=self.center, scale=self.scale, **self._number_rule())
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation in training."""
+        return self.scale or float(self.high - self.low) or 1.0
 
     @property
     def n_entries(self) -> int:

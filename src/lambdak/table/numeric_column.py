@@ -1,4 +1,4 @@
-"""What columns of numbers have in common: a range, a median for missing cells, and cells between any two cells."""
+"""The contract of columns of numbers: a range, a median for missing cells, and cells between any two cells."""
 
 from __future__ import annotations
 
@@ -62,6 +62,18 @@ class Numeric(Column):
         """Whether no number, however large, lies outside of the extreme cells."""
         return self.clamp
 
+    def _number_rule(self) -> dict[str, Any]:
+        """What every rule for numbers says."""
+        return {
+            "start": self.start,
+            "n_entries": self.n_entries,
+            "missing": self.missing,
+            "low": self.low,
+            "high": self.high,
+            "median": self.median,
+            "clamp": self.clamp,
+        }
+
     # ---- from cells to entries ---------------------------------------------------------------------------------
 
     def write_(self, cells: Cells, ids: NDArray[np.int32], weights: FloatArray, threads: int = 0) -> None:
@@ -115,6 +127,12 @@ class Numeric(Column):
     @abstractmethod
     def corners(self) -> Float64Array:
         """(n,): numbers at which its slope may change, increasing."""
+
+    @property
+    def spread(self) -> float:
+        """The range of the middle half of its nodes; of all of them, or 1, if that is zero."""
+        nodes = self.nodes()
+        return float(np.subtract(*np.quantile(nodes, [0.75, 0.25]))) or float(np.ptp(nodes)) or 1.0
 
     def cell_names(self) -> list[str]:
         """Numbers, then "missing"."""

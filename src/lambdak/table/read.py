@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
-from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise_list, first_of_each
+from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise_list, first_of_each
 from lambdak.table.plain import (
     FEW_ROWS,
     PlainRows,
@@ -56,14 +56,14 @@ class Table:
     names: tuple[str, ...]
     named: bool
     shape: tuple[int, int]
-    read: Callable[[int, Rows], Cells]
+    read: Callable[[int, RowIndex], Cells]
     labels: Sequence[object] = ()  # of the columns of a frame, as the user spells them
     keep: bool = True
     by_cell: ReadByCell = not_plain
     first_row: int = 0  # where it begins in a larger table, for what errors say
     _kept: dict[int, Cells] = field(default_factory=dict, init=False, repr=False)
 
-    def cells(self, position: int, rows: Rows = EVERY_ROW) -> Cells:
+    def cells(self, position: int, rows: RowIndex = EVERY_ROW) -> Cells:
         """The column at ``position``, of these rows only: other rows do not influence its kind."""
         if isinstance(rows, slice):
             return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
@@ -86,7 +86,7 @@ class Table:
             self._kept[position] = cells
         return cells
 
-    def _some_cells(self, position: int, rows: Rows) -> Cells:
+    def _some_cells(self, position: int, rows: RowIndex) -> Cells:
         own = self.read(position, rows)
         if self.first_row and isinstance(rows, slice):
             rows = slice(self.first_row + (rows.start or 0), None)
@@ -162,7 +162,7 @@ def _read_frame(
     X: Any, labels: list[Any], keep: bool, by_cell: ReadByCell = not_plain, numeric: Sequence[bool] = ()
 ) -> Table:
     names, named = _names(labels)
-    frame = _Frame(X, names, numeric if named else ())
+    frame = _Frame(X, names, named, numeric if named else ())
     return Table(names, named, X.shape, frame.cells, labels, keep, by_cell)
 
 
@@ -186,22 +186,24 @@ def _array_table(
 class _Frame:
     """A frame of any library, which is not looked at before a column is needed.
 
-    ``numeric`` says which columns of pandas are arrays of plain numbers.
+    ``named`` says whether the names are those of the frame, ``numeric`` which columns of pandas are arrays of plain
+    numbers.
     """
 
-    def __init__(self, native: Any, names: tuple[str, ...], numeric: Sequence[bool]) -> None:
-        self._native, self._names, self._numeric = native, names, numeric
+    def __init__(self, native: Any, names: tuple[str, ...], named: bool, numeric: Sequence[bool]) -> None:
+        self._native, self._names, self._named, self._numeric = native, names, named, numeric
 
     @cached_property
     def _frame(self) -> nw.DataFrame[Any]:
         return nw.from_native(self._native, eager_only=True)
 
-    def cells(self, position: int, rows: Rows) -> Cells:
+    def cells(self, position: int, rows: RowIndex) -> Cells:
         """Some rows of one column."""
         name = self._names[position]
         if self._numeric and self._numeric[position]:
             return array_cells(name, self._native[name].to_numpy()[rows])  # in half the time that narwhals takes
-        series = self._frame[:, position]
+        # By position, narwhals lists all names of a frame for each of its columns: the square of their number.
+        series = self._frame.get_column(name) if self._named else self._frame[:, position]
         return _series_cells(series if isinstance(rows, slice) and rows == EVERY_ROW else series[rows], name)
 
 

@@ -1,23 +1,129 @@
-"""What comes with a table: targets, weights and offsets, one entry per row."""
+"""Rows: a table with targets, weights, offsets and exposures, one entry per row, and the checks of all of these."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import column_or_1d
 
-from lambdak._checks import check_numbers, check_unmasked, check_weight
+from lambdak._checks import check_numbers, check_per_row, check_unmasked, check_weight
 from lambdak._types import Float64Array
-from lambdak.table.cells import EVERY_ROW, Rows, is_missing
+from lambdak.table.cells import EVERY_ROW, RowIndex, is_missing
+from lambdak.table.read import read_table
 
 LARGEST_NUMBER = 2.0**1000  # of a target or an offset: scores that overshoot it are still finite
 _MOST_REPEATS = 1 << 20  # of the lightest row: beyond, weights are no counts of rows
 _LABEL_TYPES: tuple[tuple[type, ...], ...] = ((str,), (bool, np.bool_), (Integral,), (Real,))
 _ROWS_SHOWN = 5  # in a message
 _LIGHTEST = 2.0**-126  # in units of the heaviest row: float32 would round it to nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table with, if given, a target, a weight, an offset and an exposure for each row.
+
+    Attributes
+    ----------
+    X : Table or sparse matrix
+        The table as it was read.
+    y : array of shape (rows,), optional
+        Targets; with an exposure, totals.
+    weight, offset, exposure : arrays of shape (rows,), optional
+    given : mapping
+        Target and exposure as the user gave them, with their names.
+    """
+
+    X: Any
+    y: NDArray[Any] | None = None
+    weight: Float64Array | None = None
+    offset: Float64Array | None = None
+    exposure: Float64Array | None = None
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """The targets; refused where none were given."""
+        return target_rows(None) if self.y is None else self.y
+
+    @property
+    def target_name(self) -> str:
+        """The name of the target, if it had one."""
+        name = getattr(self.given.get("y"), "name", None)
+        return name if isinstance(name, str) and name else "the target"
+
+    @property
+    def mass(self) -> Float64Array:
+        """Exposure times weight of each row, (rows,): how much it counts."""
+        exposure = np.ones(len(self)) if self.exposure is None else self.exposure
+        return exposure if self.weight is None else exposure * self.weight
+
+    def counted(self) -> NDArray[np.intp]:
+        """Positions of the rows with exposure and weight; refused where there are none."""
+        if not len(self):
+            raise ValueError("X must have at least one row; got none")
+        rows = np.flatnonzero(self.mass > 0)
+        if not rows.size:
+            raise ValueError("X must have a row with exposure and weight; got none: every row would be ignored")
+        return rows
+
+    @property
+    def rates(self) -> NDArray[Any]:
+        """Targets per unit of exposure, (rows,); 0 where there is none."""
+        if self.exposure is None:
+            return self.target
+        totals = np.asarray(self.target, np.float64)
+        return np.divide(totals, self.exposure, out=np.zeros(len(self)), where=self.exposure > 0)
+
+
+def read_rows(
+    X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, offset: ArrayLike | None = None,
+    exposure: ArrayLike | None = None, *, suffix: str = "", positive: bool = False, keep: bool = True,
+) -> Rows:  # fmt: skip
+    """Return what a user gives as rows, all of it checked.
+
+    ``suffix`` is what the names of the arguments end with, as in ``X_val``, for errors. Exposures must be ``positive``
+    where their logarithm is taken, and may be zero where rows without any do not count. A table that is used only once
+    need not ``keep`` its columns.
+    """
+    table = X if issparse(X) else read_table(X, keep)
+    rows = int(table.shape[0])
+    target = None if y is None else target_rows(y, f"y{suffix}")
+    if target is not None:
+        if len(target) and not rows:
+            raise ValueError(f"X{suffix} must have at least one row; got none")
+        check_per_row(target, rows, f"y{suffix}", suffix)
+    return Rows(
+        table, target, None if sample_weight is None else check_weight(sample_weight, rows, suffix),
+        optional_rows(offset, rows, f"offset{suffix}", suffix),
+        None if exposure is None else exposure_rows(exposure, rows, f"exposure{suffix}", suffix, positive=positive),
+        {"y": y, "exposure": exposure},
+    )  # fmt: skip
+
+
+def optional_read(
+    X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, offset: ArrayLike | None = None,
+    exposure: ArrayLike | None = None, suffix: str = "",
+) -> Rows | None:  # fmt: skip
+    """Return what a user gives as rows, or None where nothing is given; a table must have a row."""
+    if X is not None:
+        rows = read_rows(X, y, sample_weight, offset, exposure, suffix=suffix)
+        if not len(rows):
+            raise ValueError(f"X{suffix} must have at least one row; got none: omit it, or give rows")
+        return rows
+    beside = {"y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+    for name, values in beside.items():
+        if values is not None:
+            raise ValueError(f"X{suffix} must be given with {name}{suffix}; got {name}{suffix} alone")
+    return None
 
 
 def rows_shown(chosen: NDArray[np.bool_]) -> str:
@@ -43,15 +149,11 @@ def spread_rows(rows: int, most: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, rows - 1, min(rows, most)).astype(np.intp))
 
 
-def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Float64Array | None:
-    """One finite number per row, or None; a single number is that of every row."""
+def optional_rows(values: ArrayLike | None, rows: int, name: str, suffix: str = "") -> Float64Array | None:
+    """Return one finite number per row, or None; a single number is that of every row."""
     if values is None:
         return None
-    array = check_numbers(values, name)
-    if array.ndim == 0:
-        array = np.full(rows, array)
-    if array.shape != (rows,):
-        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X; got {array.shape}")
+    array = _per_row(values, rows, name, suffix)
     if not np.isfinite(array).all():
         raise ValueError(
             f"{name} must be finite; got {array[~np.isfinite(array)][0]} at row {np.argmin(np.isfinite(array))}"
@@ -65,26 +167,40 @@ def optional_rows(values: ArrayLike | None, rows: int, name: str) -> Float64Arra
     return array
 
 
-def log_exposure(exposure: ArrayLike, rows: int | None = None, name: str = "exposure") -> Float64Array:
-    """The logarithm of exposures, which must be positive: what a log link adds to raw scores.
+def _per_row(values: ArrayLike, rows: int | None, name: str, suffix: str) -> Float64Array:
+    """Return one number per row, from one per row or from one for all ``rows``, if that is known."""
+    array = check_numbers(values, name)
+    if rows is None:
+        return array
+    return check_per_row(np.full(rows, array) if array.ndim == 0 else array, rows, name, suffix)
+
+
+def exposure_rows(
+    exposure: ArrayLike, rows: int | None = None, name: str = "exposure", suffix: str = "", *, positive: bool = True
+) -> Float64Array:
+    """Return exposures, one entry per row: positive, or not negative where rows without exposure do not count."""
+    array = _per_row(exposure, rows, name, suffix)
+    bad = np.atleast_1d(~((array > 0 if positive else array >= 0) & (array < np.inf)))
+    if bad.any():
+        value, wanted = (
+            np.atleast_1d(array)[int(np.argmax(bad))],
+            "positive and finite" if positive else "finite and not negative",
+        )
+        raise ValueError(f"{name} must be {wanted}; got {value} at {rows_shown(bad)}: correct these rows, or drop them")
+    return array
+
+
+def log_exposure(
+    exposure: ArrayLike, rows: int | None = None, name: str = "exposure", suffix: str = ""
+) -> Float64Array:
+    """Return the logarithm of exposures, which must be positive: what a log link adds to raw scores.
 
     One entry per row, or one number for all ``rows``, if that is known.
     """
-    own = check_numbers(exposure, name)
-    if own.ndim == 0 and rows is not None:
-        own = np.full(rows, own)
-    if rows is not None and own.shape != (rows,):
-        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X; got {own.shape}")
-    bad = np.atleast_1d(~((own > 0) & (own < np.inf)))
-    if bad.any():
-        value = np.atleast_1d(own)[int(np.argmax(bad))]
-        raise ValueError(
-            f"{name} must be positive and finite; got {value} at {rows_shown(bad)}: correct these rows, or drop them"
-        )
-    return np.asarray(np.log(own))
+    return np.asarray(np.log(exposure_rows(exposure, rows, name, suffix)))
 
 
-def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[Rows, Float64Array | None]:
+def weighted_rows(sample_weight: ArrayLike | None, rows: int) -> tuple[RowIndex, Float64Array | None]:
     """Rows of positive weight and these weights, ascending: their sums then do not depend on the order of the rows."""
     if sample_weight is None:
         return EVERY_ROW, None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lambdak._types import Float64Array, FloatArray
-from lambdak.table.cells import EVERY_ROW, LARGEST, Rows
+from lambdak.table.cells import EVERY_ROW, LARGEST, RowIndex
 from lambdak.table.knots import distinct
 from lambdak.table.linear_column import Linear
 from lambdak.table.read import position_names
@@ -32,7 +32,7 @@ def read_sparse(X: Any) -> Any:
     return csr
 
 
-def _check_values(csr: Any, rows: Rows = EVERY_ROW) -> None:
+def _check_values(csr: Any, rows: RowIndex = EVERY_ROW) -> None:
     """Refuse infinity, and name its row: ``rows`` are those of the table that ``csr`` holds."""
     huge = np.abs(csr.data) > LARGEST
     if huge.any():
@@ -46,7 +46,7 @@ def _check_values(csr: Any, rows: Rows = EVERY_ROW) -> None:
         )
 
 
-def fit_sparse(table: Any, rows: Rows, clamp: bool, mass: Float64Array | None) -> tuple[Linear, ...]:
+def fit_sparse(table: Any, rows: RowIndex, clamp: bool, mass: Float64Array | None) -> tuple[Linear, ...]:
     """One linear column per sparse column, with zero inside its range [low, high]; ``mass`` weighs these rows."""
     csr = table[rows]
     _check_values(csr, rows)

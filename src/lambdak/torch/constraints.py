@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+from torch.nn.utils import parametrize
+
 import torch
 from lambdak._checks import check_dim
 from lambdak.pencil.constraints import SEMIDEFINITE
@@ -127,6 +129,8 @@ class SignedRows(nn.Module):
 
     def in_order(self, free: Tensor, bound: Tensor) -> Tensor:
         """What belongs to free rows and to the others, in the order of the inputs."""
+        if not self.free:  # an empty tensor may have another dtype, where parameters are cast for a step
+            return bound
         order = torch.tensor([*self.free, *self.bound], device=free.device).argsort()
         return torch.cat([free, bound]).index_select(0, order)
 
@@ -141,6 +145,19 @@ class SignedRows(nn.Module):
     def _flipped(self, rows: Tensor) -> Tensor:
         signs = torch.tensor([float(self.signs[i]) for i in self.bound], dtype=rows.dtype, device=rows.device)
         return rows * signs.reshape(-1, *[1] * (rows.ndim - 1))
+
+
+def constrain_rows(module: nn.Module, rows: SignedRows) -> None:
+    """Make the weight of a module one of signed rows.
+
+    Where all of them are bound, the free ones, which are none, are a buffer: FSDP2 shards no empty parameter.
+    """
+    parametrize.register_parametrization(module, "weight", rows)
+    if not rows.free:
+        originals = module.get_submodule("parametrizations.weight")
+        free = originals.get_parameter("original0").detach()
+        del originals.original0
+        originals.register_buffer("original0", free)
 
 
 class Cap(nn.Module):

@@ -31,7 +31,7 @@ from lambdak.torch.autograd import (
     eigenvalue,
     spectral_norm,
 )
-from lambdak.torch.constraints import Cap, Definite, SignedRows
+from lambdak.torch.constraints import Cap, Definite, SignedRows, constrain_rows
 from lambdak.torch.inputs import check_tensor, narrowed, widened
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import check_square, sym, unsym, width
@@ -244,7 +244,7 @@ class HermitianSpectralNeuron(_Spectral):
 
     def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
         if any(signs):
-            parametrize.register_parametrization(self, "weight", SignedRows(signs, HermitianFactor(self.dim)))
+            constrain_rows(self, SignedRows(signs, HermitianFactor(self.dim)))
 
     def _register_caps(self, caps: tuple[float, ...]) -> None:
         parametrize.register_parametrization(self, "weight", HermitianCap(caps, self.dim))

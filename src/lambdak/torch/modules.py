@@ -19,7 +19,7 @@ from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil import Pencil
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
-from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant
+from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant, constrain_rows
 from lambdak.torch.inputs import check_dtype, check_tensor
 from lambdak.torch.packing import check_structure, sym, unsym, width
 from lambdak.torch.states import ReadsEigenvalues
@@ -84,7 +84,7 @@ class _Spectral(ReadsEigenvalues):
     def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
         definite = Definite(constraint, self.dim, self._tridiagonal)
         if any(signs):
-            parametrize.register_parametrization(self, "weight", SignedRows(signs, definite))
+            constrain_rows(self, SignedRows(signs, definite))
 
     def _cap(self, max_influence: float | Sequence[float] | None) -> None:
         if max_influence is None:

@@ -119,10 +119,10 @@ def _follow(module: Any, alpha: float, steps: _Steps) -> None:
     elif rows is None:
         shrink_(module, alpha * steps.rates(weights[0]))
     elif module.constraint == "root":
-        shrink_(module, alpha * rows.in_order(steps.rates(weights[0]), steps.rates(weights[1])))
+        shrink_(module, alpha * rows.in_order(steps.rates(weights[0]), steps.rates(weights[-1])))
     else:
-        free, bound = weights
-        if free.grad is not None and len(free):
+        free, bound = weights[0], weights[-1]
+        if rows.free and free.grad is not None:
             none = torch.zeros(bound.shape[:-1], dtype=torch.float64)
             _shrink_free_(module, alpha * rows.in_order(steps.rates(free), none))
         if bound.grad is not None:
@@ -139,7 +139,7 @@ def _follow_sparse(module: SparseSpectralNeuron, thresholds: Tensor) -> None:
 
 def _shrink_free_(module: Any, thresholds: Tensor) -> None:
     """The proximal step on free rows, which leaves the parameters of the others as they are, to the last bit."""
-    bound = _weights(module)[1]
+    bound = _weights(module)[-1]
     kept = bound.detach().clone()
     shrink_(module, thresholds)
     with torch.no_grad():
@@ -174,7 +174,10 @@ def _norms(module: Any, coords: Tensor) -> Tensor:
 
 
 def _weights(module: nn.Module) -> list[Tensor]:
-    """The tensors that an optimiser has for a module's weight: all rows, or free ones and parameters of the others."""
+    """The tensors that an optimiser has for a module's weight: all rows, or free ones and parameters of the others.
+
+    If there are no free rows, only the latter.
+    """
     if isinstance(module, HyperSpectralNeuron):
         return [module.bias]  # of which the matrices are made; it is refused with its name
     if not parametrize.is_parametrized(module, "weight"):

@@ -10,9 +10,10 @@ from lambdak.model import Model
 from lambdak.table.rows import optional_rows
 from lambdak.training.rows import GivenRows
 
-_ROUNDS = 100
-_EXACT = 1e-15  # relative to the totals
-_FARTHEST = 4.0  # that log-odds move in one round
+_ROUNDS = 100  # at most: Newton's steps double their digits, so that a hundred only end a search that cannot succeed
+_EXACT = 1e-15  # relative to the totals: a few roundings of float64
+# That log-odds move in one round: beyond it probabilities of rare classes are flat and Newton's step has no bound.
+_FARTHEST = 4.0
 
 
 def check_balance(loss: Loss) -> None:

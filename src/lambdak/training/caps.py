@@ -20,7 +20,7 @@ from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
 from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
-_SMALLEST = 1e-30
+_SMALLEST = 1e-30  # below every norm in float32: keeps a division by zero away
 _SMALLEST_LIMIT = 1e-300  # below, float64 itself rounds over the cap, and the column is zero
 _FEW_CELLS = 128  # all pairs of which are tried
 

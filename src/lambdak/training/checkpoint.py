@@ -2,11 +2,13 @@
 
 A fit is a deterministic function of its rows, its settings and its source of randomness. So what is kept of a stage is
 its small result and the state of that source after it; what is kept of a training in progress is everything that its
-later epochs depend on. All else is computed again.
+later epochs depend on. All else is computed again. A call of fit is known by its settings as text and digests of its
+rows.
 """
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +17,11 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from lambdak.table.read import Table, read_table
+from lambdak.table.sparse import read_sparse
+from lambdak.training.rows import GivenRows
 
 _NOTHING_KEPT = (
     "the fit was interrupted outside of the epochs of its members, so no model is kept: pilot and trial models are "
@@ -121,3 +128,99 @@ class NoCheckpoint(Checkpoint):
 
     def finish(self) -> None:
         """Nothing to remove."""
+
+
+class Laps(Checkpoint):
+    """The state after the last lap, and how many there were; begins with those of an earlier attempt."""
+
+    def __init__(self, state: State | None = None, count: int = 0) -> None:
+        self.state, self.count, self._before = state, count, state
+
+    def begin(self, call: Callable[[], Mapping[str, str]], rng: np.random.Generator) -> None:
+        """Nothing to compare: an attempt is one of the same fit."""
+
+    def stage(self, name: str, compute: Callable[[], Any]) -> Any:
+        """What ``compute`` returns."""
+        return compute()
+
+    def due(self) -> bool:
+        """After every lap."""
+        return True
+
+    def save(self, name: str, state: State) -> None:
+        """Keep a copy: training continues in the arrays."""
+        self.state = State({key: array.copy() for key, array in state.arrays.items()}, dict(state.scalars))
+        self.count += 1
+
+    def restored(self, name: str) -> State | None:
+        """The state that an earlier attempt left, if it is of this name."""
+        before, self._before = (self._before, None) if name == "members" else (None, self._before)
+        return before
+
+    def keep(self) -> None:
+        """Nothing to do: the state is kept as long as this object."""
+
+    def finish(self) -> None:
+        """Nothing to remove."""
+
+
+# Settings that change no bit of a model.
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "warm_start")
+_RANDOM = "random_state"
+_LONGEST = 200  # letters of a setting that is kept as it is: a message may quote it; a longer one is a digest
+
+
+def settings_text(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of an estimator, each as text.
+
+    Of ``random_state`` only whether there is one: what comes of it is compared by itself.
+    """
+    chosen = {name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT}
+    seeded = chosen.get(_RANDOM) not in (None, np.random)
+    return {name: _text(value) for name, value in chosen.items()} | {_RANDOM: "set" if seeded else "None"}
+
+
+def rows_digests(rows: GivenRows) -> dict[str, str]:
+    """One digest of each part of the rows that a user gave."""
+    tables = {"X": rows.X, "X_val": None if rows.validation is None else rows.validation.X}
+    columns = {"y": rows.y, "sample_weight": rows.weight, "offset": rows.offset, "y_val": None}
+    if (own := rows.validation) is not None:
+        columns |= {"y_val": own.y, "sample_weight_val": own.weight, "offset_val": own.offset}
+    return {name: "None" if X is None else _table_digest(X) for name, X in tables.items()} | {
+        name: "None" if values is None else digest(np.asarray(values)) for name, values in columns.items()
+    }
+
+
+def digest(*parts: Any) -> str:
+    """SHA-256 of arrays with their types and shapes, and of anything else by how it is written."""
+    result = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray) and part.dtype != object:
+            result.update(f"{part.dtype.str}{part.shape}".encode())
+            result.update(np.ascontiguousarray(part).data)
+        else:
+            result.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
+    return result.hexdigest()
+
+
+def _text(value: Any) -> str:
+    """A setting as it is written, or a digest of it where that is long or leaves something out."""
+    if hasattr(value, "__array__"):
+        return digest(np.asarray(value))
+    text = repr(value)
+    return text if len(text) <= _LONGEST else digest(text)
+
+
+def _table_digest(X: Any) -> str:
+    if issparse(X):
+        csr = read_sparse(X)
+        return digest(csr.shape, csr.data, csr.indices, csr.indptr)
+    table = read_table(X)
+    return digest(table.names, *(_column_digest(table, i) for i in range(table.shape[1])))
+
+
+def _column_digest(table: Table, position: int) -> str:
+    cells = table.cells(position)
+    if cells.factors is None and cells.values.dtype.kind in "fiub":
+        return digest(cells.values)
+    return digest(cells.kind, *cells.levels())

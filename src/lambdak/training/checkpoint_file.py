@@ -25,14 +25,14 @@ from lambdak import atomic
 from lambdak._types import PathLike
 from lambdak.atomic import reason, regular_file
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, State
-from lambdak.training.history import events_of
+from lambdak.training.members import events_of
 
 _KEY = "lambdak checkpoint"
-_FORMAT = 1
+_FORMAT = 1  # of the file: a checkpoint of another one is refused
 _NO_SUM = "0" * 64  # in the place of the checksum, while it is computed
 _SUM = re.compile(rb'"sha256":"([0-9a-f]{64})"')
-_LENGTH_BYTES = 8
-_SHOWN = 60  # letters of a setting in a message
+_LENGTH_BYTES = 8  # of the number at the start of a safetensors file that says how long its header is
+_SHOWN = 60  # letters of a setting in a message, which stays one line
 
 
 def open_checkpoint(path: PathLike | None, every: float) -> Checkpoint:

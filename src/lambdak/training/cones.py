@@ -12,7 +12,6 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import Cones, Ids
 from lambdak.eigen.packing import diagonal_indices, packed_size
 from lambdak.pencil.constraints import Factor
-from lambdak.table.column_contract import Column
 from lambdak.training.coordinates import Moments
 
 # How far all steps of a constrained column rise together at the start, in units of the target's scale.
@@ -21,35 +20,34 @@ _START_RISE = 0.3
 
 @dataclass(frozen=True)
 class Cone:
-    """A column whose knots move by semidefinite steps of one sign, spread over them by M ≥ 0.
+    """Design columns that move by semidefinite matrices, spread over them by V: see :mod:`lambdak.shapes.spreads`.
 
     Monotone: knot j is the sum of the first j steps. Convex: step i is a hinge (x − κ_i)₊ beside a free slope; both
     together: hinges that all rise, or all fall.
     """
 
-    column: Column
-    sign: int
-    spread: Float64Array  # M, (knots, steps)
-    rises: Float64Array | None = None  # how far each step goes at the start, if that is known
+    first: int  # design column
+    spread: Float64Array  # V, (design columns, matrices)
+    rises: Float64Array | None = None  # how far each matrix goes at the start, if that is known
 
     @property
     def size(self) -> int:
-        """Number of steps."""
+        """Number of semidefinite matrices."""
         return int(self.spread.shape[1])
 
     @property
     def span(self) -> slice:
-        """The design columns of its knots."""
-        return slice(self.column.start, self.column.start + len(self.spread))
+        """The design columns that they move."""
+        return slice(self.first, self.first + len(self.spread))
 
     def weights(self) -> Float64Array:
-        """± M: what the squares of the parameters contribute to each knot.
+        """V as it is trained: what the squares of the parameters contribute to each design column.
 
         Divided by their number, all steps of a column together move it as far as one free parameter would. Otherwise a
         step of Adam is larger than the roots themselves, and roots that jitter rise, whatever the data say.
         """
         share = 1 / max(self.size, 1) if self.rises is None else 1.0
-        return self.sign * share * self.spread
+        return share * self.spread
 
     def start(self) -> Float64Array:
         """(steps,): the squares of the parameters at the start."""
@@ -108,8 +106,13 @@ def _banded(
     rows: int, spans: Sequence[slice], columns: Sequence[slice], blocks: Sequence[Float64Array]
 ) -> tuple[FloatArray, Ids]:
     """A matrix of blocks as the kernel's products take it: the rows of each block, and their first and last columns."""
-    matrix = np.zeros((rows, max(block.shape[1] for block in blocks)), np.float32)
-    between = np.zeros((rows, 2), np.int32)
+    first, last = np.full(rows, np.iinfo(np.int32).max), np.zeros(rows, np.int64)
+    for span, own in zip(spans, columns, strict=True):  # blocks of several columns may overlap
+        first[span], last[span] = np.minimum(first[span], own.start), np.maximum(last[span], own.stop)
+    first = np.where(last == 0, 0, first)
+    matrix = np.zeros((rows, int((last - first).max(initial=0))), np.float32)
     for span, own, block in zip(spans, columns, blocks, strict=True):
-        matrix[span, : block.shape[1]], between[span] = block, (own.start, own.stop)
-    return matrix, between
+        for offset in np.unique(first[span]):
+            at = np.flatnonzero(first[span] == offset)
+            matrix[span.start + at, own.start - offset : own.stop - offset] = block[at]
+    return matrix, np.column_stack([first, last]).astype(np.int32)

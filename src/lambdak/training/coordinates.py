@@ -6,14 +6,16 @@ the matrices at the knots.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from lambdak._types import Float64Array, FloatArray
+from lambdak.shapes.spreads import Spread
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
@@ -22,7 +24,7 @@ MOST_COVARIANCES = 2500
 
 # Moments only precondition: for a longer table a sample of this size is enough.
 _SAMPLE = 16_000
-_AT_ONCE = 4_000
+_AT_ONCE = 4_000  # rows that are made dense at once: some megabytes for hundreds of columns
 
 
 @dataclass(frozen=True)
@@ -77,22 +79,20 @@ class Block:
 
 
 def free_size(
-    columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = (), dropped: Collection[int] = ()
+    columns: Sequence[Column], constrained: Mapping[int, Spread] = MappingProxyType({}), dropped: Collection[int] = ()
 ) -> int:
     """How many rows of θ the constant and :func:`free_blocks` have: known without the matrices of any block."""
     return 1 + sum(
-        column.n_straight if i in linear else int(column.missing >= 0) if i in constrained else column.n_free
+        constrained[i].n_free(i) if i in constrained else column.n_free
         for i, column in enumerate(columns)
         if i not in dropped
     )
 
 
 def free_blocks(
-    columns: Sequence[Column], constrained: Sequence[int], linear: Sequence[int] = (), dropped: Collection[int] = ()
+    columns: Sequence[Column], constrained: Mapping[int, Spread] = MappingProxyType({}), dropped: Collection[int] = ()
 ) -> list[Block]:
-    """Ramps of the free columns; of a constrained one only missing values are free, and of a ``linear`` one its slope.
-
-    A ``dropped`` column has none.
+    """Ramps of the free columns, and what is free in the ``constrained`` ones; a ``dropped`` column has none.
 
     θ's first row is the constant, so the first block starts at row 1.
     """
@@ -100,18 +100,9 @@ def free_blocks(
     for position, column in enumerate(columns):
         if position in dropped:
             continue
-        ramps = _ramps(column, position in constrained, position in linear)
+        ramps = constrained[position].free(position) if position in constrained else column.ramps()
         if ramps.shape[1]:
             cols = slice(first, first + ramps.shape[1])
             blocks.append(Block(position, slice(column.start, column.stop), cols, ramps))
             first += ramps.shape[1]
     return blocks
-
-
-def _ramps(column: Column, constrained: bool, linear: bool) -> Float64Array:
-    if linear:
-        return column.straight()
-    if not constrained:
-        return column.ramps()
-    own = np.eye(column.width)
-    return own[:, [column.missing - column.start]] if column.missing >= 0 else own[:, :0]

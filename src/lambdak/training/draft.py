@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,24 +13,26 @@ from scipy.sparse import issparse
 from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
-from lambdak.model.offsets import check_offset
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
-from lambdak.table.constraints import check_positions
+from lambdak.model.rows import check_offset
+from lambdak.shapes.requested import check_labels
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.interactions import listed_groups
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
-from lambdak.training.pairs import interaction_strengths
+from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
 from lambdak.training.terms import Terms
 from lambdak.training.trained_columns import TrainedColumns
 
+# Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
+# float32).
 _MOST_DESIGN_COLUMNS = 300_000
 _FAR_OFFSET = 64.0  # of a log link: float32 keeps 5 digits below it
 _RARE = -7.0  # logarithm of a mean of events below which their gradients would be lost next to Adam's 1e-8
-_MOST_EVENTS = 49  # power of two near the largest target of a log link
+# Power of two near the largest target of a log link: its product with a gradient stays within float32.
+_MOST_EVENTS = 49
 
 
 class Units(NamedTuple):
@@ -174,13 +175,14 @@ def draft(
     encoder = _encoder(given, settings)
     rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
-        encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst
+        encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
+        settings.constraints,
     )  # fmt: skip
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.shape, settings.eig_idx))
+    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.end, settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())
     if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
@@ -204,7 +206,7 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
-    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.shape, settings.eig_idx))
+    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
@@ -212,14 +214,12 @@ def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEnc
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
     categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(knots, **categories, clamp=settings.shape is None)
+    return TableEncoder(knots, **categories, clamp=not settings.straight)
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
     labels = () if issparse(given.X) else given.X.labels
-    for name in ("monotonic_cst", "max_influence"):
-        check_positions(getattr(settings, name), labels, name)
-    check_positions(dict.fromkeys(chain(*listed_groups(settings.interaction_cst))), labels, "interaction_cst")
+    check_labels(settings, labels)
     encoder = given.fitted(encoder_template(settings, given.n_rows, given.X.shape[1]))
     if encoder.n_design > _MOST_DESIGN_COLUMNS:
         raise ValueError(

@@ -1,4 +1,8 @@
-"""What `effort` means: how many models, how large, how long, and on which regularisation grid."""
+"""What `effort` means: how many models, how large, how long, and on which regularisation grid.
+
+The study behind these defaults is ``benchmarks/recipe.py``: what changing one of them does to cross-validated metrics
+of nineteen tables, never on test rows. ``docs/decisions.md`` says what else was tried.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,24 @@ import numpy as np
 
 from lambdak.model.model import MAX_MEMBERS
 from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
-from lambdak.training.trainer import Schedule
+
+_WARM_UP = 0.05  # of the steps; benchmarks/recipe.py compares it with 0 and 0.2
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how fast: epochs, rows per step, Adam's rate, and the epochs to wait for an improvement."""
+
+    epochs: int
+    batch: int = 1024
+    rate: float = 0.06
+    patience: int | None = None
+    tol: float = 0.0
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The rate of a step, counted from one: a warm-up, then half a cosine down to zero."""
+        warm = min(1.0, step / (_WARM_UP * steps + 1))
+        return self.rate * float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / steps)))
 
 
 class Regularisation(NamedTuple):
@@ -31,20 +52,27 @@ GRID = (
     ((10.0, 3.0), (100.0, 1.0)),
     ((10.0, 10.0), (100.0, 3.0)),
 )
-MIDDLE = 3  # the strength to use when there are too few rows to compare
+MIDDLE = 3  # the strength to use when there are too few rows to compare: in the middle of the grid
 
-_EPOCHS_OF_ANY_TABLE = 9
-_RATE = 0.06
-_MOST_EPOCHS = 80
-_ENOUGH_UNSEEN = 1_000  # validation rows that rank pilot models well enough
-PILOT_ROWS = 40_000  # of a longer table, which decide about the members
-_REFIT = 0.3  # of the epochs of a member, after it has been measured
-_REFIT_RATE = 0.3  # of its rate
-_FINER = 2  # times the knots, for models of larger capacity
+_EPOCHS_OF_ANY_TABLE = 9  # that long tables get too; benchmarks/recipe.py compares it with 4 and 18
+_RATE = 0.06  # of Adam, for batches of up to 1,024 rows; benchmarks/recipe.py compares it with .03, .045 and .09
+_MOST_EPOCHS = 80  # of short tables; benchmarks/recipe.py compares it with 40 and 160
+# Validation rows that rank pilot models well enough: their mean loss is then known to some percent.
+_ENOUGH_UNSEEN = 1_000
+# Of a longer table, which decide about the members; no study of its own: it bounds the time of pilots
+# (benchmarks/fit_time.py, --parts).
+PILOT_ROWS = 40_000
+# Of the epochs of a member, after it has been measured: a refit gained on nearly every table of benchmarks/tables.py.
+_REFIT = 0.3
+_REFIT_RATE = 0.3  # of its rate: low, so that members stay near the states that were measured; no study of its own
+_FINER = 2  # times the knots, for models of larger capacity; no study of its own
 MOST_TERMS = MAX_MEMBERS // 2  # of a member, so that there can be two
-MOST_PAIRS = 16  # of columns, those with the strongest interactions: more of them cost more than they gain
-_PAIR_DIM = 5
-_TRIAL = 0.3  # of the epochs of a member, for the models that decide about the capacity
+# Of columns, those with the strongest interactions: more cost more than they gain (benchmarks/interactions.py).
+MOST_PAIRS = 16
+_PAIR_DIM = 5  # of functions of two columns, which small matrices express as well as large ones; no study of its own
+# Of the epochs of a member, for the models that decide about the capacity; no study of its own: it bounds their time
+# (benchmarks/fit_time.py, --parts).
+_TRIAL = 0.3
 
 
 class Capacity(NamedTuple):
@@ -74,7 +102,7 @@ class Recipe:
     def shaped(self) -> Recipe:
         """For convex and concave models, whose one extreme eigenvalue needs large matrices, few knots and freedom.
 
-        Without noise almost no decay is best, and large steps replace patience.
+        Without noise almost no decay is best, and large steps replace patience (``benchmarks/convex.py``).
         """
         larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
         return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)

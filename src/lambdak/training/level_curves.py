@@ -1,4 +1,4 @@
-r"""One wide category in training: A(level) = Σ_j curve_j(t_j(level)) + own(level), with the means t of its levels.
+r"""A high-cardinality category: A(level) = Σ_j curve_j(t_j(level)) + own(level), with the means t of its levels.
 
 A level with many rows has a matrix of its own beside the curves. Its rows get the means of all its rows, in which no
 single target shows: with a matrix of the level, what a fold adds to them would tell the targets of that fold.

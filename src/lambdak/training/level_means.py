@@ -24,12 +24,15 @@ from lambdak._types import Float64Array
 
 Codes = NDArray[np.intp]
 
-FOLDS = 10
-_MOST_MEANS = 3  # of a level, where a model has several outputs
-_MOST_SLOPES = 2  # of a level along other columns
+FOLDS = 10  # of the rows, for means without their own targets: each mean still has nine tenths of the rows
+_MOST_MEANS = 3  # of a level, where a model has several outputs: each costs a curve; no study of its own
+# Of a level along other columns: each costs a curve; no study of its own (benchmarks/levels.py measures the whole).
+_MOST_SLOPES = 2
 _SMALLEST = 1e-12  # share of a direction in the variance of all means that is rounding
-_LEAST_SHARE = 1e-3  # of the variance between levels in that within: less counts as this
-_CERTAIN = 5.0  # standard errors by which slopes must differ between levels
+# Of the variance between levels in that within: less counts as this, so that no mean is divided by zero.
+_LEAST_SHARE = 1e-3
+# Standard errors by which slopes must differ between levels: the best of many directions is several off by chance.
+_CERTAIN = 5.0
 
 
 class LevelMeans(NamedTuple):
@@ -49,7 +52,7 @@ class LevelRows(NamedTuple):
     codes: Codes
     fold: Codes
     mass: Float64Array
-    pull: Float64Array  # (rows, outputs)
+    gradient: Float64Array  # (rows, outputs)
     along: Float64Array  # (rows, p): other columns
 
 
@@ -77,12 +80,15 @@ def all_level_means(
 
 
 def level_means(levels: int) -> Generator[Measure, Sums, LevelMeans]:
-    """Shrunken means of pulls, and of how they go along with other columns: yields measures, and is sent their sums."""
-    count, pulled, squares = yield partial(_by_level, levels)
-    first = _First.of(count, pulled, squares)
+    """Return shrunken means of negative gradients, and of how they go along with other columns.
+
+    Yields measures, and is sent their sums.
+    """
+    count, sums, squares = yield partial(_by_level, levels)
+    first = _First.of(count, sums, squares)
     *parts, rows, sums, own, within = yield partial(_by_fold, levels, first)
-    mass, pulls = (_Folded.of(part) for part in parts)
-    means = [_over(pull, size[..., None] + first.prior) for pull, size in zip(pulls, mass, strict=True)]
+    mass, gradients = (_Folded.of(part) for part in parts)
+    means = [_over(gradient, size[..., None] + first.prior) for gradient, size in zip(gradients, mass, strict=True)]
     basis, prior = _steepest(sums, own, float(within[0]), count)
     if basis.shape[1]:
         product, plain, square = map(_Folded.of, (yield partial(_along, levels, first, basis)))
@@ -110,7 +116,7 @@ class _Folded(NamedTuple):
 
 @dataclass(frozen=True)
 class _First:
-    """What the sums of levels say: the mean pull, the directions in which levels differ most, k and means of levels."""
+    """What the sums of levels say: mean negative gradient, directions in which levels differ most, k, level means."""
 
     mean: Float64Array  # (outputs,)
     basis: Float64Array  # (outputs, n)
@@ -129,29 +135,29 @@ class _First:
         prior = _prior(sums[:-1], count[:-1], squared)
         return cls(mean, basis, prior, count, _over(sums, count[:, None] + prior)[:, 0])
 
-    def turned(self, pull: Float64Array) -> Float64Array:
-        """(rows, n): pulls in these directions."""
-        return np.asarray((pull - self.mean) @ self.basis)
+    def turned(self, gradient: Float64Array) -> Float64Array:
+        """(rows, n): negative gradients in these directions."""
+        return np.asarray((gradient - self.mean) @ self.basis)
 
 
 def _by_level(levels: int, rows: LevelRows) -> Sums:
     """Σ w and Σ w r of every level, and Σ w r rᵀ."""
-    pulled = _sums(rows.codes, rows.mass[:, None] * rows.pull, levels + 1)
-    return _counts(rows.codes, rows.mass, levels + 1), pulled, (rows.mass * rows.pull.T) @ rows.pull
+    sums = _sums(rows.codes, rows.mass[:, None] * rows.gradient, levels + 1)
+    return _counts(rows.codes, rows.mass, levels + 1), sums, (rows.mass * rows.gradient.T) @ rows.gradient
 
 
 def _by_fold(levels: int, first: _First, rows: LevelRows) -> Sums:
     """Σ w, Σ w r and rows of every level and fold; of r − t how it goes along with columns, and what chance does."""
     place, size = rows.codes * FOLDS + rows.fold, (levels + 1) * FOLDS
     shape = levels + 1, FOLDS
-    pull = first.turned(rows.pull)
-    left = pull[:, 0] - first.level[rows.codes]
+    gradient = first.turned(rows.gradient)
+    left = gradient[:, 0] - first.level[rows.codes]
     both = left[:, None] * rows.along
     # Σ over pairs of different rows of a level, per row: what chance does to it is zero on average.
     own = (rows.mass**2 / np.maximum(first.count, 1e-300)[rows.codes])[:, None] * both
     return (
         _counts(place, rows.mass, size).reshape(shape),
-        _sums(place, rows.mass[:, None] * pull, size).reshape(*shape, -1),
+        _sums(place, rows.mass[:, None] * gradient, size).reshape(*shape, -1),
         _counts(place, np.ones(len(place)), size).reshape(shape),
         _sums(rows.codes, rows.mass[:, None] * both, levels + 1),
         own.T @ both,
@@ -163,7 +169,7 @@ def _along(levels: int, first: _First, basis: Float64Array, rows: LevelRows) -> 
     """Σ w z r, Σ w z and Σ w z² of every level and fold, where z are combinations of other columns."""
     place, size = rows.codes * FOLDS + rows.fold, (levels + 1) * FOLDS
     z, mass = rows.along @ basis, rows.mass[:, None]
-    parts = (mass * z * first.turned(rows.pull)[:, :1], mass * z, mass * z**2)
+    parts = (mass * z * first.turned(rows.gradient)[:, :1], mass * z, mass * z**2)
     return tuple(_sums(place, part, size).reshape(levels + 1, FOLDS, -1) for part in parts)
 
 

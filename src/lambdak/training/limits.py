@@ -11,9 +11,9 @@ from lambdak.table.design import Design
 
 SMALLEST_SPREAD = 2.0**-1000  # of targets: products with smaller numbers lose digits
 
-# Training is in float32. The square of a target must be finite in it; and a loss that grows linearly has the same slope
-# for all targets beyond the reach of training, which still leave digits for the mean loss if they count as this far.
-_LARGEST_SQUARED = 2.0**60
+_LARGEST_SQUARED = 2.0**60  # units of eigenvalues: the square of a target and sums of them are finite in float32
+# Units of eigenvalues: a loss that grows linearly has the same slope for all targets beyond, which training does not
+# reach, and so few still leave digits for the mean loss.
 _LARGEST_LINEAR = 2.0**12
 LARGEST_LOG = 800.0  # of a mean or an offset of a log link: float64 ends before
 

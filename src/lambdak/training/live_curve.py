@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from lambdak.training.trainer import Event
 
 LIVE = 2  # the least ``verbose`` that draws
-_PAUSE = 0.3  # seconds between two pictures
-_WIDTH, _HEIGHT, _MARGIN = 520, 220, 46
+_PAUSE = 0.3  # seconds between two pictures: a notebook follows them without flicker
+_WIDTH, _HEIGHT, _MARGIN = 520, 220, 46  # pixels: beside the output of a cell, with room for numbers
 _BLUE, _RED = "#0072B2", "#D55E00"
 
 

@@ -29,6 +29,8 @@ from lambdak.training.shrink import Shrinkage
 from lambdak.training.terms import Reading
 from lambdak.training.whitening import FreeCoordinates
 
+# The usual constants but for β2, which forgets within a hundred steps: small tables have a few hundred; no study on
+# record.
 ADAM = AdamConstants(beta1=0.9, beta2=0.99, tiny=1e-8)
 
 _START_SIZE = 0.05  # of the free parameters, relative to 1/√(their number)

@@ -1,35 +1,48 @@
-"""Small models that decide about the members: how strongly to regularise, and which columns vanish."""
+r"""Small models that decide about the members: how strongly to regularise, and which columns vanish.
+
+A test of every column by itself, before any model is trained, says which may have no effect. Where the loss is −g at
+the best constant, a column that does nothing has n bᵀ Σ⁻¹ b ~ χ², b = mean(z g), where z are its first ramps and Σ is
+their covariance. The squares of g are tested too: a column that acts only through its interactions makes them larger in
+some of its cells. What is found so is only suspected: pilot models decide whether they do better without such columns.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import chi2
 
 from lambdak._types import Float64Array
 from lambdak.losses import Arrangement, Loss
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
-from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation
+from lambdak.table.column_contract import Column
+from lambdak.table.design import Design
+from lambdak.training.effort import GRID, MIDDLE, PILOT_ROWS, Regularisation, Schedule
 from lambdak.training.plan import Plan
-from lambdak.training.problem import Problem
-from lambdak.training.screening import columns_without_effect
+from lambdak.training.problem import Folds, Problem
 from lambdak.training.session import Session
-from lambdak.training.trainer import Folds, Schedule, Trainer
+from lambdak.training.trainer import Trainer
 
-_SELECTION_MODELS = 5  # small models that decide which columns vanish
-_PILOT_CLASSES = 3  # of many, the most frequent ones
-_FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison
-_SUSPECT_SHARE = 0.2  # of all columns
-_MANY = 100  # columns, of which models are trained with a single strength only
-_WORTH = 0.02  # of the loss, that models must gain without them: larger models use columns that pilot models cannot
+# Small models that decide which columns vanish: odd, so that most of them is always defined (benchmarks/noise.py).
+_SELECTION_MODELS = 5
+_PILOT_CLASSES = 3  # of many, the most frequent ones: what suits three suits all; it bounds the time
+_FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison: fewer cost nothing to keep
+_SUSPECT_SHARE = 0.2  # of all columns: it bounds how often a second set of pilot models is trained; no study of its own
+_MANY = 100  # columns, of which models are trained with a single strength only: it bounds the time
+# Of the loss, that models must gain without them: larger models use columns that pilot models cannot
+# (benchmarks/weaknesses.py: with 90 columns of noise R² .802 against .716 before, docs/decisions.md).
+_WORTH = 0.02
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What pilot models found: a plan, maybe with fewer columns, and the strengths of the grid, the best one first."""
+class Findings(NamedTuple):
+    """What pilot models found: trained columns to leave out, and the strengths of the grid, the best one first."""
 
-    plan: Plan
+    dropped: list[int]
     strengths: list[int]
 
 
@@ -38,12 +51,12 @@ def explore(session: Session, plan: Plan) -> Findings:
     small = _of_pilot_size(sample_of(session))
     folds = small.folds(1, larger=2)  # noise in the choice of a strength costs more than fewer rows
     if folds is None and session.validation is None:
-        return Findings(plan, [MIDDLE])
+        return Findings(sorted(plan.dropped), [MIDDLE])
     least = max(_FEWEST_SUSPECTS, _SUSPECT_SHARE * len(plan.columns))
     suspects = columns_without_effect(session.problem, plan, session.copies) if len(plan.columns) > least else ()
     if len(suspects) < least:
         losses = _losses(small, plan, range(len(GRID)), folds)
-        return Findings(plan, np.argsort(losses).tolist())
+        return Findings(sorted(plan.dropped), np.argsort(losses).tolist())
     lean = replace(plan, dropped=plan.dropped.union(suspects))
     without = _losses(small, lean, range(len(GRID)), folds)
     best = int(without.argmin())
@@ -51,45 +64,45 @@ def explore(session: Session, plan: Plan) -> Findings:
     stronger = range(min(first, len(GRID) - 1), min(best + 3, len(GRID)))  # more columns need no less
     whole = _losses(small, plan, stronger, folds)
     if without.min() > whole.min() - _WORTH * abs(whole.min()):
-        return Findings(plan, [stronger[i] for i in np.argsort(whole)])
-    return Findings(lean, np.argsort(without).tolist())
+        return Findings(sorted(plan.dropped), [stronger[i] for i in np.argsort(whole)])
+    return Findings(sorted(lean.dropped), np.argsort(without).tolist())
+
+
+def compared(
+    session: Session, plan: Plan, strengths: Sequence[int], folds: Folds | None, schedule: Schedule
+) -> tuple[Trainer, int]:
+    """Return trained models, two for each of these strengths in each of several folds, and the number of these folds.
+
+    Without folds, where validation rows were given, there is one turn.
+    """
+    recipe, turns = session.settings.recipe, 1
+    chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
+    if folds is not None:
+        rows = len(session.problem.design)
+        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.pencils)
+        folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
+    return session.trained(plan, chosen * turns, folds, schedule), turns
 
 
 def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -> Float64Array:
-    """The loss on unseen rows with each of these strengths."""
-    recipe, rows = small.settings.recipe, len(small.problem.design)
-    chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
-    turns = 1
-    if folds is not None:
-        turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, small.problem.pencils)
-        folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
-    schedule = recipe.pilot_schedule(rows, small.settings.max_iter)
-    pilots = _trained(small, plan, chosen * turns, folds, schedule)
+    """Return the loss on unseen rows with each of these strengths."""
+    schedule = small.settings.recipe.pilot_schedule(len(small.problem.design), small.settings.max_iter)
+    pilots, turns = compared(small, plan, strengths, folds, schedule)
     return np.asarray(pilots.best.reshape(turns, -1, 2).mean(axis=(0, 2)), np.float64)
 
 
-def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regularisation]) -> frozenset[int]:
+def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regularisation]) -> list[int]:
     """Columns that become zero in most selection models: small, with the penalty, and without other constraints."""
-    signs = dict.fromkeys(plan.rises, 1)  # quantile levels stay
-    penalised = replace(plan, signs=signs, shape=None, caps={}, groups={}, alpha=session.settings.alpha)
+    levels = [own for own in plan.spreads if own.owners[0] in plan.rises]  # quantile levels stay
+    penalised = replace(plan, spreads=levels, caps={}, groups={}, alpha=session.settings.alpha)
     chosen = [regularisations[i % len(regularisations)] for i in range(_SELECTION_MODELS)]
     folds = session.folds(_SELECTION_MODELS)
     schedule = session.settings.recipe.schedule(len(session.problem.design), session.settings.max_iter)
-    models = _trained(_of_pilot_size(session), penalised, chosen, folds, schedule)
+    models = _of_pilot_size(session).trained(penalised, chosen, folds, schedule)
     spans = [slice(column.start, column.stop) for column in session.draft.trained.columns]
     size = np.stack([np.abs(models.parameters.coef[:, span]).max(axis=(1, 2)) for span in spans])
     alive = (size > 0).reshape(len(size), _SELECTION_MODELS, -1).any(axis=2).mean(axis=1) > 0.5
-    return plan.dropped | frozenset(np.flatnonzero(~alive).tolist())
-
-
-def _trained(
-    session: Session, plan: Plan, regularisations: list[Regularisation], folds: Folds | None, schedule: Schedule
-) -> Trainer:
-    """Models with these regularisations, trained."""
-    trainer = session.trainer(session.new_parameters(plan, regularisations), folds)
-    for _ in trainer.run(schedule):
-        pass
-    return trainer
+    return sorted(plan.dropped.union(np.flatnonzero(~alive).tolist()))
 
 
 def sample_of(session: Session) -> Session:
@@ -102,7 +115,7 @@ def _of_pilot_size(session: Session) -> Session:
     dim = settings.recipe.pilot_dim
     # A position among the members' eigenvalues means nothing in smaller matrices: pilots then read the middle one.
     eig_idx = settings.eig_idx if dim == draft.dim else None
-    indices = eigenvalue_indices(dim, settings.shape, eig_idx)
+    indices = eigenvalue_indices(dim, settings.end, eig_idx)
 
     def at_indices(some: Problem) -> Problem:
         return replace(some, outputs=outputs_of(some.loss, indices))
@@ -127,3 +140,73 @@ def _of_classes(problem: Problem, classes: NDArray[np.intp]) -> Problem:
     kept = problem.take(np.flatnonzero(np.isin(problem.y, classes)).astype(np.int32))
     outputs = outputs_of(loss, problem.outputs.indices)
     return replace(kept, y=np.searchsorted(classes, kept.y), loss=loss, start=kept.start[classes], outputs=outputs)
+
+
+_LEVEL = 0.01  # of the test: a column of noise passes it with this probability
+_SLOW = 5  # directions of a column in which most effects are: the first ones, which change slowly along it
+_SAMPLE = 40_000  # rows of a long table: with more, every column has an effect
+_TAILS = 0.005  # of the gradients, cut off: few rows must not decide
+_RANK = 1e-6  # eigenvalues below this share of the largest are rounding
+
+
+def columns_without_effect(problem: Problem, plan: Plan, copies: int) -> frozenset[int]:
+    """Columns whose test finds nothing, unless it finds nothing in any; the table's rows come in so many ``copies``."""
+    design, weight, gradient = _sample(problem, copies)
+    targets = [_standard(_clipped(target), weight) for target in (gradient, gradient**2)]
+    share, rows = weight / weight.sum(), weight.sum() ** 2 / (weight**2).sum()
+    Z = design.to_sparse(len(plan.moments.mean)).T
+    means = [Z @ (share[:, None] * target) for target in targets]
+    candidates = [i for i in range(len(plan.columns)) if i not in plan.rises]
+    found = [_smallest_p_value(plan.columns[i], plan, means, rows) for i in candidates]
+    suspected = [i for i, p in zip(candidates, found, strict=True) if p > _LEVEL]
+    return frozenset(suspected) if len(suspected) < len(candidates) else frozenset()
+
+
+def _sample(problem: Problem, copies: int) -> tuple[Design, Float64Array, Float64Array]:
+    """Rows, their weights, and the gradients of the loss at the start (rows, outputs or copies)."""
+    rows = len(problem.design) // copies
+    chosen = np.arange(0, rows, max(rows // _SAMPLE, 1), dtype=np.int32)
+    each = (copies * chosen[:, None] + np.arange(copies)).ravel()
+    zero = np.zeros((problem.pencils, len(each), len(problem.outputs.indices)), np.float32)
+    raw = problem.raw(zero, each[None])
+    gradient = problem.loss.gradient(raw, problem.y[each][None])[0].reshape(len(chosen), -1).astype(np.float64)
+    weight = np.ones(len(chosen)) if problem.weight is None else problem.weight[each[::copies]].astype(np.float64)
+    return problem.design.take(each[::copies]), weight, gradient
+
+
+def _clipped(target: Float64Array) -> Float64Array:
+    low, high = np.quantile(target, [_TAILS, 1 - _TAILS], axis=0)
+    return np.asarray(np.clip(target, low, np.maximum(high, low)))
+
+
+def _standard(target: Float64Array, weight: Float64Array) -> Float64Array:
+    """Centred, uncorrelated, of unit variance; directions that never vary are left out."""
+    share = weight / weight.sum()
+    centred = target - share @ target
+    values, basis = np.linalg.eigh((share[:, None] * centred).T @ centred)
+    size = float((share @ target**2).max())  # next to which rounding is nothing
+    varies = values > _RANK * max(size, 1e-300)
+    return np.asarray(centred @ (basis[:, varies] / np.sqrt(values[varies])))
+
+
+def _smallest_p_value(column: Column, plan: Plan, means: Sequence[Float64Array], rows: float) -> float:
+    """Over both targets, and over the slow directions of the column and all of them; corrected for so many tests."""
+    values, directions = _directions(column, plan)
+    kept = values > _RANK * values.max(initial=1e-300)
+    found = [1.0]
+    for mean in means:
+        terms = rows * (directions[kept] @ mean[column.start : column.stop]) ** 2 / values[kept, None]
+        found += [chi2.sf(part.sum(), max(part.size, 1)) for part in (terms, terms[-_SLOW:])]
+    return float(min(found)) * (len(found) - 1)
+
+
+def _directions(column: Column, plan: Plan) -> tuple[Float64Array, Any]:
+    """Uncorrelated directions (n, p) of a column and their variances, those that change slowly along it last."""
+    own, covariance = slice(column.start, column.stop), plan.moments.covariance
+    if covariance.ndim == 1 or not column.is_number:  # levels are uncorrelated but for the constant
+        return (covariance if covariance.ndim == 1 else covariance.diagonal())[own], sparse.eye_array(
+            column.width
+        ).tocsr()
+    ramps = column.ramps()
+    values, basis = np.linalg.eigh(ramps.T @ plan.moments.block(own) @ ramps)
+    return values, (ramps @ basis).T

@@ -9,6 +9,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
+from lambdak.shapes.spreads import Spread
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -33,9 +34,8 @@ class Plan:
 
     columns: Sequence[Column]
     moments: Moments
-    signs: Mapping[int, int]  # of monotone columns, as seen by the eigenvalues
-    shape: str | None
-    caps: Mapping[int, float]  # in units of eigenvalues
+    spreads: Sequence[Spread] = ()  # of the columns that shapes constrain, as seen by the eigenvalues
+    caps: Mapping[int, float] = field(default_factory=dict)  # in units of eigenvalues
     alpha: float = 0.0  # size of the penalty that makes columns vanish
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
@@ -76,7 +76,9 @@ class Plan:
         free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
         for block in self._blocks:
             free[:, block.cols] = own[:, [block.owner]]
-        steps = [np.repeat(own[:, [i]], cone.size, axis=1) for i, cone in self._cones.items()]
+        steps = [
+            np.repeat(own[:, list(i)].min(axis=1, keepdims=True), cone.size, axis=1) for i, cone in self._cones.items()
+        ]
         return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
 
     @cached_property
@@ -93,7 +95,7 @@ class Plan:
     @property
     def sizes(self) -> list[int]:
         """Rows of each part of θ: of the free columns, and of the constrained ones, if there are any."""
-        free = free_size(self.columns, self._rising, self._bent, self.dropped)
+        free = free_size(self.columns, self._constrained, self.dropped)
         steps = sum(self._cone_sizes.values())
         return [free, steps] if steps else [free]
 
@@ -110,46 +112,31 @@ class Plan:
         return frozenset() if self.trained is None else self.trained.rewritten()
 
     @cached_property
-    def _bent(self) -> list[int]:
-        return [
-            i
-            for i, column in enumerate(self.columns)
-            if self.shape and column.n_ramps and i not in {*self.signs, *self.dropped, *self._rewritten}
-        ]
+    def _kept(self) -> list[Spread]:
+        """Those of columns that are neither dropped nor rewritten."""
+        gone = {*self.dropped, *self._rewritten}
+        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
 
     @cached_property
-    def _rising(self) -> list[int]:
-        kept = (i for i in self.signs if i not in self.dropped)
-        return [i for i in kept if self.columns[i].n_steps]
+    def _constrained(self) -> dict[int, Spread]:
+        """Position of a column → what it is spread by."""
+        return {i: own for own in self._kept for i in own.owners}
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        return free_blocks(self.columns, self._rising, self._bent, self.dropped)
+        return free_blocks(self.columns, self._constrained, self.dropped)
 
     @cached_property
     def _whitening(self) -> Whitening:
         return Whitening(self._blocks, self.moments, self.alpha > 0, self._roles)
 
     @cached_property
-    def _cone_sizes(self) -> dict[int, int]:
-        """How many steps each constrained column has that may take any."""
-        sizes = {}
-        for i in sorted([*self._rising, *self._bent]):
-            sign, bend = self._sign_and_bend(i)
-            sizes[i] = self.columns[i].n_rising(bend, sign)
-        return {i: size for i, size in sizes.items() if size}
+    def _cone_sizes(self) -> dict[tuple[int, ...], int]:
+        """How many semidefinite matrices each set of constrained columns has that has any."""
+        return {own.owners: own.size for own in self._kept if own.size}
 
     @cached_property
-    def _cones(self) -> dict[int, Cone]:
-        cones = {}
-        for i in self._cone_sizes:
-            column, (sign, bend) = self.columns[i], self._sign_and_bend(i)
-            # A hinge (x − κ)₊ that a convex curve adds makes it rise; a concave curve falls where a convex one rises.
-            spread = column.hinged(sign * bend) if bend else column.rising()
-            cones[i] = Cone(column, bend or sign, spread, self.rises.get(i))
-        return cones
-
-    def _sign_and_bend(self, i: int) -> tuple[int, int]:
-        """Whether a constrained column rises or falls, and whether it is convex or concave; 0 for neither."""
-        bent = self.columns[i].n_ramps and i not in self.rises
-        return self.signs.get(i, 0), {None: 0, "convex": 1, "concave": -1}[self.shape] if bent else 0
+    def _cones(self) -> dict[tuple[int, ...], Cone]:
+        """What each set of constrained columns is trained in."""
+        kept = (own for own in self._kept if own.owners in self._cone_sizes)
+        return {own.owners: Cone(own.start, own.weights, self.rises.get(own.owners[0])) for own in kept}

@@ -1,4 +1,4 @@
-"""What is to be fitted: design rows and targets, and how raw scores come from eigenvalues."""
+"""What is to be fitted: design rows and targets, how raw scores come from eigenvalues, and rows that are left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.model.outputs import Outputs
-from lambdak.table.encoder import Design
+from lambdak.table.design import Design
 
 RowIds = NDArray[np.int32]
 
@@ -64,3 +64,33 @@ class Problem:
         """Weighted mean loss of each member over the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return self.loss.value(self.raw(eigenvalues, rows), self.y[rows], weight)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Which rows a model does not train on: those of one fold, ``left_out`` (models,)."""
+
+    fold: NDArray[np.int32]  # of every row
+    left_out: tuple[int, ...]
+
+    @property
+    def distinct(self) -> list[int]:
+        """The folds that some model does not train on."""
+        return sorted(set(self.left_out))
+
+    def without(self, order: RowIds) -> RowIds:
+        """(models, n): the rows of ``order`` that each model trains on, cut to the same number."""
+        return self._stack({k: order[self.fold[order] != k] for k in self.distinct})
+
+    def within(self) -> RowIds:
+        """(models, n): the rows that each model does not train on, cut to the same number."""
+        return self._stack({k: np.flatnonzero(self.fold == k).astype(np.int32) for k in self.distinct})
+
+    def _stack(self, rows: dict[int, RowIds]) -> RowIds:
+        least = min(len(some) for some in rows.values())
+        return np.stack([rows[k][:least] for k in self.left_out])
+
+
+def no_folds(rows: int, members: int) -> Folds:
+    """Every model trains on all rows."""
+    return Folds(np.zeros(rows, np.int32), (-1,) * members)

@@ -4,33 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from lambdak._checks import check_per_row
 from lambdak._types import Float64Array
-from lambdak.table.encoder import Design, TableEncoder
-from lambdak.table.large.summary import TableSummary
-from lambdak.table.rows import optional_rows, weights_in_units
+from lambdak.losses import Loss
+from lambdak.model.rows import row_offset
+from lambdak.table.design import Design
+from lambdak.table.encoder import TableEncoder
+from lambdak.table.rows import Rows, optional_rows, weights_in_units
 
-_MOSTLY_DIFFERENT = 0.9  # of the rows, where equal ones become one
-_COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition
+if TYPE_CHECKING:
+    from lambdak.table.large.summary import TableSummary
+
+# Of the rows, where equal ones become one: where a tenth is repeated, copies in other folds made weak regularisation
+# look good; where most are, one row would be in one fold.
+_MOSTLY_DIFFERENT = 0.9
+_COUNTED_ROWS = 5_000  # up to this many, a weight is an exact repetition; it bounds the time of sorting whole rows
 
 
-@dataclass(frozen=True)
-class GivenRows:
-    """A table that was read, its targets (codes of classes) and offsets, as a user gave them, and weights in units.
+@dataclass(frozen=True, eq=False)
+class GivenRows(Rows):
+    """Rows to train on: targets (codes of classes) that were checked, weights in units, and offsets for exposures.
 
     Where the rows are a sample of a larger table, its ``summary`` knows what columns it has.
     """
 
-    X: Any
     y: NDArray[Any]
-    weight: Float64Array | None = None
-    offset: ArrayLike | None = None
     validation: GivenRows | None = None
     summary: TableSummary | None = None
+
+    @classmethod
+    def of(
+        cls, rows: Rows, loss: Loss, target: NDArray[Any], validation: GivenRows | None = None, suffix: str = ""
+    ) -> GivenRows:
+        """Rows that were read, with a target that was checked; the loss says whether they may have an offset."""
+        offset = row_offset(loss, rows.offset, rows.exposure, len(rows), suffix)
+        return cls(rows.X, target, rows.weight, offset, validation=validation)
 
     def __post_init__(self) -> None:
         if self.weight is not None:
@@ -40,9 +53,7 @@ class GivenRows:
         """Design rows of the table, with their targets, weights and offsets."""
         design = encoder.transform(self.X, threads=threads)
         offset = optional_rows(self.offset, len(design), "offset")
-        if len(self.y) != len(design):
-            raise ValueError(f"y must have {len(design)} entries, one per row of X; got {len(self.y)}")
-        return TrainingRows(design, self.y, self.weight, offset).counted()
+        return TrainingRows(design, check_per_row(self.y, len(design), "y"), self.weight, offset).counted()
 
     def encoded_validation(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows | None:
         """The validation rows, if some were given."""
@@ -53,9 +64,8 @@ class GivenRows:
             one, other = ("offset", "offset_val") if own.offset is None else ("offset_val", "offset")
             raise ValueError(f"{one} must be given with {other}, or both as exposure; got {one} alone")
         design = encoder.transform(own.X, threads=threads)
-        if len(own.y) != len(design):
-            raise ValueError(f"y_val must have {len(design)} entries, one per row of X_val; got {len(own.y)}")
-        return TrainingRows(design, own.y, own.weight, optional_rows(own.offset, len(design), "offset_val"))
+        target = check_per_row(own.y, len(design), "y_val", "_val")
+        return TrainingRows(design, target, own.weight, optional_rows(own.offset, len(design), "offset_val"))
 
     def fitted(self, template: TableEncoder) -> TableEncoder:
         """The encoder with the settings of the ``template`` that suits these rows, or all rows of a larger table."""

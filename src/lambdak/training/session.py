@@ -1,30 +1,73 @@
-"""What all models of one fit share: the problem, the validation rows, the plan and the source of randomness."""
+"""What is asked for, and what all models of one fit share: problem, validation rows, plan and source of randomness."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import FloatArray
+from lambdak.losses import Loss
 from lambdak.pencil.initial import gapped
+from lambdak.shapes.spreads import Spread, Steps, spreads
 from lambdak.table.quantile_levels import level_column
+from lambdak.training.balance import check_balance
+from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, digest, rows_digests, settings_text
 from lambdak.training.coordinates import Moments, design_moments
 from lambdak.training.draft import Draft
-from lambdak.training.effort import Regularisation
+from lambdak.training.effort import Regularisation, Schedule
 from lambdak.training.parameters import Parameters
 from lambdak.training.plan import Plan
-from lambdak.training.problem import Problem
+from lambdak.training.problem import Folds, Problem
+from lambdak.training.rows import GivenRows, TrainingRows
+from lambdak.training.scoring import scoring_of
 from lambdak.training.settings import FitSettings
-from lambdak.training.trainer import Folds, Trainer
+from lambdak.training.trainer import Trainer
 
-_SMALLEST_RISE = 1e-3  # between neighbouring outputs in order at the start, in units of the target's scale
-_TEAM = 2  # members with the same validation rows, where their mean is to be calibrated
-_MOST_CLASSES = 100  # distinct targets that are spread evenly over the folds
-_FEW_ROWS = 40  # below this, validation rows cost more than they show
+# Between neighbouring outputs in order at the start, in units of the target's scale: above rounding in float32.
+_SMALLEST_RISE = 1e-3
+# Members with the same validation rows, where their mean is to be calibrated: with none, quantiles covered too little
+# (benchmarks/quantiles.py).
+_TEAM = 2
+# Distinct targets that are spread evenly over the folds: more are numbers, of which a random fold has all sizes.
+_MOST_CLASSES = 100
+_FEW_ROWS = 40  # below this, a fold has a row or two, and validation rows cost more than they show
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be fitted: rows, a loss, settings; ``classes`` are the labels behind the codes of a classifier.
+
+    ``parameters`` are the settings as the user gave them, by which a ``checkpoint`` knows the call that it belongs to.
+    """
+
+    estimator: str
+    rows: GivenRows
+    loss: Loss
+    settings: FitSettings
+    rng: np.random.Generator
+    classes: NDArray[Any] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    checkpoint: Checkpoint = field(default_factory=NoCheckpoint)
+
+    def __post_init__(self) -> None:
+        settled = self.settings.of_rows(self.rows.n_rows, self.rows.validation is not None)
+        object.__setattr__(self, "settings", settled)
+
+    def begin(self, *continued: Any) -> None:
+        """Begin, or take up what a killed process left; ``continued`` is what the training continues from."""
+        if self.settings.balance:
+            check_balance(self.loss)
+
+        def call() -> dict[str, str]:
+            model = {"estimator": self.estimator, "classes": digest(self.classes), "model": digest(*continued)}
+            return model | settings_text(self.parameters) | rows_digests(self.rows)
+
+        self.checkpoint.begin(call, self.rng)
 
 
 @dataclass(frozen=True)
@@ -36,6 +79,13 @@ class Session:
     validation: Problem | None
     settings: FitSettings
     rng: np.random.Generator
+
+    @classmethod
+    def of(cls, draft: Draft, rows: TrainingRows, request: Request) -> Session:
+        """Return the session of a draft, with its rows as they are trained on, and the validation rows of a request."""
+        validation = request.rows.encoded_validation(draft.encoder, request.settings.threads)
+        measured = None if validation is None else draft.problem(draft.written(validation))
+        return cls(draft, draft.problem(rows), measured, request.settings, request.rng)
 
     def plan(self) -> Plan:
         """What is requested of the columns, the levels of outputs in order among them."""
@@ -87,9 +137,21 @@ class Session:
         parameters.start_(self._constants(len(regularisations) * pencils), self.rng)
         return parameters
 
-    def trainer(self, parameters: Parameters, folds: Folds | None) -> Trainer:
-        """A trainer of models with these parameters."""
-        return Trainer(self.problem, parameters, self.rng, folds, self.validation)
+    def members(self, parameters: Parameters, count: int) -> Trainer:
+        """Return the trainer of so many members with these parameters, each measured on a fold of its own."""
+        trainer = Trainer(self.problem, parameters, self.rng, self.folds(count), self.validation)
+        trainer.scoring = scoring_of(self.settings.scoring, self.draft)
+        return trainer
+
+    def trained(
+        self, plan: Plan, regularisations: Sequence[Regularisation], folds: Folds | None, schedule: Schedule
+    ) -> Trainer:
+        """Return the trainer of new models with these regularisations, after their training."""
+        parameters = self.new_parameters(plan, regularisations)
+        trainer = Trainer(self.problem, parameters, self.rng, folds, self.validation)
+        for _ in trainer.run(schedule):
+            pass
+        return trainer
 
     def _constants(self, models: int) -> FloatArray:
         """A_0 of each model at the start, with a gap around the eigenvalue that is read."""
@@ -101,14 +163,21 @@ def planned(draft: Draft, moments: Moments) -> Plan:
     """The plan of a draft; the anchors of outputs in order only say where a new training begins."""
     promises, trained, levels = draft.promises, draft.trained, draft.outputs.levels
     columns, rises = trained.columns, {}
-    signs = {trained.first(i): draft.loss.sign * sign for i, sign in promises.monotone.items()}
+    spread = trained_spreads(draft)
     caps = {trained.first(i): cap / draft.reach(i) for i, cap in promises.capped.items() if cap}
     groups = {tuple(map(trained.first, own)): cap / draft.reach(*own) for own, cap in promises.groups if cap}
     if levels:
-        signs[len(columns)] = 1
         rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
         columns.append(level_column(levels, trained.n_design))
+        spread.append(Steps(len(columns) - 1, columns[-1], 1, 0))
     return Plan(
-        columns, moments, signs, promises.shape, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
+        columns, moments, spread, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
         dropped=frozenset(chain(*(trained.positions(i) for i in promises.without_influence))),
     )  # fmt: skip
+
+
+def trained_spreads(draft: Draft) -> list[Spread]:
+    """How shapes spread the trained columns, by their positions among these."""
+    trained = draft.trained
+    found = spreads(draft.promises.shapes, [parts[0] for parts in trained.parts], draft.loss.sign)
+    return [own.moved([trained.first(i) for i in own.owners]) for own in found]

@@ -6,17 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
-from lambdak.training.effort import Recipe
-from lambdak.training.trainer import Schedule
+from lambdak.shapes.requested import listed, needed_end
+from lambdak.training.effort import Recipe, Schedule
 
-_GENTLE = 0.1  # times the usual rate, when the training of a fitted model continues
-_LEVEL_STEPS = 3  # times as many steps, at most, where every row is there once for each level
-_LEVEL_DIM = 6  # rows of the matrices more
-_MOST_ENLARGED = 3  # pencils of a member whose capacity is chosen: more of them would take too long
-_FEWEST_ENLARGED = 100  # rows for each column: with fewer, larger capacity was never better
+# Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
+# its own.
+_GENTLE = 0.1
+# Times as many steps, at most, where every row is there once for each level (benchmarks/quantiles.py,
+# benchmarks/classes.py).
+_LEVEL_STEPS = 3
+# Rows of the matrices more, where one eigenvalue is read at several levels (benchmarks/quantiles.py,
+# benchmarks/classes.py).
+_LEVEL_DIM = 6
+# Pencils of a member whose capacity is chosen: more of them would take too long (benchmarks/fit_time.py).
+_MOST_ENLARGED = 3
+# Rows for each column: with fewer, larger capacity was never better on the tables of benchmarks/ranks.py
+# (docs/decisions.md).
+_FEWEST_ENLARGED = 100
 AUTO_ROWS = 10_000  # up to which early_stopping="auto" does not stop early, as in HistGradientBoosting
 LOSS = "loss"  # the metric that is the loss itself
-_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit
+_PARTIAL_EPOCHS = 3  # over the rows of one partial_fit: a few, as a later call has other rows; no study of its own
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class FitSettings:
     monotonic_cst: Any
     max_influence: Any
     interaction_cst: Any
+    constraints: Any
     categorical_features: Any
     max_categories: int | None
     n_knots: int | str
@@ -72,12 +82,22 @@ class FitSettings:
 
     def of_pairs(self) -> FitSettings:
         """Settings for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
-        keep = self._size_is_set or self.shape is not None
+        keep = self._size_is_set or self.end != 0
         return self if keep else replace(self, recipe=self.recipe.of_pairs())
 
     def with_terms(self, terms: int) -> FitSettings:
         """Settings for members that are sums of so many terms: fewer members, if there would be too many."""
         return replace(self, recipe=self.recipe.with_terms(terms))
+
+    @property
+    def end(self) -> int:
+        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+        return needed_end(self.shape, self.constraints)
+
+    @property
+    def straight(self) -> bool:
+        """Whether columns of numbers must continue straight outside of the training range."""
+        return self.shape is not None or any(own.straight for own in listed(self.constraints))
 
     @property
     def _size_is_set(self) -> bool:

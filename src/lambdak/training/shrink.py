@@ -15,7 +15,8 @@ import numpy as np
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size, sym, unsym
 
-# With alpha = 1 columns of pure noise vanish, on tables with a hundred of them, and few others do.
+# Of the threshold at which noise just vanishes. With alpha = 1 columns of pure noise vanish, on tables with a hundred
+# of them, and few others do (benchmarks/noise.py).
 _NOISE = 0.75
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices, packed_size
+from lambdak.shapes.interactions import Interactions
 from lambdak.table.column_contract import Column
-from lambdak.table.interactions import Interactions
 
 Roles = NDArray[np.int8]
 

@@ -19,32 +19,16 @@ from lambdak.eigen.engine import Head, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.model.eigenvalues import evaluate
+from lambdak.table.design import Design
 from lambdak.training.checkpoint import State
 from lambdak.training.compiled_loss import compiled_loss
+from lambdak.training.effort import Schedule
 from lambdak.training.parameters import Parameters
-from lambdak.training.problem import Problem, RowIds
-
-_WARM_UP = 0.05
+from lambdak.training.problem import Folds, Problem, RowIds, no_folds
 
 # Rows of a longer table (bytes of its ids) are copied in the order of an epoch, once for all members, which then read
 # them one after another and do not wait for each.
 _NEAR = 1 << 20
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long and how fast: epochs, rows per step, Adam's rate, and the epochs to wait for an improvement."""
-
-    epochs: int
-    batch: int = 1024
-    rate: float = 0.06
-    patience: int | None = None
-    tol: float = 0.0
-
-    def rate_at(self, step: int, steps: int) -> float:
-        """The rate of a step, counted from one: a warm-up, then half a cosine down to zero."""
-        warm = min(1.0, step / (_WARM_UP * steps + 1))
-        return self.rate * float(warm * 0.5 * (1 + np.cos(np.pi * (step - 0.5) / steps)))
 
 
 @dataclass(frozen=True)
@@ -62,31 +46,6 @@ class Event:
     validation_score: FloatArray
     seconds: float
     waited: int = 0  # epochs since the last improvement
-
-
-@dataclass(frozen=True)
-class Folds:
-    """Which rows a model does not train on: those of one fold, ``left_out`` (models,)."""
-
-    fold: NDArray[np.int32]  # of every row
-    left_out: tuple[int, ...]
-
-    @property
-    def distinct(self) -> list[int]:
-        """The folds that some model does not train on."""
-        return sorted(set(self.left_out))
-
-    def without(self, order: RowIds) -> RowIds:
-        """(models, n): the rows of ``order`` that each model trains on, cut to the same number."""
-        return self._stack({k: order[self.fold[order] != k] for k in self.distinct})
-
-    def within(self) -> RowIds:
-        """(models, n): the rows that each model does not train on, cut to the same number."""
-        return self._stack({k: np.flatnonzero(self.fold == k).astype(np.int32) for k in self.distinct})
-
-    def _stack(self, rows: dict[int, RowIds]) -> RowIds:
-        least = min(len(some) for some in rows.values())
-        return np.stack([rows[k][:least] for k in self.left_out])
 
 
 class Scoring(Protocol):
@@ -113,7 +72,7 @@ class Trainer:
     ) -> None:
         self.problem, self.parameters, self.validation, self._rng = problem, parameters, validation, rng
         self.members = len(parameters.coef) // problem.pencils
-        self._folds = folds or _no_folds(len(problem.design), self.members)
+        self._folds = folds or no_folds(len(problem.design), self.members)
         self._validation_rows = None if folds is None or validation is not None else folds.within()
         self._importance = None if problem.weight is None else problem.weight / problem.weight.mean()
         self._grad = np.zeros_like(parameters.coef)
@@ -147,7 +106,7 @@ class Trainer:
         if not done:
             self.parameters.continue_(self.theta)
         for epoch in range(done, schedule.epochs):
-            self._pass(schedule, epoch, _no_folds(len(self.problem.design), self.members))
+            self._pass(schedule, epoch, no_folds(len(self.problem.design), self.members))
             self.parameters.shrink_()
             yield epoch + 1
         self.keep_(np.ones(self.members, bool), self.best)
@@ -168,13 +127,22 @@ class Trainer:
         return {**kept, "best": self.best, "best score": self.best_score, "improved until": self.improved_until}
 
     def _pass(self, schedule: Schedule, epoch: int, folds: Folds) -> FloatArray:
-        """Train one epoch on the rows that ``folds`` do not leave out; returns the mean loss of each member."""
+        """Train one epoch, in one call of the kernel if it can, on the rows that ``folds`` do not leave out.
+
+        Returns the mean loss of each member.
+        """
         shuffled = self._rng.permutation(np.arange(len(self.problem.design), dtype=np.int32))
         order = folds.without(shuffled)
-        batches = np.array_split(order, max(order.shape[1] // schedule.batch, 1), axis=1)
-        steps = np.arange(1, len(batches) + 1) + epoch * len(batches)
-        rates = [schedule.rate_at(step, schedule.epochs * len(batches)) for step in steps.tolist()]
-        return self._epoch(shuffled, order, batches, rates)
+        count = max(order.shape[1] // schedule.batch, 1)
+        steps = range(1 + epoch * count, 1 + (epoch + 1) * count)
+        rates = [schedule.rate_at(step, schedule.epochs * count) for step in steps]
+        if self._head is None or self._target is None:
+            batches = np.array_split(order, count, axis=1)
+            return np.asarray(np.mean([self._step(*step) for step in zip(batches, rates, strict=True)], axis=0))
+        design, target = self.problem.design, self._target
+        if design.ids.nbytes > _NEAR:
+            design, target, order = _in_order(shuffled, design, target, order)
+        return self.parameters.epoch_((design.ids, design.weights, order), target, self._head, rates)
 
     def training_rows(self) -> RowIds:
         """(members, n): the rows that each member trains on, cut to the same number."""
@@ -188,19 +156,6 @@ class Trainer:
         outputs, start = problem.outputs, np.broadcast_to(problem.start, problem.outputs.pencils)
         head = Head(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)
         return head, row_targets(problem, self._importance)
-
-    def _epoch(self, shuffled: RowIds, order: RowIds, batches: list[RowIds], rates: list[float]) -> FloatArray:
-        """The steps of an epoch, in one call of the kernel if it can; returns the mean loss over them."""
-        if self._head is None or self._target is None:
-            return np.asarray(np.mean([self._step(*step) for step in zip(batches, rates, strict=True)], axis=0))
-        design, target = self.problem.design, self._target
-        if design.ids.nbytes > _NEAR:
-            place = np.empty_like(shuffled)
-            place[shuffled] = np.arange(len(shuffled), dtype=np.int32)
-            design, order = design.take(shuffled), place[order]
-            y, importance, offset = (None if part is None else part[shuffled] for part in target)
-            target = (np.empty(0) if y is None else y, importance, offset)
-        return self.parameters.epoch_((design.ids, design.weights, order), target, self._head, rates)
 
     def _step(self, chosen: RowIds, rate: float) -> FloatArray:
         """One step on the rows ``chosen`` (members, batch); returns the loss before it."""
@@ -315,13 +270,16 @@ class Trainer:
             kept[models] = part[models]
 
 
+def _in_order(shuffled: RowIds, design: Design, target: RowTargets, order: RowIds) -> tuple[Design, RowTargets, RowIds]:
+    """Return copies of a long table's rows in the order of an epoch, and where the rows of ``order`` are among them."""
+    place = np.empty_like(shuffled)
+    place[shuffled] = np.arange(len(shuffled), dtype=np.int32)
+    y, importance, offset = (None if part is None else part[shuffled] for part in target)
+    return design.take(shuffled), (np.empty(0) if y is None else y, importance, offset), place[order]
+
+
 def row_targets(problem: Problem, importance: FloatArray | None) -> RowTargets:
     """Targets, importance and offsets as the kernel takes them."""
     given = (problem.y, importance, problem.offset)
     y, own, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
     return np.empty(0) if y is None else y, own, offset
-
-
-def _no_folds(rows: int, members: int) -> Folds:
-    """Every model trains on all rows."""
-    return Folds(np.zeros(rows, np.int32), (-1,) * members)

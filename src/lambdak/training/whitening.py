@@ -23,7 +23,8 @@ from lambdak.training.terms import Role, Roles
 # Correlations between columns are looked for among so many of the directions with the largest variance.
 LEADING = 192
 
-# At most so many directions are whitened jointly, those whose deviation would be off by the largest factor …
+# At most so many directions are whitened jointly, those whose deviation would be off by the largest factor
+# (benchmarks/recipe.py: none against these) …
 MOST_JOINT = 32
 
 # … and none whose deviation is off by less: sampling a table of some thousand rows changes it as much.

@@ -13,7 +13,7 @@ from matrices import FACTORIES
 
 from lambdak.eigen.packing import padded_size, unsym
 from lambdak.model.outputs import SingleOutput
-from lambdak.table.column_types import Category
+from lambdak.table.category_column import Category
 
 SCALES = (1.0, 1e150, 1e-150, 1e-300)
 RATIO = 10.0  # error over ‖A‖_F ε, as the kernel's own bound has it for each unit of dim

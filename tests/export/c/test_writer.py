@@ -19,7 +19,7 @@ from fitted_models import KINDS, SPARSE, X, almost_equal_quantiles, changed, fit
 from lambdak import SpectralRegressor
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.export.c import to_c
-from lambdak.table.column_types import Category
+from lambdak.table.category_column import Category
 
 STATED = 1e-12
 NUMBER = {"effort": "fast", "max_iter": 1, "n_estimators": 1, "random_state": 0, "n_jobs": 1}

@@ -19,8 +19,8 @@ from fitted_models import KINDS, SPARSE, X, almost_equal_quantiles, changed, fit
 from lambdak import SpectralRegressor
 from lambdak.eigen.packing import padded_size
 from lambdak.export.javascript import to_javascript
-from lambdak.report.engine import ENGINE
-from lambdak.table.column_types import Category
+from lambdak.export.javascript.engine import ENGINE
+from lambdak.table.category_column import Category
 
 STATED = 1e-12
 PROTOTYPE = ["__proto__", "constructor", "toString", "hasOwnProperty"]
@@ -192,7 +192,7 @@ def test_the_engine_is_that_of_the_report_word_for_word(tmp_path):
     to_javascript(fitted("single"), tmp_path / "model.mjs")
     text = (tmp_path / "model.mjs").read_text("utf-8")
     for name in ENGINE:
-        assert (files("lambdak.report") / "page" / f"{name}.js").read_text("utf-8") in text
+        assert (files("lambdak.export.javascript") / f"{name}.js").read_text("utf-8") in text
     assert "document" not in text
 
 

@@ -15,7 +15,7 @@ from fitted_models import almost_equal_quantiles, changed, fitted, rows_of, with
 from lambdak import SpectralRegressor
 from lambdak.export.onnx import to_onnx
 from lambdak.model.outputs import OrderedOutputs
-from lambdak.table.column_types import Category
+from lambdak.table.category_column import Category
 
 KINDS = ["regressor", "linear", "convex", "additive", "poisson", "binary", "multiclass", "quantiles", "one quantile",
          "ordinal", "wide"]  # fmt: skip

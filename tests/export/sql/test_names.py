@@ -11,6 +11,7 @@ from fitted_models import fitted, rows_of, with_columns
 from sql_cases import close
 
 from lambdak.export.sql import to_sql
+from lambdak.shapes import Rising
 
 HOSTILE = ('"; DROP TABLE rows; --', "a'b\\\n/* */ -- x", "日本 😀 \u2028", "select")
 LEVELS = ("'); DROP TABLE rows; --", "back\\slash\n\"'", "Ä é")
@@ -22,7 +23,7 @@ def renamed(names, levels=None):
     columns = [replace(column, name=name) for column, name in zip(model.encoder.columns, names, strict=True)]
     if levels is not None:
         columns[2] = replace(columns[2], levels=(*levels, *columns[2].levels[2:]))
-    promises = replace(model.promises, signs=(1, 0, 0, 0))  # income rises there, so that its name is in a comment
+    promises = replace(model.promises, shapes=(Rising(0),))  # income rises there, so that its name is in a comment
     return model.replace(encoder=replace(model.encoder, columns=tuple(columns)), promises=promises)
 
 

@@ -207,7 +207,7 @@ def test_what_is_not_positive_is_sorted_by_difference_and_has_no_change():
 @pytest.mark.parametrize(
     ("other", "options", "message"),
     [
-        (np.ones(3), {}, r"other must have shape \(600,\), one entry per row of X; got \(3,\)"),
+        (np.ones(3), {}, r"other must have 600 entries, one per row of X; got 3"),
         (np.full(600, np.nan), {}, "other must be finite; got nan at row"),
         (np.zeros(600), {}, "other must be positive for loss='poisson'; got 0 at row"),
         ("premium", {}, "other must name a column of X, 'age', 'region', 'power', or be an array"),

@@ -132,7 +132,7 @@ def test_what_is_no_date_counts_periods_as_it_is():
     ("time", "period", "message"),
     [
         (["2024-02-30"], "month", "time must hold dates such as 2024-02-29"),
-        ([1.0, 2.0], "auto", r"time must have shape \(1,\), one entry per row of X; got \(2,\)"),
+        ([1.0, 2.0], "auto", r"time must have 1 entry, one per row of X; got 2"),
         ([1], "decade", "period must be one of 'auto', 'day', 'month', 'quarter', 'year'; got 'decade'"),
     ],
 )

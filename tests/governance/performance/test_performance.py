@@ -166,7 +166,7 @@ def test_missing_cells_levels_and_extra_columns_are_segments():
     assert found.by(table["channel"]).about == "channel"
     with pytest.raises(ValueError, match="by must name a column of X, 'age', 'region', 'power', 'channel', or be an"):
         found.by("agent")
-    with pytest.raises(ValueError, match=r"or have shape \(600,\), one entry per row of X; got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"or have shape \(600,\), an entry for each row of X; got shape \(3,\)"):
         found.by([1, 2, 3])
 
 
@@ -242,13 +242,13 @@ def test_one_row_and_no_claims_are_described_without_a_warning():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"exposure": np.full(600, -1.0)}, "exposure must not be negative; got -1.0 at row 0"),
-        ({"exposure": np.full(600, np.nan)}, "exposure must be finite; got nan at row 0"),
+        ({"exposure": np.full(600, -1.0)}, "exposure must be finite and not negative; got -1.0 at rows 0, 1, 2"),
+        ({"exposure": np.full(600, np.nan)}, "exposure must be finite and not negative; got nan at rows 0, 1, 2"),
         ({"exposure": np.arange(600) % 5}, "exposure must be positive where y is not 0; got 0 at row 0, where y is 1"),
-        ({"exposure": np.ones(3)}, r"exposure must have shape \(600,\)"),
+        ({"exposure": np.ones(3)}, r"exposure must have 600 entries"),
         ({"exposure": np.full(600, 2.0), "offset": np.log(np.full(600, 2.0))}, "exposure is in offset already"),
         ({"sample_weight": np.full(600, 1e300)}, "the sum of y must be between 1e-250 and 1e\\+250"),
-        ({"groups": [1, 2]}, r"groups must have shape \(600,\)"),
+        ({"groups": [1, 2]}, r"groups must have 600 entries"),
         ({"n_resamples": -1}, "n_resamples must be in"),
         ({"confidence": 1.0}, r"confidence must be in \(0, 1\)"),
         ({"output": 1}, "output must be None: this model predicts one number; got 1"),

@@ -32,7 +32,7 @@ def written(path, table, **options):
 
 def together(batches, **names):
     parts = list(drawn(batches, "y", **names))
-    numbers = np.concatenate([part.table.cells(0).numbers() for part in parts])
+    numbers = np.concatenate([part.X.cells(0).numbers() for part in parts])
     return parts, numbers, np.concatenate([part.y for part in parts])
 
 
@@ -95,10 +95,10 @@ def test_all_rows_come_in_order_and_come_again(kind, tmp_path, small_batches):
         np.testing.assert_array_equal(y, np.arange(10) % 3)
         np.testing.assert_array_equal(np.concatenate([part.weight for part in parts]), np.arange(10) + 1)
         np.testing.assert_array_equal(np.concatenate([part.offset for part in parts]), -np.arange(10))
-        assert {part.table.names for part in parts} == {("a", "c")}
+        assert {part.X.names for part in parts} == {("a", "c")}
         assert [part.index for part in parts] == list(range(len(parts)))
         assert max(len(part) for part in parts) <= 4
-        texts = [codes_of for part in parts for codes_of in np.array(part.table.cells(1).levels()[1])]
+        texts = [codes_of for part in parts for codes_of in np.array(part.X.cells(1).levels()[1])]
         assert set(texts) == {"u", "v", "w"}
 
 
@@ -109,7 +109,7 @@ def test_folders_that_stand_for_a_column_give_it_back(tmp_path):
     (tmp_path / "_metadata.parquet").write_bytes(b"no rows")
     batches = as_batches(tmp_path)
     assert batches.column_names == ("a", "y", "c", "w", "o", "year")
-    years = [part.table.cells(4).numbers() for part in drawn(batches, "y")]
+    years = [part.X.cells(4).numbers() for part in drawn(batches, "y")]
     np.testing.assert_array_equal(np.concatenate(years), np.repeat([2023, 2024], 5))
 
 
@@ -198,7 +198,7 @@ def test_columns_that_hold_other_numbers_or_nothing_are_the_same(tmp_path):
     parts, numbers, y = together(as_batches(tmp_path))
     assert np.isnan(numbers[5:]).all()
     np.testing.assert_array_equal(y, [0, 1, 2, 0, 1] * 2)
-    np.testing.assert_array_equal(parts[1].table.cells(1).levels()[1], ["u", "v", "w"])
+    np.testing.assert_array_equal(parts[1].X.cells(1).levels()[1], ["u", "v", "w"])
 
 
 def test_a_path_that_does_not_exist_is_named(tmp_path):

@@ -248,9 +248,9 @@ def test_the_number_of_a_batch_changes_with_single_bits_of_its_cells_and_with_th
     numbers = np.random.default_rng(0).standard_normal(1000)
 
     def seal(values):
-        part = Drawn(0, read_table(values[:, None]), np.zeros(len(values)))
+        part = Drawn(read_table(values[:, None]), np.zeros(len(values)))
         own = Seal(part)
-        own.add_(0, part.table.cells(0))
+        own.add_(0, part.X.cells(0))
         return own.number
 
     changed = [numbers, -numbers, 2 * numbers, numbers[::-1], numbers + 0.5, np.where(numbers > 0, numbers, np.nan)]

@@ -66,7 +66,7 @@ def test_bad_rows_of_one_rank_are_an_error_of_all(rank):
 
 def test_batches_that_fail_while_they_are_read_are_an_error_of_all():
     def batches(rank):
-        yield Drawn(0, read_table(table()[COLUMNS], keep=False), table()["target"].to_numpy())
+        yield Drawn(read_table(table()[COLUMNS], keep=False), table()["target"].to_numpy())
         if rank:
             raise OSError("the file is damaged")
 

@@ -131,5 +131,5 @@ def test_folds_are_about_as_long_and_depend_on_the_position_alone():
 
 def test_what_a_sample_chose_knows_the_levels_of_all_rows():
     choice, _ = chosen("squared error")
-    rows = dict(zip(choice.session.draft.encoder.columns[4].levels, choice.sharing.wide[4], strict=True))
+    rows = dict(zip(choice.session.draft.encoder.columns[4].levels, choice.sharing.many_levels[4], strict=True))
     assert sum(rows.values()) == 900

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lambdak import SpectralRegressor
-from lambdak.training.large.schedule import large_schedule
+from lambdak.training.large.trainer import large_schedule
 
 
 def schedule(rows, **settings):

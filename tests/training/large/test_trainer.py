@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from large_cases import CASES, bits, chosen, trained
 
-from lambdak.training.large.progress import Laps
+from lambdak.training.checkpoint import Laps
 from lambdak.training.large.transport import PeerLostError
 
 

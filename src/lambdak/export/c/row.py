@@ -8,9 +8,10 @@ from typing import final
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.c.names import comment, identifiers
-from lambdak.export.formula import Levels, is_double
+from lambdak.export.formula import is_double
 from lambdak.table.category_levels import OTHER, shown
-from lambdak.table.column_types import Category, Column, Numeric
+from lambdak.table.cell_rules import NumberRule
+from lambdak.table.column_contract import Column
 
 _LEVELS_SHOWN = 5
 
@@ -56,7 +57,7 @@ class Row:
 def check_levels(columns: Sequence[Column]) -> None:
     """Refuse levels that C cannot tell from others."""
     for column in columns:
-        for level in column.levels if isinstance(column, Category) else ():
+        for level in column.known_levels:
             if isinstance(level, str) and "\0" in level:
                 raise ValueError(
                     f"column {column.name!r} has the level {level!r}, but text in C ends at its first zero: rename the "
@@ -71,21 +72,20 @@ def check_levels(columns: Sequence[Column]) -> None:
 
 def _kind(column: Column) -> str:
     """What its cells are: "number", "text", or "cell" if some are text and some are numbers."""
-    if not isinstance(column, Category):
+    rule = column.rule
+    if isinstance(rule, NumberRule):
         return "number"
-    levels = Levels.of(column)
-    return "cell" if levels.take_numbers and levels.take_text else "number" if levels.take_numbers else "text"
+    return "cell" if rule.take_numbers and rule.take_text else "number" if rule.take_numbers else "text"
 
 
 def _meaning(column: Column) -> str:
     """What may be in a column, and what becomes of the rest."""
-    gap = "NULL" if _kind(column) == "text" else "NAN"
-    if isinstance(column, Numeric):
-        seen = f"a number, {column.low:g} to {column.high:g} in training"
-        return f"{seen}; {gap} is missing" + ("" if column.has_missing else f", and counts as {column.median:g}")
-    assert isinstance(column, Category)
-    own = [repr(shown(level)) for level in column.levels if level is not None and level is not OTHER]
+    gap, rule = "NULL" if _kind(column) == "text" else "NAN", column.rule
+    if isinstance(rule, NumberRule):
+        seen = f"a number, {rule.low:g} to {rule.high:g} in training"
+        return f"{seen}; {gap} is missing" + ("" if rule.has_missing else f", and counts as {rule.median:g}")
+    own = [repr(shown(level)) for level in rule.levels if level is not None and level is not OTHER]
     more = f" and {len(own) - _LEVELS_SHOWN} more" if len(own) > _LEVELS_SHOWN else ""
-    others = "the rare ones" if OTHER in column.levels else "their average"
-    missing = "" if Levels.of(column).missing != Levels.of(column).unseen else ", and counts as another"
+    others = "the rare ones" if OTHER in rule.levels else "their average"
+    missing = "" if rule.missing != rule.unseen else ", and counts as another"
     return f"a level: {', '.join(own[:_LEVELS_SHOWN])}{more}; others count as {others}; {gap} is missing{missing}"

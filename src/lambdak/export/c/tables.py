@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, assert_never, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.eigen.packing import packed_size
 from lambdak.export.c.names import literal
-from lambdak.export.formula import Formula, Levels
-from lambdak.table.column_types import Category, Column, Curve, Linear, Numeric
+from lambdak.export.formula import Formula
+from lambdak.table.cell_rules import CellRule, KnotRule, LevelRule, LineRule, NumberRule
 
 _PER_LINE = 8
 _MOST_LANES = 4  # two vector registers where they hold two numbers, which every 64-bit machine has
@@ -111,45 +111,45 @@ def tables(formula: Formula, layout: Layout) -> str:
     ])  # fmt: skip
 
 
-def level_codes(column: Category) -> tuple[list[tuple[float, int]], list[tuple[str, int]]]:
+def level_codes(rule: LevelRule) -> tuple[list[tuple[float, int]], list[tuple[str, int]]]:
     """Levels that are numbers and levels that are text, both in the order that they are searched in, with codes."""
-    levels = Levels.of(column)
-    numbers = sorted((float(level), id_ - column.start) for level, id_ in levels.numbers)
-    texts = sorted((text, id_ - column.start) for text, id_ in levels.texts)
+    numbers = sorted((float(level), id_ - rule.start) for level, id_ in rule.numbers)
+    texts = sorted((text, id_ - rule.start) for text, id_ in rule.texts)
     return numbers, texts
 
 
 def _columns(formula: Formula) -> list[str]:
     """Knots and levels of all columns, and the list of them."""
     parts: list[str] = []
-    rules = (f"  {{{_rule(column, i, parts)}}}" for i, column in enumerate(formula.columns))
+    rules = (f"  {{{_rule(column.rule, i, parts)}}}" for i, column in enumerate(formula.columns))
     listed = f"static const column columns[COLUMNS] = {{\n{_joined(rules)}}};"
     return [*parts, listed]
 
 
-def _rule(column: Column, i: int, parts: list[str]) -> str:
-    """The fields of a column; the arrays that it points at are added to ``parts``."""
-    match column:
-        case Category():
-            return _category_rule(column, i, parts)
-        case Curve():
-            parts.append(f"static const double knots_{i}[] = {_numbers(column.knots)};")
-            return _number_rule("CURVE", column, 0.0, 1.0, f"knots_{i}")
-        case Linear():
-            return _number_rule("LINE", column, column.center, column.scale, "NULL")
-    raise TypeError(f"column {column.name!r} is of a type that C exports do not know: {type(column).__name__}")
+def _rule(rule: CellRule, i: int, parts: list[str]) -> str:
+    """The fields of column ``i``; the arrays that it points at are added to ``parts``."""
+    match rule:
+        case LevelRule():
+            return _level_rule(rule, i, parts)
+        case KnotRule():
+            parts.append(f"static const double knots_{i}[] = {_numbers(rule.knots)};")
+            return _number_rule("CURVE", rule, 0.0, 1.0, f"knots_{i}")
+        case LineRule():
+            return _number_rule("LINE", rule, rule.center, rule.scale, "NULL")
+        case unknown:
+            assert_never(unknown)
 
 
-def _number_rule(kind: str, column: Numeric, center: float, scale: float, knots: str) -> str:
-    missing = column.missing - 1 if column.has_missing else -1
-    whole = (column.start - 1, column.n_entries, missing, -1, int(column.clamp))
-    numbers = (column.low, column.high, column.median, center, scale)
+def _number_rule(kind: str, rule: NumberRule, center: float, scale: float, knots: str) -> str:
+    missing = rule.missing - 1 if rule.has_missing else -1
+    whole = (rule.start - 1, rule.n_entries, missing, -1, int(rule.clamp))
+    numbers = (rule.low, rule.high, rule.median, center, scale)
     cells = [kind, *map(str, whole), *map(repr, map(float, numbers)), knots]
     return f"{', '.join(cells)}, 0, 0, NULL, NULL, NULL, NULL"
 
 
-def _category_rule(column: Category, i: int, parts: list[str]) -> str:
-    numbers, texts = level_codes(column)
+def _level_rule(rule: LevelRule, i: int, parts: list[str]) -> str:
+    numbers, texts = level_codes(rule)
     pointers = ["NULL"] * 4
     if texts:
         parts.append(f"static const char *const text_{i}[] = {_lines(literal(text) for text, _ in texts)};")
@@ -159,9 +159,8 @@ def _category_rule(column: Category, i: int, parts: list[str]) -> str:
         parts.append(f"static const double number_{i}[] = {_numbers([number for number, _ in numbers])};")
         parts.append(f"static const int number_code_{i}[] = {_lines(str(code) for _, code in numbers)};")
         pointers[2:] = f"number_{i}", f"number_code_{i}"
-    levels = Levels.of(column)
-    matrices = [id_ - 1 if id_ > 0 else -1 for id_ in (levels.missing, levels.unseen)]
-    whole = ", ".join(map(str, [column.start - 1, column.width, *matrices, 0]))
+    matrices = [id_ - 1 if id_ > 0 else -1 for id_ in (rule.missing, rule.unseen)]
+    whole = ", ".join(map(str, [rule.start - 1, len(rule.levels), *matrices, 0]))
     return f"CATEGORY, {whole}, 0, 0, 0, 0, 1, NULL, {len(texts)}, {len(numbers)}, {', '.join(pointers)}"
 
 

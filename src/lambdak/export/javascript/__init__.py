@@ -1,4 +1,4 @@
-"""A model as one ES module, made of the report's own engine, with types: for browsers and Node."""
+"""A model as one ES module, with the engine that reports share and with types: for browsers and Node."""
 
 from lambdak.export.javascript.writer import to_javascript
 

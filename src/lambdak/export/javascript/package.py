@@ -6,10 +6,11 @@ import json
 import re
 from typing import Any
 
-from lambdak.export.formula import Formula, Levels
+from lambdak.export.formula import Formula
 from lambdak.export.javascript.typings import quoted
 from lambdak.losses import Predicts
-from lambdak.table.column_types import Category, Column, Numeric
+from lambdak.table.cell_rules import NumberRule
+from lambdak.table.column_contract import Column
 
 _VALID = re.compile(r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*")
 _MOST = 214  # characters of a name
@@ -74,8 +75,7 @@ def readme(formula: Formula, name: str, explain: bool) -> str:
 
 
 def _example(column: Column) -> str:
-    if isinstance(column, Numeric):
-        return f"{column.median:.6g}"
-    assert isinstance(column, Category)
-    levels = Levels.of(column)
-    return quoted(levels.texts[0][0]) if levels.texts else repr(levels.numbers[0][0]) if levels.numbers else "null"
+    rule = column.rule
+    if isinstance(rule, NumberRule):
+        return f"{rule.median:.6g}"
+    return quoted(rule.texts[0][0]) if rule.texts else repr(rule.numbers[0][0]) if rule.numbers else "null"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from lambdak.export.formula import Formula, Levels
+from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
-from lambdak.table.column_types import Category, Column
+from lambdak.table.cell_rules import NumberRule
+from lambdak.table.column_contract import Column
 
 _FEW_LEVELS = 20  # up to which a type lists them
 
@@ -34,13 +35,13 @@ def _row(columns: Iterable[Column]) -> Iterator[str]:
 
 def _type(column: Column) -> str:
     """What a cell may be; of few levels each is named, and any other is one that training has not seen."""
-    if not isinstance(column, Category):
+    rule, kinds = column.rule, list[str]()
+    if isinstance(rule, NumberRule):
         return "number | bigint | boolean"
-    levels, kinds = Levels.of(column), []
-    if levels.take_text:
-        few = [quoted(text) for text, _ in levels.texts] if len(levels.texts) <= _FEW_LEVELS else []
+    if rule.take_text:
+        few = [quoted(text) for text, _ in rule.texts] if len(rule.texts) <= _FEW_LEVELS else []
         kinds += [*few, "(string & {})"] if few else ["string"]
-    if levels.take_numbers:
+    if rule.take_numbers:
         kinds += ["number", "bigint", "boolean"]
     return " | ".join(kinds)
 

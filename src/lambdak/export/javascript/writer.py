@@ -1,4 +1,4 @@
-"""The ES module: the model as JSON, the engine of the report, and functions for rows as programs have them."""
+"""The ES module: the model as JSON, the engine that reports share, and functions for rows as programs have them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.atomic import write_texts
-from lambdak.export.formula import Formula, Levels, is_double
+from lambdak.export.formula import Formula, is_double
+from lambdak.export.javascript.engine import (
+    ENGINE,
+    engine_column,
+    engine_constants,
+    engine_model,
+    engine_script,
+    to_json,
+)
 from lambdak.export.javascript.package import description, package_json, package_name, readme
 from lambdak.export.javascript.typings import declarations
 from lambdak.losses import Predicts
-from lambdak.report.constants import engine_constants
-from lambdak.report.engine import ENGINE, engine_column, engine_model, page_file
-from lambdak.report.payload import to_json
+from lambdak.table.cell_rules import LevelRule
 from lambdak.table.cells import LARGEST
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.rows import LARGEST_NUMBER
 
 _TYPES = {".mjs": ".d.mts", ".js": ".d.ts"}  # where TypeScript looks for the types of a file
@@ -84,7 +90,7 @@ def _module(formula: Formula, explain: bool) -> str:
     return "\n".join([
         f"// {description(formula)}, written by lambdak; see index.d.ts or the .d.mts beside this file for its types.",
         f"const PAYLOAD = {to_json(_payload(formula))};\n",
-        *(page_file(f"{name}.js") for name in ENGINE),
+        *map(engine_script, ENGINE),
         *(files("lambdak.export.javascript").joinpath(name).read_text(encoding="utf-8") for name in parts),
     ])  # fmt: skip
 
@@ -111,26 +117,26 @@ def _payload(formula: Formula) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    if not isinstance(column, Category):
+    rule = column.rule
+    if not isinstance(rule, LevelRule):
         return engine_column(column)
-    levels = Levels.of(column)
 
     def position(id_: int) -> int:
         return id_ - column.start if id_ >= 0 else -1
 
     return engine_column(column) | {
-        "texts": [(text, position(id_)) for text, id_ in levels.texts],
-        "numbers": [(number, position(id_)) for number, id_ in levels.numbers],
-        "takes": {"text": levels.take_text, "number": levels.take_numbers or not levels.kinds},
-        "missing_level": position(levels.missing),
-        "unseen_level": position(levels.unseen),
+        "texts": [(text, position(id_)) for text, id_ in rule.texts],
+        "numbers": [(number, position(id_)) for number, id_ in rule.numbers],
+        "takes": {"text": rule.take_text, "number": rule.take_numbers or not rule.kinds},
+        "missing_level": position(rule.missing),
+        "unseen_level": position(rule.unseen),
     }
 
 
 def _check_numbers(formula: Formula) -> None:
     """Refuse numbers that JavaScript would round, or that JSON does not have."""
     for column in formula.columns:
-        for level in column.levels if isinstance(column, Category) else ():
+        for level in column.known_levels:
             if isinstance(level, int | float) and not is_double(level):
                 raise ValueError(
                     f"column {column.name!r} has the level {level}, which JSON cannot hold as a double: convert the "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lambdak.export.onnx.graph import Graph, Value
 from lambdak.export.onnx.matrices import Matrices
 from lambdak.export.onnx.numbers import Ramps, number_slopes, number_weights
+from lambdak.table.cell_rules import LevelRule
 from lambdak.table.column_contract import Column
 
 _NARROW = 64  # levels up to which a category is multiplied
@@ -48,12 +49,13 @@ class Design:
 
     def __init__(self, graph: Graph, columns: Sequence[Column], matrices: Matrices) -> None:
         self._graph, self._columns, self._matrices = graph, columns, matrices
-        self._numbers: list[Any] = [column for column in columns if column.is_number]
+        self._numbers = [column for column in columns if column.is_number]
+        self._rules = [rule for rule in (column.rule for column in columns) if not isinstance(rule, LevelRule)]
         self._categories = [column for column in columns if not column.is_number]
         few = [(i, column) for i, column in enumerate(self._categories) if column.width <= _NARROW]
         self._levels = [(i, id_) for i, column in few for id_ in range(column.start, column.stop)]
         self._wide = [(i, column) for i, column in enumerate(self._categories) if column.width > _NARROW]
-        self._ramps = Ramps.of(self._numbers, graph.dtype)
+        self._ramps = Ramps.of(self._rules, graph.dtype)
 
     def cells(self, numbers: Value | None, codes: Value | None) -> Cells:
         """From numbers (columns, rows) and design columns of categories (columns, rows)."""
@@ -78,7 +80,7 @@ class Design:
         graph, own = self._graph, self._matrices
         weights, ids = [], []
         if cells.numbers is not None:
-            weights.append(number_weights(graph, self._ramps, self._numbers, cells.numbers))
+            weights.append(number_weights(graph, self._ramps, self._rules, cells.numbers))
             ids += [entry.id for entry in self._ramps.entries]
         if cells.hot is not None:
             weights.append(cells.hot)

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 from lambdak.certify import certify
-from lambdak.export.formula import Formula, Levels
-from lambdak.export.onnx.levels import is_text
+from lambdak.export.formula import Formula
+from lambdak.table.cell_rules import NumberRule
 from lambdak.table.column_contract import Column
 
 
@@ -31,12 +31,11 @@ def properties(formula: Formula, names: Sequence[str], missing: str | None) -> d
 
 
 def _column(column: Column, name: str, missing: str | None) -> dict[str, Any]:
-    known = {"name": column.name, "input": name, "kind": column.kind}
-    if column.is_number:
-        return known | {"low": column.low, "high": column.high, "missing": "NaN"}  # type: ignore[attr-defined]
-    levels = Levels.of(column)
-    text = is_text(levels)
+    rule = column.rule
+    known = {"name": column.name, "input": name, "kind": rule.code}
+    if isinstance(rule, NumberRule):
+        return known | {"low": rule.low, "high": rule.high, "missing": "NaN"}
     return known | {
-        "levels": [level for level, _ in (*levels.numbers, *levels.texts)],
-        "missing": missing if text else "NaN",
+        "levels": [level for level, _ in (*rule.numbers, *rule.texts)],
+        "missing": missing if rule.take_text else "NaN",
     }

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from lambdak.export.formula import Formula, Levels
+from lambdak.export.formula import Formula
 from lambdak.export.onnx.graph import Graph, Value
-from lambdak.export.onnx.levels import is_text, number_codes, spelled, text_codes
+from lambdak.export.onnx.levels import number_codes, spelled, text_codes
+from lambdak.table.cell_rules import LevelRule
 
 MATRIX = "X"
 ROWS = "rows"  # what the number of rows is called in a shape
@@ -73,8 +74,9 @@ def read_inputs(
     graph: Graph, formula: Formula, names: Sequence[str], matrix: bool, missing: str | None, opset: int, offset: bool
 ) -> Inputs:
     """The inputs of a formula; ``names`` are those of its columns."""
-    levels = [None if column.is_number else Levels.of(column) for column in formula.columns]
-    kinds = [None if own is None or not is_text(own) else object for own in levels]
+    rules = [column.rule for column in formula.columns]
+    levels = [rule if isinstance(rule, LevelRule) else None for rule in rules]
+    kinds = [None if rule is None or not rule.take_text else object for rule in levels]
     cells = _matrix(graph, formula, kinds) if matrix else [graph.given(name) for name in names]
     numbers = [cell for cell, own in zip(cells, levels, strict=True) if own is None]
     codes = [
@@ -109,8 +111,8 @@ def _matrix(graph: Graph, formula: Formula, kinds: Sequence[type | None]) -> lis
     return [whole.take([i], axis=1) for i in range(len(formula.columns))]
 
 
-def _codes(graph: Graph, levels: Levels, cell: Value, name: str, missing: str | None, opset: int) -> Value:
-    if not is_text(levels):
+def _codes(graph: Graph, levels: LevelRule, cell: Value, name: str, missing: str | None, opset: int) -> Value:
+    if not levels.take_text:
         return number_codes(graph, levels, cell, name)
     texts = spelled(levels, name, missing)
     for text in texts:

@@ -1,4 +1,4 @@
-"""Cells of a category as design columns: which one a cell adds, or :data:`~lambdak.export.formula.NOTHING`."""
+"""Cells of a category as design columns: which one a cell adds, or :data:`~lambdak.table.cell_rules.NOTHING`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from lambdak.export.formula import Levels, is_double
+from lambdak.export.formula import is_double
 from lambdak.export.onnx.graph import Graph, Value
 from lambdak.table.category_levels import Kind
+from lambdak.table.cell_rules import LevelRule
 
 ML_DOMAIN = "ai.onnx.ml"
 ONE_BY_ONE = 32  # levels up to which a cell is compared with all of them; beyond, they are searched
 TEXT_EQUALITY = 19  # the operator set in which text can be compared
 
 
-def is_text(levels: Levels) -> bool:
-    """Whether cells are text: also where training has seen no level, or numbers beside text."""
-    return levels.take_text
-
-
-def spelled(levels: Levels, name: str, missing: str | None) -> dict[str, int]:
+def spelled(levels: LevelRule, name: str, missing: str | None) -> dict[str, int]:
     """Design columns by text; numbers among text are spelled as Python does, 1 or 2.5, and booleans are 1 and 0."""
     texts = dict(levels.texts)
     if Kind.LOOK_ALIKE in levels.kinds:
@@ -57,7 +53,7 @@ def text_codes(graph: Graph, texts: dict[str, int], unseen: int, cells: Value, o
     return _matched(graph, graph("Equal", cells, graph.texts(list(texts))), list(texts.values()), unseen)
 
 
-def number_codes(graph: Graph, levels: Levels, cells: Value, name: str) -> Value:
+def number_codes(graph: Graph, levels: LevelRule, cells: Value, name: str) -> Value:
     """Design columns (rows, 1) of numbers (rows, 1), NaN where one is missing."""
     numbers, ids = _held(levels, name, graph.dtype)
     if not ids:
@@ -90,7 +86,7 @@ def _searched(graph: Graph, numbers: Any, ids: list[int], unseen: int, cells: Va
     return graph.where(graph("Equal", table.take(place), cells), own, graph.whole([unseen]))
 
 
-def _held(levels: Levels, name: str, dtype: np.dtype[np.floating]) -> tuple[Any, list[int]]:
+def _held(levels: LevelRule, name: str, dtype: np.dtype[np.floating]) -> tuple[Any, list[int]]:
     """Numbers as the type holds them, and their design columns."""
     whole = [number for number, _ in levels.numbers if not is_double(number)]
     with np.errstate(over="ignore"):

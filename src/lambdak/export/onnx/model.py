@@ -17,8 +17,8 @@ from lambdak.export.onnx.inputs import MATRIX, ROWS, free_name, input_names, is_
 from lambdak.export.onnx.levels import ML_DOMAIN
 from lambdak.export.onnx.results import Result, results
 from lambdak.export.onnx.rows import RowScores
-from lambdak.model.offsets import check_offset
-from lambdak.table.numeric_column import Numeric
+from lambdak.model.rows import check_offset
+from lambdak.table.cell_rules import NumberRule
 
 _OPSETS = (18, 24)  # the first that has all operators, and one after the last that was tried
 _IR = 10  # the format of the file: onnxruntime reads it from 1.18 on
@@ -105,7 +105,8 @@ def _check_range(formula: Formula, dtype: np.dtype[np.floating]) -> None:
         if not np.isfinite(held).all():
             raise ValueError(f"{dtype} does not hold raw scores of this size: export with dtype='float64'")
         for column in formula.columns:
-            ends = np.array([column.low, column.high]) if isinstance(column, Numeric) else np.arange(2.0)
+            rule = column.rule
+            ends = np.array([rule.low, rule.high]) if isinstance(rule, NumberRule) else np.arange(2.0)
             small = ends.astype(dtype)
             if not np.isfinite(small).all() or (ends[0] < ends[1] and small[0] == small[1]):
                 raise ValueError(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, assert_never, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.export.formula import NOTHING
 from lambdak.export.onnx.graph import Graph, Value
-from lambdak.table.column_types import Linear
+from lambdak.table.cell_rules import NOTHING, KnotRule, LineRule, NumberRule
 
 Part = tuple[str, int]  # a ramp by its number, "present" by the number of its column, "one" or "zero"
 _ONE: Part = ("one", 0)
@@ -54,52 +53,52 @@ class Ramps:
     entries: tuple[Entry, ...]
 
     @classmethod
-    def of(cls, columns: Sequence[Any], dtype: np.dtype[np.floating]) -> Ramps:
+    def of(cls, rules: Sequence[LineRule | KnotRule], dtype: np.dtype[np.floating]) -> Ramps:
         """Ramps of the columns of numbers of a table, and the design columns that they make up."""
         ramps: list[Ramp] = []
         entries: list[Entry] = []
-        for i, column in enumerate(columns):
-            line = isinstance(column, Linear)
-            own = _line(i, column, dtype) if line else _curve(i, column, dtype)
-            parts: list[Part] = [("ramp", len(ramps) + j) for j in range(len(own))]
-            ends = [*parts, _ZERO] if line else [_start(i, column), *parts, _ZERO]
-            entries += [Entry(column.start + j, *pair) for j, pair in enumerate(pairwise(ends))]
-            entries += [Entry(column.missing, _ONE, ("present", i))] if column.has_missing else []
-            ramps += own
+        for i, rule in enumerate(rules):
+            begin: list[Part]
+            match rule:
+                case LineRule():
+                    begin, rising = [], _line(i, rule, dtype)
+                case KnotRule():
+                    begin, rising = [("present", i) if rule.has_missing else _ONE], _curve(i, rule, dtype)
+                case unknown:
+                    assert_never(unknown)
+            ends = [*begin, *(("ramp", len(ramps) + j) for j in range(len(rising))), _ZERO]
+            entries += [Entry(rule.start + j, *pair) for j, pair in enumerate(pairwise(ends))]
+            entries += [Entry(rule.missing, _ONE, ("present", i))] if rule.has_missing else []
+            ramps += rising
         return cls(tuple(ramps), tuple(entries))
 
 
-def _start(i: int, column: Any) -> Part:
-    """What the first knot of a curve begins with."""
-    return ("present", i) if column.has_missing else _ONE
+def _line(i: int, rule: LineRule, dtype: np.dtype[np.floating]) -> list[Ramp]:
+    low, high = ((x - rule.center) / rule.scale for x in (rule.low, rule.high))
+    low, high = (low, high) if rule.clamp else (-np.inf, np.inf)
+    first, last = _inside(rule, dtype)
+    return [Ramp(i, rule.center, rule.scale, low, high, first, last, rule.start, NOTHING)]
 
 
-def _line(i: int, column: Any, dtype: np.dtype[np.floating]) -> list[Ramp]:
-    low, high = ((x - column.center) / column.scale for x in (column.low, column.high))
-    low, high = (low, high) if column.clamp else (-np.inf, np.inf)
-    first, last = _inside(column, dtype)
-    return [Ramp(i, column.center, column.scale, low, high, first, last, column.start, NOTHING)]
-
-
-def _curve(i: int, column: Any, dtype: np.dtype[np.floating]) -> list[Ramp]:
-    knots, (first, last) = _distinct(column.knots, dtype), _inside(column, dtype)
-    beyond = 0.0 if column.clamp else np.inf  # how far the first and the last ramp leave [0, 1]
-    found = []
+def _curve(i: int, rule: KnotRule, dtype: np.dtype[np.floating]) -> list[Ramp]:
+    knots, (first, last) = _distinct(rule.knots, dtype), _inside(rule, dtype)
+    beyond = 0.0 if rule.clamp else np.inf  # how far the first and the last ramp leave [0, 1]
+    ramps = []
     for j, (left, right) in enumerate(pairwise(knots.tolist())):
-        begins, ends, id_ = j == 0, j == len(knots) - 2, column.start + j
+        begins, ends, id_ = j == 0, j == len(knots) - 2, rule.start + j
         limits = (-beyond if begins else 0.0, 1.0 + beyond if ends else 1.0)
         cells = (first if begins else left, last if ends else right)
-        found.append(Ramp(i, left, right - left, *limits, *cells, id_ + 1, id_))
-    return found
+        ramps.append(Ramp(i, left, right - left, *limits, *cells, id_ + 1, id_))
+    return ramps
 
 
-def _inside(column: Any, dtype: np.dtype[np.floating]) -> tuple[float, float]:
+def _inside(rule: NumberRule, dtype: np.dtype[np.floating]) -> tuple[float, float]:
     """The cells [first, last) whose number moves the column."""
-    if not column.clamp:
+    if not rule.clamp:
         return -np.inf, np.inf
-    if column.low >= column.high:
+    if rule.low >= rule.high:
         return np.inf, -np.inf
-    low, high = np.array([column.low, column.high], dtype)
+    low, high = np.array([rule.low, rule.high], dtype)
     return float(low), float(np.nextafter(high, dtype.type(np.inf)))
 
 
@@ -114,32 +113,32 @@ def _distinct(knots: NDArray[np.float64], dtype: np.dtype[np.floating]) -> NDArr
 # ---- in the graph ------------------------------------------------------------------------------------------------
 
 
-def number_weights(graph: Graph, ramps: Ramps, columns: Sequence[Any], x: Value) -> Value:
+def number_weights(graph: Graph, ramps: Ramps, rules: Sequence[NumberRule], x: Value) -> Value:
     """Weights (entries, rows) of numbers (columns, rows), NaN where one is missing."""
     gaps = graph("IsNaN", x)
     one = graph("Expand", graph.number([[1.0]]), graph.join([graph.whole([1]), graph.count(x, 1)]))
     parts, places = [one, one - one], [_ONE, _ZERO]
-    own = [i for i, column in enumerate(columns) if column.has_missing]
+    own = [i for i, rule in enumerate(rules) if rule.has_missing]
     if own:
         parts.append(graph("Not", gaps.take(own)).cast(graph.dtype))
         places += [("present", i) for i in own]
     if ramps.ramps:
-        parts.append(_heights(graph, ramps.ramps, columns, x, gaps))
+        parts.append(_heights(graph, ramps.ramps, rules, x, gaps))
         places += [("ramp", j) for j in range(len(ramps.ramps))]
     known, place = graph.join(parts), {part: i for i, part in enumerate(places)}
     before = known.take([place[entry.before] for entry in ramps.entries])
     return before - known.take([place[entry.after] for entry in ramps.entries])
 
 
-def _heights(graph: Graph, ramps: Sequence[Ramp], columns: Sequence[Any], x: Value, gaps: Value) -> Value:
+def _heights(graph: Graph, ramps: Sequence[Ramp], rules: Sequence[NumberRule], x: Value, gaps: Value) -> Value:
     """(ramps, rows): zero where a missing cell has a matrix of its own, else that of the median."""
-    numbers = graph.where(gaps, _vertical(graph, [column.median for column in columns]), x)
+    numbers = graph.where(gaps, _vertical(graph, [rule.median for rule in rules]), x)
     own = [ramp.column for ramp in ramps]
     rise = numbers.take(own) - _vertical(graph, [ramp.left for ramp in ramps])
     share = rise / _vertical(graph, [ramp.length for ramp in ramps])
     above = graph("Max", share, _vertical(graph, [ramp.low for ramp in ramps]))
     heights = graph("Min", above, _vertical(graph, [ramp.high for ramp in ramps]))
-    marked = [[columns[i].has_missing] for i in own]
+    marked = [[rules[i].has_missing] for i in own]
     if not any(mark for (mark,) in marked):
         return heights
     return graph.where(graph("And", gaps.take(own), graph.flags(marked)), 0.0, heights)

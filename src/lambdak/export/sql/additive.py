@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 
 from lambdak._types import Float64Array
-from lambdak.export.formula import NOTHING, Formula
+from lambdak.export.formula import Formula
 from lambdak.export.sql.cells import NEAR, Reading, readings
 from lambdak.export.sql.influences import chosen_output, explained_outputs
 from lambdak.export.sql.script import Script, same, total
-from lambdak.table.column_types import Column, Curve
-from lambdak.table.linear_column import Linear
+from lambdak.table.cell_rules import NOTHING, KnotRule, LevelRule, LineRule
+from lambdak.table.column_contract import Column
 from lambdak.table.visible import visible
 
 
@@ -66,12 +67,12 @@ def _slopes(
 
 
 def _slope(script: Script, reading: Reading, own: Float64Array) -> str:
-    column, say = reading.column, script.dialect.number
-    if reading.along() is None:
+    rule, say = reading.rule, script.dialect.number
+    if isinstance(rule, LevelRule) or reading.along() is None:
         return say(0.0)
-    ends = own[column.start : column.stop]
-    rises = ends[:1] if isinstance(column, Linear) else np.diff(ends[: column.n_ramps + 1])
-    rates = [*map(say, np.clip(rises / column.lengths(), -1e300, 1e300).tolist())]
+    ends = own[rule.start : rule.start + rule.n_entries]
+    rises = ends if isinstance(rule, LineRule) else np.diff(ends)
+    rates = [*map(say, np.clip(rises / rule.lengths(), -1e300, 1e300).tolist())]
     chosen, _ = reading.choose(script, [[*rates, say(0.0)][: len(reading.positions)]])
     return f"g{reading.position} * {chosen[0]}"
 
@@ -87,18 +88,22 @@ def used_readings(script: Script, formula: Formula) -> list[Reading]:
 
 def choices(reading: Reading, own: Float64Array) -> list[str]:
     """The effect of each piece or level, where ``own`` are the effects of design columns (P,)."""
-    say, along, column = reading.dialect.number, reading.along(), reading.column
+    say, along = reading.dialect.number, reading.along() or []
     values = [0.0 if id_ == NOTHING else float(own[id_]) for id_ in reading.positions]
-    if isinstance(column, Linear) and along is not None:
-        return [f"{say(values[0])} * ({along[0]})", *map(say, values[1:])]
-    if isinstance(column, Curve) and along is not None:
-        slopes = np.diff(own[column.start : column.start + column.n_entries]).tolist()
-        pieces = [
-            say(value) if not slope else f"{say(value)} + {say(slope)} * ({share})"
-            for value, slope, share in zip(values, slopes, along, strict=False)
-        ]
-        return [*pieces, *map(say, values[len(pieces) :])]
-    return [*map(say, values)]
+    match reading.rule:
+        case LineRule():
+            pieces = [f"{say(values[0])} * ({along[0]})"]
+        case KnotRule() as rule:
+            slopes = np.diff(own[rule.start : rule.start + rule.n_entries]).tolist()
+            pieces = [
+                say(value) if not slope else f"{say(value)} + {say(slope)} * ({share})"
+                for value, slope, share in zip(values, slopes, along, strict=False)
+            ]
+        case LevelRule():
+            pieces = []
+        case unknown:
+            assert_never(unknown)
+    return [*pieces, *map(say, values[len(pieces) :])]
 
 
 def _effects(formula: Formula, coef: Float64Array) -> Float64Array:

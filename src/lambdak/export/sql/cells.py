@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import assert_never, final
 
-from lambdak.export.formula import NOTHING, Levels, is_double
+from lambdak.export.formula import is_double
 from lambdak.export.sql.dialects import TABLE, Dialect
 from lambdak.export.sql.script import Script
 from lambdak.table.category_levels import Kind
+from lambdak.table.cell_rules import NOTHING, CellRule, KnotRule, LevelRule, LineRule, NumberRule
 from lambdak.table.cells import LARGEST
-from lambdak.table.column_types import Category, Column, Curve
-from lambdak.table.linear_column import Linear
-from lambdak.table.numeric_column import Numeric
+from lambdak.table.column_contract import Column
 
 MOST_CASES = 50  # levels up to which a CASE tells them apart; more are looked up in a table
 _MOST_PIECES = 32  # the same of pieces; more are halved first
@@ -40,13 +39,18 @@ class Reading:
         """The cell if it is a number, where a category has levels of both kinds."""
         return f"n{self.position}"
 
+    @property
+    def rule(self) -> CellRule:
+        """How its cells select design columns."""
+        return self.column.rule
+
     # ---- reading -----------------------------------------------------------------------------------------------
 
     def read(self) -> dict[str, str]:
         """The cell, read from a row of the table."""
         cell = f"{TABLE}.{self.dialect.name(self.column.name)}"
-        if isinstance(self.column, Numeric):
-            may_be_boolean = {*self.column.nodes().tolist()} <= {0.0, 1.0}
+        if isinstance(self.rule, NumberRule):
+            may_be_boolean = {*self._nodes} <= {0.0, 1.0}
             return {self.x: (self.dialect.boolean_cell if may_be_boolean else self.dialect.number_cell)(cell)}
         levels = self.levels
         if levels.take_numbers and levels.take_text:
@@ -57,30 +61,39 @@ class Reading:
         boolean = Kind.BOOLEAN in levels.kinds
         return {self.x: (self.dialect.boolean_cell if boolean else self.dialect.number_cell)(cell)}
 
+    @property
+    def _nodes(self) -> list[float]:
+        """The numbers between which the column is straight."""
+        match self.rule:
+            case KnotRule() as rule:
+                return list(map(float, rule.knots))
+            case LineRule() as rule:
+                return [rule.low, rule.high]
+            case LevelRule():
+                return []
+            case unknown:
+                assert_never(unknown)
+
     def settle(self) -> str:
         """A number within its range, with what replaces a missing one; a level as it is."""
-        column, say = self.column, self.dialect.number
-        if not isinstance(column, Numeric):
+        rule, say = self.rule, self.dialect.number
+        if isinstance(rule, LevelRule):
             return self.x
-        span = _span(column)
-        far = 0.0 if column.clamp else _FAR * span
-        low, high = max(column.low - far, -LARGEST), min(column.high + far, LARGEST)
+        span = _span(rule)
+        far = 0.0 if rule.clamp else _FAR * span
+        low, high = max(rule.low - far, -LARGEST), min(rule.high + far, LARGEST)
         near = f" WHEN abs({self.x}) < {say(NEAR * span)} THEN {say(0.0)}" if self.dialect.fails_at_ends else ""
         within = f"CASE WHEN {self.x} < {say(low)} THEN {say(low)} WHEN {self.x} > {say(high)} THEN {say(high)}{near}"
-        other = self.x if column.has_missing else f"COALESCE({self.x}, {say(column.median)})"
+        other = self.x if rule.has_missing else f"COALESCE({self.x}, {say(rule.median)})"
         return f"{within} ELSE {other} END"
 
     # ---- choosing ----------------------------------------------------------------------------------------------
 
     @property
-    def levels(self) -> Levels:
+    def levels(self) -> LevelRule:
         """Levels of the category, and the design columns that they add."""
-        return Levels.of(self._category)
-
-    @property
-    def _category(self) -> Category:
-        assert isinstance(self.column, Category)
-        return self.column
+        assert isinstance(self.rule, LevelRule)
+        return self.rule
 
     @property
     def _numbers_as_text(self) -> bool:
@@ -90,66 +103,64 @@ class Reading:
     @property
     def positions(self) -> list[int]:
         """The design column of each choice: pieces or levels, then "missing"; :data:`NOTHING` for none."""
-        column = self.column
-        if isinstance(column, Category):
-            levels = self.levels
-            rest = [NOTHING] if NOTHING in (levels.missing, levels.unseen) else []
-            return [*range(column.start, column.stop), *rest]
-        assert isinstance(column, Numeric)
-        choices = max(column.n_ramps, 1)
-        return [*range(column.start, column.start + choices), *([column.missing] if column.has_missing else [])]
+        match self.rule:
+            case LevelRule() as rule:
+                rest = [NOTHING] if NOTHING in (rule.missing, rule.unseen) else []
+                return [*range(rule.start, rule.stop), *rest]
+            case LineRule() | KnotRule() as rule:
+                missing = [rule.missing] if rule.has_missing else []
+                return [*range(rule.start, rule.start + n_pieces(rule)), *missing]
+            case unknown:
+                assert_never(unknown)
 
     def choose(self, script: Script, results: Sequence[Sequence[str]]) -> tuple[list[str], str]:
         """Expressions that choose among ``results``, one for each position, and the join that they need."""
-        if isinstance(self.column, Category):
+        if isinstance(self.rule, LevelRule):
             return self._choose_level(script, results)
         return [self._choose_piece(each) for each in results], ""
 
     def _choose_piece(self, values: Sequence[str]) -> str:
-        column = self.column
-        assert isinstance(column, Numeric)
-        pieces = max(column.n_ramps, 1)
-        cuts = [self.dialect.number(knot) for knot in column.knots[1:-1]] if isinstance(column, Curve) else []
+        rule = self.rule
+        assert isinstance(rule, LineRule | KnotRule)
+        pieces = n_pieces(rule)
+        cuts = [self.dialect.number(knot) for knot in self._nodes[1:-1]]
         chosen = halved(self.x, cuts, values[:pieces])
-        return f"CASE WHEN {self.x} IS NULL THEN {values[pieces]} ELSE {chosen} END" if column.has_missing else chosen
+        return f"CASE WHEN {self.x} IS NULL THEN {values[pieces]} ELSE {chosen} END" if rule.has_missing else chosen
 
     def along(self) -> list[str] | None:
         """How far along each piece the number is, 0 to 1 within it; None for a column without slope."""
-        column, say = self.column, self.dialect.number
-        if isinstance(column, Linear):
-            steps = [self._share(column.center, column.scale)]
-        elif isinstance(column, Curve) and column.n_ramps:
-            pairs = zip(column.knots.tolist(), column.lengths().tolist(), strict=False)
-            steps = [self._share(low, length) for low, length in pairs]
-        else:
+        rule = self.rule
+        if isinstance(rule, LevelRule) or not len(rule.lengths()):
             return None
-        return [*steps, say(0.0)] if isinstance(column, Numeric) and column.has_missing else steps
+        lows = rule.knots.tolist() if isinstance(rule, KnotRule) else [rule.center]
+        steps = [self._share(low, length) for low, length in zip(lows, rule.lengths().tolist(), strict=False)]
+        return [*steps, self.dialect.number(0.0)] if rule.has_missing else steps
 
     def moves(self) -> str:
         """1 where a small change of the number has an effect, else 0: known only before :meth:`settle`."""
-        column, say = self.column, self.dialect.number
-        assert isinstance(column, Numeric)
-        if not column.clamp:
+        rule, say = self.rule, self.dialect.number
+        assert isinstance(rule, NumberRule)
+        if not rule.clamp:
             return f"CASE WHEN {self.x} IS NULL THEN 0 ELSE 1 END"
-        if column.low == column.high:
+        if rule.low == rule.high:
             return "0"
-        return f"CASE WHEN {self.x} >= {say(column.low)} AND {self.x} <= {say(column.high)} THEN 1 ELSE 0 END"
+        return f"CASE WHEN {self.x} >= {say(rule.low)} AND {self.x} <= {say(rule.high)} THEN 1 ELSE 0 END"
 
     def rate(self) -> str:
         """How fast the share of :meth:`along` grows with the number."""
-        column = self.column
-        assert isinstance(column, Curve | Linear)
-        rates = [min(1 / length, 1e300) for length in column.lengths().tolist()]
-        rates = [*rates, 0.0] if column.has_missing else rates
+        rule = self.rule
+        assert isinstance(rule, LineRule | KnotRule)
+        rates = [min(1 / length, 1e300) for length in rule.lengths().tolist()]
+        rates = [*rates, 0.0] if rule.has_missing else rates
         return f"g{self.position} * {self._choose_piece([*map(self.dialect.number, rates)])}"
 
     def _share(self, low: float, length: float) -> str:
-        assert isinstance(self.column, Numeric)
-        low = 0.0 if abs(low) < NEAR * _span(self.column) else low
+        assert isinstance(self.rule, LineRule | KnotRule)
+        low = 0.0 if abs(low) < NEAR * _span(self.rule) else low
         return f"({self.x} - {self.dialect.number(low)}) / {self.dialect.number(length)}"
 
     def _choose_level(self, script: Script, results: Sequence[Sequence[str]]) -> tuple[list[str], str]:
-        levels, start = self.levels, self._category.start
+        levels, start = self.levels, self.levels.start
         place = {id_: i for i, id_ in enumerate(self.positions)}
         missing, unseen = place[levels.missing], place[levels.unseen]
         entries = [*self._texts(), *self._numbers()]
@@ -171,7 +182,7 @@ class Reading:
         unseen: int,
     ) -> tuple[list[str], str]:
         """Expressions that choose among ``results`` by the level, and the joins of tables for text and for numbers."""
-        start, i, joins = self._category.start, self.position, ""
+        start, i, joins = self.levels.start, self.position, ""
         found: list[list[str]] = [[] for _ in results]
         for x in dict.fromkeys(x for x, _, _ in entries):
             names = [f"{x}_{r}" for r in range(len(results))]
@@ -234,6 +245,11 @@ def readings(columns: Sequence[Column], dialect: Dialect, used: Callable[[Column
     return [Reading(column, i, dialect) for i, column in enumerate(columns, 1) if used(column)]
 
 
-def _span(column: Numeric) -> float:
+def n_pieces(rule: LineRule | KnotRule) -> int:
+    """Choices among the numbers of a column: the pieces of a curve, or one."""
+    return max(rule.n_pieces, 1) if isinstance(rule, KnotRule) else 1
+
+
+def _span(rule: LineRule | KnotRule) -> float:
     """The size of a column's numbers that its weights are relative to."""
-    return column.scale if isinstance(column, Linear) else (column.high - column.low) or 1.0
+    return rule.scale if isinstance(rule, LineRule) else (rule.high - rule.low) or 1.0

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import assert_never, final
 
 import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF, diagonal_indices, packed_dim
-from lambdak.export.formula import NOTHING, Formula
+from lambdak.export.formula import Formula
 from lambdak.export.sql.cells import NEAR, Reading
 from lambdak.export.sql.script import Script, same
-from lambdak.table.column_types import Curve
-from lambdak.table.linear_column import Linear
+from lambdak.table.cell_rules import NOTHING, KnotRule, LevelRule, LineRule
 
 ROW = ["lambdak_row", "output", "weight"]  # what is known of each pencil of a row
 
@@ -81,14 +80,19 @@ class Pencils:
 
     def at(self, reading: Reading) -> tuple[Float64Array, Float64Array]:
         """Matrices and slopes at each choice of a column, both (choices, blocks, D)."""
-        ids, column = np.array(reading.positions), reading.column
+        ids = np.array(reading.positions)
         own = np.where((ids == NOTHING)[:, None, None], 0.0, self.blocks[:, ids].transpose(1, 0, 2))
         slopes = np.zeros_like(own)
-        if isinstance(column, Linear):
-            slopes[0], own[0] = own[0], 0.0
-        elif isinstance(column, Curve) and column.n_ramps:
-            pieces = slice(column.start, column.start + column.n_entries)
-            slopes[: column.n_ramps] = np.diff(self.blocks[:, pieces], axis=1).transpose(1, 0, 2)
+        match reading.rule:
+            case LineRule():
+                slopes[0], own[0] = own[0], 0.0
+            case KnotRule() as rule:
+                knots = slice(rule.start, rule.start + rule.n_entries)
+                slopes[: rule.n_pieces] = np.diff(self.blocks[:, knots], axis=1).transpose(1, 0, 2)
+            case LevelRule():
+                pass
+            case unknown:
+                assert_never(unknown)
         return own, slopes
 
 

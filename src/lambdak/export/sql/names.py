@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from lambdak.export.formula import Formula
 from lambdak.export.sql.dialects import Dialect
 from lambdak.export.sql.script import PREFIX
-from lambdak.model.offsets import check_offset
+from lambdak.model.rows import check_offset
 
 
 def check_columns(dialect: Dialect, names: Sequence[str]) -> None:

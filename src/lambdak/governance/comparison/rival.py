@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 
-from lambdak._checks import check_numbers
+from lambdak._checks import check_numbers, check_per_row
 from lambdak._types import Float64Array
 from lambdak.governance.performance.columns import Columns
 from lambdak.governance.performance.outcome import Outcome, class_position, of_chance, of_numbers, prediction_of
@@ -66,11 +66,8 @@ def _own_chances(model: Model, other: Model, X: Any, offset: ArrayLike | None, o
 
 
 def _checked(values: Any, rows: int, name: str) -> Float64Array:
-    found = check_numbers(values, name)
-    found = np.full(rows, found) if found.ndim == 0 else found
-    if found.shape != (rows,):
-        raise ValueError(f"{name} must have shape ({rows},), one entry per row of X; got {found.shape}")
-    return found
+    predicted = check_numbers(values, name)
+    return check_per_row(np.full(rows, predicted) if predicted.ndim == 0 else predicted, rows, name)
 
 
 def _chances(model: Model, other: Any, X: Any, output: Any) -> Float64Array:

@@ -277,7 +277,7 @@ def _unseen(column: Column, cells: Cells) -> NDArray[np.bool_]:
         x = cells.numbers()
         return np.asarray((x < column.low) | (x > column.high))
     codes, levels = cells.levels()
-    known = {*getattr(column, "levels", ()), None} - {OTHER}
+    known = {*column.known_levels, None} - {OTHER}
     return np.array([level not in known for level in levels], bool)[codes]
 
 

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lambdak._checks import check_per_row
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.governance.fairness.assessment import Fairness, JointBound
 from lambdak.governance.fairness.flips import flipped
 from lambdak.governance.fairness.prediction_bounds import prediction_bound, score_bound
 from lambdak.governance.fairness.proxies import Proxy, proxies_of
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named, given_table
 from lambdak.model.influence import box, together
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.approvals import Approval, approval_of, by_output
-from lambdak.optimize.changes.chosen import chosen
+from lambdak.model.rows import column_named, given_table
+from lambdak.optimize.changes.goals import chosen
 from lambdak.optimize.changes.rows import model_of
+from lambdak.optimize.changes.targets import Approval, approval_of, by_output
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import optional_rows
 
@@ -140,7 +141,4 @@ def _positive(approval: Approval | None, y: Any, rows: int) -> NDArray[np.bool_]
     """Whether the target of each row would have been an approval."""
     if y is None or approval is None:
         return None
-    observed = np.asarray(y)
-    if observed.shape != (rows,):
-        raise ValueError(f"y must have shape ({rows},), one target for each row of X; got shape {observed.shape}")
-    return approval.observed(observed)
+    return approval.observed(check_per_row(np.asarray(y), rows, "y"))

@@ -14,12 +14,12 @@ from lambdak.governance.fairness.prediction_bounds import prediction_bound, scor
 from lambdak.model import Model
 from lambdak.model.influence import norms
 from lambdak.model.readout import readouts, slots_of
-from lambdak.optimize.changes.approvals import Approval, by_output
-from lambdak.optimize.changes.chosen import chosen
+from lambdak.optimize.changes.goals import chosen
 from lambdak.optimize.changes.sweeps import Sweep, moved
+from lambdak.optimize.changes.targets import Approval, by_output
 from lambdak.table.category_levels import OTHER, shown
-from lambdak.table.column_types import Category
 from lambdak.table.design import Design
+from lambdak.table.numeric_column import Numeric
 
 _MOST_LEVELS = 12  # of a category that are compared, the most frequent ones
 _CELLS_AT_ONCE = 1 << 21  # so that memory stays bounded
@@ -107,10 +107,10 @@ def flipped(
 
 def _compared(column: Any, cells: Any) -> tuple[tuple[Any, ...], bool]:
     """The known levels that rows have, the most frequent ones in the order of the model; or quantiles of numbers."""
-    if isinstance(column, Category):
+    if not isinstance(column, Numeric):
         codes, levels = cells.levels()
         count = dict(zip(levels, np.bincount(codes, minlength=len(levels)).tolist(), strict=True))
-        own = [level for level in column.levels if level is not None and level is not OTHER]
+        own = [level for level in column.known_levels if level is not None and level is not OTHER]
         kept = sorted(own, key=lambda level: -count.get(level, 0))[:_MOST_LEVELS]
         return tuple(level for level in own if level in kept), True
     numbers = cells.numbers()

@@ -118,7 +118,7 @@ def banding(cells: Cells, column: Column | None, weight: Float64Array | None = N
     Where a column has few distinct numbers, each is a band.
     """
     if column is not None and not column.is_number:
-        return LevelBands(_levels(cells, getattr(column, "levels", ())))
+        return LevelBands(_levels(cells, column.known_levels))
     if column is None and cells.kind not in ("number", "bool"):
         return LevelBands(_levels(cells, ()))
     x = cells.numbers()

@@ -83,8 +83,8 @@ class Columns:
             values = np.asarray(by)
             if values.shape != (self.table_rows,):
                 raise ValueError(
-                    f"by must be the name of a column, or have shape ({self.table_rows},), one entry per row of X; got "
-                    f"shape {values.shape}"
+                    f"by must be the name of a column, or have shape ({self.table_rows},), an entry for each row of X; "
+                    f"got shape {values.shape}"
                 )
             return name_of(by, "segment"), None, array_cells("by", values)
         if by in self.names:

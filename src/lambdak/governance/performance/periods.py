@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lambdak._checks import check_per_row
 from lambdak.governance.performance.bands import MISSING, Codes
 from lambdak.table.category_levels import natural, shown
 from lambdak.table.cells import factorise_list, is_missing
@@ -41,8 +42,7 @@ def periods(time: ArrayLike, rows: int, period: str = "auto") -> Periods:
     if period not in PERIODS:
         raise ValueError(f"period must be one of {', '.join(map(repr, PERIODS))}; got {period!r}")
     values = np.asarray(time)
-    if values.shape != (rows,):
-        raise ValueError(f"time must have shape ({rows},), one entry per row of X; got {values.shape}")
+    check_per_row(values, rows, "time")
     dates = _dates(values)
     return _as_they_are(values) if dates is None else _of_dates(dates, period)
 

@@ -26,11 +26,12 @@ from lambdak.losses.links import IDENTITY
 from lambdak.model.readout import Readout
 from lambdak.model.rounding import column_sizes
 from lambdak.optimize.axes import Axis
+from lambdak.optimize.frontier import Clock, Solution, Status
 from lambdak.optimize.linear import LinearRows
-from lambdak.optimize.minimum import branch, goals
+from lambdak.optimize.minimum import bounded
+from lambdak.optimize.minimum.branch import branch_and_bound
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.scores import Score
-from lambdak.optimize.solution import Clock, Solution, Status
 from lambdak.pencil.definite import UNIT, frobenius
 from lambdak.pencil.spectrum import extremes
 
@@ -142,8 +143,8 @@ def _least(
                  (layout.factors[pair[0]].vertices.owner, layout.factors[pair[1]].vertices.owner))
         for pair, table in zip(layout.pairs, tables, strict=True)
     )  # fmt: skip
-    own = goals.Factor(goals.Prediction((score,), (score.negative(),), IDENTITY), 1.0, None, 0.0)
-    goal = goals.Goal(0.0, np.zeros(len(score.axes)), (own, *pairs))
+    own = bounded.Factor(bounded.Prediction((score,), (score.negative(),), IDENTITY), 1.0, None, 0.0)
+    goal = bounded.Goal(0.0, np.zeros(len(score.axes)), (own, *pairs))
     problem = Problem(score.axes, goal, LinearRows.none(len(score.axes)), (), (), lambda value: value, {})
     floor = _SMALL * float(np.abs(score.weights) @ score.size)
 
@@ -151,7 +152,7 @@ def _least(
         return np.abs(value - bound) <= np.maximum(_GAP * abs(value), floor)
 
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
-        found = branch.branch_and_bound(problem, Clock(is_close, time_limit / 2), np.random.default_rng(0))
+        found = branch_and_bound(problem, Clock(is_close, time_limit / 2), np.random.default_rng(0))
     bound = found.bound if np.isfinite(found.bound) else -np.inf
     return replace(found, bound=max(bound, _weyl(score, pairs)))
 

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.category_levels import shown
+from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
-from lambdak.table.column_types import OTHER, Category
 from lambdak.table.numeric_column import Numeric
 
 Positions = NDArray[np.intp]
@@ -245,18 +244,18 @@ class Knots(_Numbers):
 class Levels(Factor):
     """The levels of a category, then missing cells if there were some in training, and all other levels."""
 
-    column: Category
+    column: Column
     form: ClassVar[str] = "levels"
 
     @cached_property
     def _known(self) -> list[object]:
-        return [level for level in self.column.levels if level is not None and level is not OTHER]
+        return [level for level in self.column.known_levels if level is not None and level is not OTHER]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The levels, then "missing" and "other"; text that looks like a number or like these two is in quotes."""
         rest = [Row("other", "missing, or any other level")]
-        if None in self.column.levels:
+        if None in self.column.known_levels:
             rest = [Row("missing", "missing"), Row("other", "any other level")]
         labels = [str(level) for level in self._known]
         unclear = {label for label, count in Counter([*labels, *(row.label for row in rest)]).items() if count > 1}
@@ -276,7 +275,7 @@ class Levels(Factor):
         """The row of the table of each design column."""
         last = {None: len(self) - 2, OTHER: len(self) - 1}
         place = {level: i for i, level in enumerate(self._known)} | last
-        return np.array([place[level] for level in self.column.levels], np.intp)
+        return np.array([place[level] for level in self.column.known_levels], np.intp)
 
     def entries(self, cells: Cells) -> tuple[Positions, Float64Array]:
         """The level of each cell, with weight one."""
@@ -289,9 +288,9 @@ class Levels(Factor):
     @cached_property
     def vertices(self) -> Vertices:
         """The levels, and an unseen one, in the order of the model's matrices."""
-        unseen = [] if OTHER in self.column.levels else [OTHER]
+        unseen = [] if OTHER in self.column.known_levels else [OTHER]
         owner = [*self._row_of_design.tolist(), *([len(self) - 1] if unseen else [])]
-        return Vertices((*self.column.levels, *unseen), np.array(owner, np.intp), np.ones(len(owner) - 1, bool))
+        return Vertices((*self.column.known_levels, *unseen), np.array(owner, np.intp), np.ones(len(owner) - 1, bool))
 
     def matrices(self, own: Float64Array) -> Float64Array:
         """Matrices (members, vertices, D) of the levels, and zero for an unseen one, if no levels were pooled."""

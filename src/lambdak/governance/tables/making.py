@@ -19,7 +19,7 @@ from lambdak.governance.tables.subject import Subject
 from lambdak.governance.tables.two_way import check_pairs, strongest_pairs
 from lambdak.model.readout import Readout
 from lambdak.table.close_names import asked
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 FORMS = ("bands", "interpolated")
@@ -46,7 +46,7 @@ def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Sequence
 def _whole_columns(columns: Sequence[Column], whole: Sequence[str]) -> Sequence[str]:
     """Names of columns of numbers."""
     names = [whole] if isinstance(whole, str) else list(whole)
-    numbers = [column.name for column in columns if isinstance(column, Numeric)]
+    numbers = [column.name for column in columns if column.is_number]
     for name in names:
         if name not in numbers:
             raise ValueError(f"whole must name columns of numbers, {numbers}; got {name!r}{asked(name, numbers)}")
@@ -63,7 +63,7 @@ def _wanted_bands(columns: Sequence[Column], bands: BandsWanted) -> dict[str, An
     """The number of bands, or the edges, of each column."""
     if not isinstance(bands, Mapping):
         return dict.fromkeys((column.name for column in columns), check_int(bands, "bands", 1, _MOST_BANDS))
-    numbers = {column.name for column in columns if isinstance(column, Numeric)}
+    numbers = {column.name for column in columns if column.is_number}
     for name, own in bands.items():
         if name not in numbers:
             raise ValueError(
@@ -83,10 +83,8 @@ def _check_edges(name: str, edges: Any) -> None:
 
 
 def _factor(subject: Subject, i: int, column: Column, form: str, wanted: Any, enough: float) -> Factor:
-    if isinstance(column, Category):
-        return Levels(column)
     if not isinstance(column, Numeric):
-        raise TypeError(f"column {column.name!r} is neither numbers nor levels; got {type(column).__name__}")
+        return Levels(column)
     if form == "interpolated":
         return Knots(column)
     if isinstance(wanted, Sequence | np.ndarray):
@@ -95,8 +93,8 @@ def _factor(subject: Subject, i: int, column: Column, form: str, wanted: Any, en
     curve = profile(
         subject.readout, subject.design, [i], np.asarray(column.cell_rows(begins) @ subject.readout.column(i))
     )
-    position = subject.model.encoder.positions(subject.table)[i]
-    x = subject.table.cells(position).numbers()
+    position = subject.model.encoder.positions(subject.rows.X)[i]
+    x = subject.rows.X.cells(position).numbers()
     there = ~np.isnan(x)
     unit = subject.readout.scale
     own = stretches(begins, (curve - curve.mean()) / unit, x[there], subject.share[there])
@@ -128,7 +126,7 @@ def exact_values(readout: Readout, layout: Layout) -> Float64Array:
 
 def fit_tables(subject: Subject, layout: Layout, two_way: Any) -> tuple[Layout, Coded, Float64Array]:
     """The best parameters, with pairs as many as requested, each the best one after those before it."""
-    coded = layout.code(subject.table)
+    coded = layout.code(subject.rows.X)
     pairs = check_pairs(layout, two_way)
     if pairs and any(isinstance(factor, Knots) for factor in layout.factors):
         raise ValueError("two_way needs form='bands': two-way tables have bands; got form='interpolated'")

@@ -15,8 +15,8 @@ from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.governance.tables.factors import Factor, Positions
 from lambdak.model.readout import Readout, slots_of
+from lambdak.table.category_levels import OTHER
 from lambdak.table.column_contract import Column
-from lambdak.table.column_types import OTHER
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, named_array
@@ -73,7 +73,7 @@ def _drawn(column: Column, count: int, rng: np.random.Generator) -> NDArray[Any]
         nodes = column.nodes()
         line = not len(column.corners())
         return rng.uniform(nodes[0], nodes[-1], count) if line else rng.choice(nodes, count)
-    known = [level for level in getattr(column, "levels", ()) if level is not OTHER] or [None]
+    known = [level for level in column.known_levels if level is not OTHER] or [None]
     levels = np.empty(len(known), object)
     levels[:] = known
     return levels[rng.integers(0, len(known), count)]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lambdak._checks import check_int, check_positive, check_weight
+from lambdak._checks import check_int, check_positive
 from lambdak._types import Float64Array
 from lambdak.governance.tables.cutoffs import MOST_BANDS, Cutoffs, make_cutoffs
 from lambdak.governance.tables.deviation import deviation
@@ -27,6 +27,7 @@ from lambdak.model.outward import upwards
 from lambdak.pencil.definite import UNIT
 from lambdak.table.frames import emptied
 from lambdak.table.printed_columns import number
+from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
 
 _GOOD = ("good", "paid", "repaid", "no default", "non-default")
@@ -114,12 +115,10 @@ class Scorecard(TableSet):
         self, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, score_bands: int = 10
     ) -> Cutoffs:
         """Cut-offs, KS and Gini of the scores on other rows, such as those that neither fit nor points have seen."""
-        score = self.predict(X)
-        if not len(score):
-            raise ValueError("X must have at least one row; got none")
-        weight = check_weight(1.0 if sample_weight is None else sample_weight, len(score))
-        bad = known_classes(np.array([self.scale.good, self.scale.bad], object), y, len(score))
-        return make_cutoffs(score, None, bad.astype(np.float64), weight, score_bands, emptied(X))
+        rows = read_rows(X, y, sample_weight)
+        rows.counted()
+        bad = known_classes(np.array([self.scale.good, self.scale.bad], object), rows.target)
+        return make_cutoffs(self.predict(X), None, bad.astype(np.float64), rows.mass, score_bands, emptied(X))
 
     def comparable(self, table: FactorTable) -> dict[str, Float64Array]:
         """What was observed and expected in a table as points, with the mean of the table."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lambdak._checks import check_weight
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.governance.tables.profiles import anywhere
@@ -16,10 +15,9 @@ from lambdak.losses.links import LOG
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.model.readout import Readout, dense_rows
-from lambdak.optimize.changes.chosen import Chosen, chosen
+from lambdak.optimize.changes.goals import Chosen, chosen
 from lambdak.table.design import Design
-from lambdak.table.read import Table, read_table
-from lambdak.table.rows import optional_rows, target_rows
+from lambdak.table.rows import Rows, optional_read, optional_rows
 
 _DRAWN = 4096  # rows, where the user gives none
 
@@ -33,16 +31,14 @@ class Subject:
     ----------
     readout : Readout
         The output; of the other one of two classes its negative.
-    table : Table
+    rows : Rows
         The user's rows, or rows drawn from the knots and levels.
     given : bool
         Whether they are the user's.
     design : Design
-        The same for the model.
+        The rows as the model reads them.
     raw : array of shape (rows,)
         Raw scores of the model.
-    weight : array of shape (rows,)
-        Exposure times sample weight.
     y : array of shape (rows,) or None
         What was observed per unit of exposure.
     """
@@ -50,12 +46,16 @@ class Subject:
     model: Model
     output: Chosen
     readout: Readout
-    table: Table
+    rows: Rows
     given: bool
     design: Design
     raw: Float64Array
-    weight: Float64Array
     y: Float64Array | None
+
+    @cached_property
+    def weight(self) -> Float64Array:
+        """Exposure times sample weight, (rows,)."""
+        return self.rows.mass
 
     @cached_property
     def share(self) -> Float64Array:
@@ -84,19 +84,21 @@ def read_subject(
     model: Model, X: Any, y: ArrayLike | None, exposure: ArrayLike | None, sample_weight: ArrayLike | None, output: Any
 ) -> Subject:
     """Check what the user gave."""
-    own = _output(model, output)
-    for name, given in (("y", y), ("exposure", exposure), ("sample_weight", sample_weight)):
-        if X is None and given is not None:
-            raise ValueError(f"{name} belongs to the rows of X; got {name} without X: give X, too")
-    table = anywhere(model.encoder.columns, _DRAWN) if X is None else read_table(dense_rows(X))
-    rows = table.shape[0]
-    if not rows:
-        raise ValueError("X must have at least one row, or be None; got none")
-    design = model.encoder.transform(table, np.float64)
-    raw = np.asarray(model.scores(design), np.float64).reshape(rows, -1)[:, own.position] * own.sign
-    weight, exposed = _weights(own.readout, exposure, sample_weight, rows)
-    observed = None if y is None else _observed(model, own, y, rows) / exposed
-    return Subject(model, own, _turned(own), table, X is not None, design, raw, weight, observed)
+    chosen_output = _output(model, output)
+    rows = optional_read(dense_rows(X), y, sample_weight, exposure=exposure)
+    if rows is None:
+        rows = Rows(anywhere(model.encoder.columns, _DRAWN))
+    design = model.encoder.transform(rows.X, np.float64)
+    scores = np.asarray(model.scores(design), np.float64).reshape(len(rows), -1)
+    raw = scores[:, chosen_output.position] * chosen_output.sign
+    if exposure is not None and chosen_output.readout.link is not LOG:
+        raise ValueError(
+            "exposure belongs to models with a log link, such as loss='poisson'; got one with the link "
+            f"{chosen_output.readout.link.name!r}: use sample_weight"
+        )
+    rows.counted()
+    observed = None if rows.y is None else _observed(model, chosen_output, rows)
+    return Subject(model, chosen_output, _turned(chosen_output), rows, X is not None, design, raw, observed)
 
 
 def _output(model: Model, output: Any) -> Chosen:
@@ -119,39 +121,19 @@ def _turned(own: Chosen) -> Readout:
     return own.readout if own.sign > 0 else own.readout.negated(own.readout.name)
 
 
-def _weights(
-    readout: Readout, exposure: ArrayLike | None, sample_weight: ArrayLike | None, rows: int
-) -> tuple[Float64Array, Float64Array]:
-    """Exposure times sample weight, and the exposure alone, 1 where it is zero."""
-    weight = np.ones(rows) if sample_weight is None else check_weight(sample_weight, rows)
-    if exposure is None:
-        return weight, np.ones(rows)
-    if readout.link is not LOG:
-        raise ValueError(
-            "exposure belongs to models with a log link, such as loss='poisson'; got one with the link "
-            f"{readout.link.name!r}: use sample_weight"
-        )
-    own = np.asarray(optional_rows(exposure, rows, "exposure"))
-    if (own < 0).any() or not (own * weight).any():
-        raise ValueError(
-            f"exposure must not be negative, and positive in some row; got {own.min()} in row {int(own.argmin())}"
-        )
-    return own * weight, np.where(own > 0, own, 1.0)
-
-
-def _observed(model: Model, own: Chosen, y: ArrayLike, rows: int) -> Float64Array:
-    """The target as what the tables predict: a number, or 1 for the class that is meant."""
+def _observed(model: Model, output: Chosen, rows: Rows) -> Float64Array:
+    """The target as what the tables predict: a number per unit of exposure, or 1 for the class that is meant."""
     if model.classes is None:
-        return np.asarray(optional_rows(_entries(y, rows), rows, "y"))
-    codes = known_classes(model.classes, y, rows)
+        totals = optional_rows(rows.target, len(rows), "y")
+        return np.asarray(replace(rows, y=totals).rates)
+    codes = known_classes(model.classes, rows.target)
     if model.loss.sign < 0:  # cut-points: y ≤ the class at its position, or the opposite
-        return np.asarray((codes <= own.position) == (own.sign > 0), np.float64)
-    return np.asarray(codes == (1 if own.sign > 0 else 0), np.float64)
+        return np.asarray((codes <= output.position) == (output.sign > 0), np.float64)
+    return np.asarray(codes == (1 if output.sign > 0 else 0), np.float64)
 
 
-def known_classes(classes: NDArray[Any], y: ArrayLike, rows: int) -> NDArray[np.intp]:
+def known_classes(classes: NDArray[Any], target: NDArray[Any]) -> NDArray[np.intp]:
     """Positions of the labels of all rows among the classes, (rows,)."""
-    target = _entries(y, rows)
     codes = class_codes(classes, target)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
@@ -159,10 +141,3 @@ def known_classes(classes: NDArray[Any], y: ArrayLike, rows: int) -> NDArray[np.
             f"y must hold classes of the model, {classes.tolist()}; got {target.tolist()[row]!r} in row {row}"
         )
     return codes
-
-
-def _entries(y: ArrayLike, rows: int) -> NDArray[Any]:
-    target = target_rows(y)
-    if len(target) != rows:
-        raise ValueError(f"y must have {rows} entries, one per row of X; got {len(target)}")
-    return target

@@ -20,7 +20,7 @@ from lambdak.governance.tables.factors import Positions
 from lambdak.governance.tables.layout import Coded, Layout, Pair
 from lambdak.losses.links import IDENTITY
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.minimum.goals import Prediction, Relaxed
+from lambdak.optimize.minimum.bounded import Prediction, Relaxed
 from lambdak.optimize.relaxation import Separable, linear
 from lambdak.table.close_names import asked
 

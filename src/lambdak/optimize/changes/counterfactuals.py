@@ -1,4 +1,7 @@
-"""The cheapest change of a row that reaches a target, with a proof of how much cheaper another one can be at most."""
+"""The cheapest change of a row that reaches a target, with a proof of how much cheaper another one can be at most.
+
+A request says what may change in rows, and what that costs.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,103 @@ from numpy.typing import ArrayLike
 from lambdak._checks import check_int, check_non_negative
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
-from lambdak.optimize.changes.decisions import Goal, Region
+from lambdak.model import Model
+from lambdak.model.rows import column_named
+from lambdak.optimize.changes.goals import Goal, Region
 from lambdak.optimize.changes.moves import Moves, hitting_sets
 from lambdak.optimize.changes.nearest import Nearest
-from lambdak.optimize.changes.prices import Price
 from lambdak.optimize.changes.recourse import Change, Recourse
-from lambdak.optimize.changes.requests import Request, make_request
-from lambdak.optimize.changes.rows import Row, model_of, read_rows
-from lambdak.optimize.changes.surroundings import Surroundings
+from lambdak.optimize.changes.rows import (
+    WAYS,
+    Price,
+    Row,
+    Surroundings,
+    axis_around,
+    model_of,
+    movable,
+    read_rows,
+    spreads,
+)
 from lambdak.optimize.changes.targets import read_target, shown_prediction
-from lambdak.optimize.solution import Clock, Moment, Solution, Status
+from lambdak.optimize.frontier import Clock, Moment, Solution, Status
 
 _DIGITS = 5  # of a move, after the first one
 _SAME = 1e-9  # cost below which a gap is zero
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What may change, and what it costs.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that may change.
+    units : mapping of str to float
+        The price of a unit of each column, or of another level.
+    directions, bounds : mappings of str
+    whole : frozenset of str
+    """
+
+    names: tuple[str, ...]
+    units: Mapping[str, float]
+    directions: Mapping[str, str]
+    bounds: Mapping[str, Any]
+    whole: frozenset[str]
+
+    def around(self, row: Row) -> Surroundings:
+        """The axes around a row."""
+        columns = movable(row, self.names)
+        axes = tuple(
+            axis_around(
+                column,
+                row.cells[column.name],
+                self.bounds.get(column.name),
+                column.name in self.whole,
+                self.directions.get(column.name),
+            )
+            for column in columns
+        )
+        return Surroundings(axes, np.array([axis.coordinate(row.cells[axis.name]) for axis in axes]))
+
+
+def make_request(
+    model: Model,
+    actionable: Any,
+    cost: Any,
+    directions: Mapping[str, str] | None,
+    bounds: Mapping[str, Any] | None,
+    whole: Sequence[str],
+    scale: Mapping[str, float] | None,
+) -> Request:
+    """The request of a user, checked."""
+    listed = [actionable] if isinstance(actionable, str | int) else list(actionable)
+    names = tuple(dict.fromkeys(_name(model, own) for own in listed))
+    if not names:
+        raise ValueError("actionable must name at least one column; got none")
+    if not (cost == "l1" or isinstance(cost, Mapping)):
+        raise ValueError(f"cost must be 'l1' or weights by column name; got {cost!r}")
+    weights = {} if isinstance(cost, str) else {_name(model, own): float(weight) for own, weight in cost.items()}
+    for name, weight in weights.items():
+        if not 0 < weight < np.inf:
+            raise ValueError(f"cost of column {name!r} must be positive and finite; got {weight}")
+    ways = {_name(model, own): way for own, way in (directions or {}).items()}
+    for name, way in ways.items():
+        if way not in WAYS:
+            raise ValueError(f"directions of column {name!r} must be 'up' or 'down'; got {way!r}")
+    spread = spreads(model, scale)
+    return Request(
+        names,
+        {name: weights.get(name, 1.0) / spread[name] for name in names},
+        ways,
+        {_name(model, own): ends for own, ends in (bounds or {}).items()},
+        frozenset(_name(model, own) for own in ([whole] if isinstance(whole, str) else whole)),
+    )
+
+
+def _name(model: Model, name: Any) -> str:
+    return model.encoder.feature_names[column_named(model, name)]
 
 
 class Limits(NamedTuple):
@@ -168,7 +255,7 @@ class _Work:
         low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))
         for k, own in enumerate(fixed):
             low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
-        reached = partial(self.around.reached, self.row, self.goal)
+        reached = partial(self.goal.reached_at, self.row, self.around)
         search = Nearest(self.region, self.price, clock, reached, self._closer)
         starts = (x for free in low < high for x in Moves(self.region, self.price, free).first())
         return self._shortened(search.run(low, high, starts))
@@ -179,7 +266,7 @@ class _Work:
             return solution
         for outwards in (False, True):
             x = np.array([self._short(i, own, outwards) for i, own in enumerate(solution.x.tolist())])
-            if self.around.reached(self.row, self.goal, x[None])[0]:
+            if self.goal.reached_at(self.row, self.around, x[None])[0]:
                 value = float(self.price.total(x[None])[0])
                 return replace(solution, x=x, value=value, bound=min(solution.bound, value))
         return solution

@@ -1,4 +1,7 @@
-"""Reasons of declined rows: as data, as a table, and in words that a customer can read."""
+"""Reasons of declined rows: as data, as a table, and in words that a customer can read.
+
+The text of a reason is the user's, with or without a code, or one that says what is too low or too high.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, final
 
+from lambdak.explain.row_words import column_texts
+from lambdak.model import Model
 from lambdak.model.outward import downwards, upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
@@ -16,6 +21,31 @@ _SHORT = 10  # letters of a number of a row that is shown with all its digits
 _MOST_PRINTED = 10  # rows; of more, the first of those that were declined
 _FIELDS = ("row", "rank", "column", "code", "text", "value", "needed", "enough", "never_enough", "then", "proven",
            "contribution", "low", "high", "levels")  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class ReasonTexts:
+    """Codes and texts of reasons that a user sets, by column."""
+
+    given: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def read(cls, model: Model, texts: Any) -> ReasonTexts:
+        """As a user gives them: column → text, or (code, text)."""
+        return cls(column_texts(model.encoder.feature_names, texts))
+
+    def of(self, column: str, value: Any, low: float, high: float) -> tuple[str, str]:
+        """Code and text of a reason; ``low`` and ``high`` are what is needed, NaN of a category."""
+        return self.given.get(column) or ("", _default(column, value, low, high))
+
+
+def _default(column: str, value: Any, low: float, high: float) -> str:
+    if value is None:
+        return f"{column} is not known"
+    if low != low:
+        return f"{column} is {shown(value)}"
+    return f"{column} is too low" if low > value else f"{column} is too high"
 
 
 @final

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named
 from lambdak.model.readout import Readout
-from lambdak.optimize.changes.chosen import Chosen, chosen
+from lambdak.model.rows import column_named
+from lambdak.optimize.changes.goals import Chosen, chosen
 from lambdak.optimize.changes.rows import Row, model_of, read_row
 from lambdak.pencil.definite import UNIT, frobenius, proven_psd
 from lambdak.pencil.statements import combined

@@ -13,17 +13,14 @@ from lambdak._checks import check_non_negative
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.changes.crossings import first_crossing, may_reach
-from lambdak.optimize.changes.decisions import Goal, Region
-from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margins
+from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margins, first_crossing, may_reach
+from lambdak.optimize.changes.goals import Goal, Region
 from lambdak.optimize.changes.moves import Moves
 from lambdak.optimize.changes.nearest import Nearest
-from lambdak.optimize.changes.prices import Price
-from lambdak.optimize.changes.rows import Row, model_of, read_rows
-from lambdak.optimize.changes.surroundings import Surroundings, axis_around, movable, spreads
+from lambdak.optimize.changes.rows import Price, Row, Surroundings, axis_around, model_of, movable, read_rows, spreads
 from lambdak.optimize.changes.targets import decision_goal, shown_prediction
-from lambdak.optimize.solution import Clock, Status
-from lambdak.table.column_types import Column
+from lambdak.optimize.frontier import Clock, Status
+from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 
 _FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
@@ -203,7 +200,7 @@ def _joint(
         lambda value, bound: bool(value - bound <= max(limits[0] * value, _NONE)) if value < np.inf else False,
         limits[1],
     )
-    search = Nearest(region, price, clock, partial(around.reached, row, goal), partial(_back, region, price))
+    search = Nearest(region, price, clock, partial(goal.reached_at, row, around), partial(_back, region, price))
     flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
     starts = _starts(region, price, around, [_moved(around, k, x) for k, x in flips])
     found = search.run(around.low[None], around.high[None], starts)

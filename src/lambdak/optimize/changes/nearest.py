@@ -1,8 +1,19 @@
-"""The cheapest point that reaches a goal: best-first branch and bound over boxes, by price."""
+r"""The cheapest point that reaches a goal: best-first branch and bound over boxes, by price.
+
+What it costs at least to reach the goal within a box follows from bounds of the raw scores that are sums over columns.
+
+With U(x) = base + Σ_i φ_i(x_i) above a term's left side, every point that reaches the goal has U(x) ≥ 0, so that for
+every y ≥ 0 its price Σ_i c_i(x_i) is at least
+
+    Σ_i min_v [c_i(v) − y φ_i(v)] − y base        (Lagrange),
+
+where v are the vertices of the box: c_i is affine between them, and φ_i no higher than the straight line. Where the
+price is the largest of the c_i, it is at least the smallest r for which base + Σ_i max {φ_i(v) : c_i(v) ≤ r} ≥ 0.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
@@ -10,12 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
-from lambdak.optimize.changes.decisions import Region
-from lambdak.optimize.changes.price_bounds import box_bounds
-from lambdak.optimize.changes.prices import Price
-from lambdak.optimize.relaxation import Boxes
-from lambdak.optimize.solution import Clock, Solution, Status
+from lambdak.optimize.changes.goals import Region
+from lambdak.optimize.changes.rows import Price
+from lambdak.optimize.frontier import Clock, Frontier, Open, Solution, Status
+from lambdak.optimize.relaxation import Boxes, Separable
 
+_HALVINGS = 24
+_STEPS = 3  # to bounds of raw scores whose maximum is lower
+_INWARDS = 1 - 1e-12  # covers the rounding of prices
+_WIDE = np.log(2.0**30)  # of multipliers, around the one that weighs all prices like all effects
+_NOTHING, _LARGE = 1e-300, 300.0  # of the logarithm of a multiplier: where nothing has an effect
 _MOST_AT_ONCE = 32  # boxes that are halved in one round
 _MOST_FLOATS = 1 << 24  # of the matrices of one round
 _FURTHER = (0.0, 0.05, 0.2, 0.5, 1.0)  # shares of a move that are added to it
@@ -23,24 +38,129 @@ _CHEAPER = 0.8  # than before: axes are then shortened again
 _NARROW = 1e-11  # relative: narrower boxes are not halved
 
 
-class _Open(NamedTuple):
-    """Boxes that may hold the cheapest point: ends (n, axes), bounds (n,), and what each axis does, (n, axes).
+class BoxBounds(NamedTuple):
+    """The least price of boxes (n,), infinite where the goal is out of reach, points to try, and what axes do there.
 
-    They are replaced all at once, so that whatever interrupts a round leaves their bounds true.
+    points : (n, axes)
+    effects : (n, axes), how much a raw score can differ along each axis
     """
 
-    low: Float64Array
-    high: Float64Array
-    bound: Float64Array
+    price: Float64Array
+    points: Float64Array
     effects: Float64Array
 
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Open:
-        """Boxes at these positions, or where a mask is true."""
-        return _Open(*(own[which] for own in self))
 
-    def join(self, other: _Open) -> _Open:
-        """Boxes of this set and of another one."""
-        return _Open(*(np.concatenate(both) for both in zip(self, other, strict=True)))
+def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
+    """Bounds of prices on boxes."""
+    costs = [price.part(i, own) for i, own in enumerate(boxes.vertices)]
+    uppers = region.uppers(boxes, _STEPS if price.largest else 0)
+    found = [_one_term(price, costs, boxes, upper) for upper in uppers]
+    prices = np.stack([own.price for own in found])
+    which = prices.argmax(axis=0) if region.every else prices.argmin(axis=0)
+    every = np.arange(len(boxes))
+    points, effects = (np.stack(own)[which, every] for own in list(zip(*found, strict=True))[1:])
+    return BoxBounds(prices[which, every], points, effects)
+
+
+def _one_term(price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable) -> BoxBounds:
+    reach = upper.base + sum(part.max(axis=1) for part in upper.parts)
+    least, points = (_radius if price.largest else _lagrange)(price, costs, boxes, upper)
+    effects = np.stack([np.ptp(part, axis=1) for part in upper.parts], axis=1)
+    return BoxBounds(np.where(reach < 0, np.inf, least * _INWARDS), points, effects)
+
+
+def _lagrange(
+    price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable
+) -> tuple[Float64Array, Float64Array]:
+    """The best multiplier by halving its logarithm: the bound is concave in it."""
+    dual = _Dual.of(costs, upper)
+    size = np.log(sum(cost.max(axis=1) for cost in costs) + _NOTHING)
+    size -= np.log(sum(np.ptp(part, axis=1) for part in upper.parts) + _NOTHING)
+    size = np.clip(size, -_LARGE, _LARGE)
+    low, high = size - _WIDE, size + _WIDE
+    best = np.asarray(sum(cost.min(axis=1) for cost in costs))  # a multiplier of zero
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        value, slack = dual.at(np.exp(middle))
+        best = np.maximum(best, value)
+        low, high = np.where(slack < 0, middle, low), np.where(slack < 0, high, middle)
+    y = np.exp(high)[:, None]
+    chosen = [np.argmin(cost - y * part, axis=1)[:, None] for cost, part in zip(costs, upper.parts, strict=True)]
+    points = [np.take_along_axis(own, v, axis=1) for own, v in zip(boxes.vertices, chosen, strict=True)]
+    return best, np.concatenate(points, axis=1)
+
+
+class _Dual(NamedTuple):
+    """The vertices of all axes side by side: prices and effects (n, all), and where each axis begins."""
+
+    costs: Float64Array
+    effects: Float64Array
+    begins: NDArray[np.intp]
+    sizes: list[int]
+    base: Float64Array
+    rounding: tuple[Float64Array, Float64Array]  # of sums of prices, and of effects, (n,) each
+
+    @classmethod
+    def of(cls, costs: Sequence[Float64Array], upper: Separable) -> _Dual:
+        sizes = [own.shape[1] for own in costs]
+        begins = np.cumsum([0, *sizes[:-1]])
+        unit = (len(sizes) + 8) * float(np.finfo(np.float64).eps)
+        prices = unit * np.asarray(sum(own.max(axis=1) for own in costs))
+        effects = unit * (np.abs(upper.base) + sum(np.abs(own).max(axis=1) for own in upper.parts))
+        every = np.concatenate(costs, axis=1), np.concatenate(upper.parts, axis=1)
+        return cls(*every, begins, sizes, upper.base, (prices, effects))
+
+    def at(self, y: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """The bound for multipliers (n,), and U at the vertices that attain it."""
+        weighed = self.costs - y[:, None] * self.effects
+        least = np.minimum.reduceat(weighed, self.begins, axis=1)
+        chosen = np.where(weighed <= np.repeat(least, self.sizes, axis=1), self.effects, -np.inf)
+        slack = self.base + np.maximum.reduceat(chosen, self.begins, axis=1).sum(axis=1)
+        return least.sum(axis=1) - y * self.base - (self.rounding[0] + y * self.rounding[1]), slack
+
+
+def _radius(
+    price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable
+) -> tuple[Float64Array, Float64Array]:
+    """The smallest radius by halving."""
+    low = np.maximum.reduce([cost.min(axis=1) for cost in costs])
+    high = np.maximum.reduce([cost.max(axis=1) for cost in costs])
+    first = _within(low, price, costs, boxes, upper)
+    high = np.where(first[0] >= 0, low, high)
+    steps = [_INWARDS * unit for unit in np.unique(price.unit[price.levels])]  # just before other levels come in
+    for k in range(_HALVINGS + len(steps)):
+        middle = np.clip(steps[k], low, high) if k < len(steps) else 0.5 * (low + high)
+        enough = _within(middle, price, costs, boxes, upper)[0] >= 0
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return low, _within(high, price, costs, boxes, upper)[1]
+
+
+def _within(
+    radius: Float64Array, price: Price, costs: Sequence[Float64Array], boxes: Boxes, upper: Separable
+) -> tuple[Float64Array, Float64Array]:
+    """The largest U where no axis costs more than a radius (n,), and where that is, (n, axes)."""
+    total, points = upper.base, []
+    for i, (cost, part, v) in enumerate(zip(costs, upper.parts, boxes.vertices, strict=True)):
+        values, places = _reached(radius[:, None], cost, part, v, bool(price.levels[i]))
+        best = values.argmax(axis=1)[:, None]
+        total = total + np.take_along_axis(values, best, axis=1)[:, 0]
+        points.append(np.take_along_axis(places, best, axis=1))
+    x = np.concatenate(points, axis=1)
+    return total, np.where(price.whole, np.rint(x), x)
+
+
+def _reached(
+    radius: Float64Array, cost: Float64Array, part: Float64Array, v: Float64Array, levels: bool
+) -> tuple[Float64Array, Float64Array]:
+    """φ and places of vertices within a radius, and of where it ends on the way to their neighbours."""
+    inside = cost <= radius
+    values, places = [np.where(inside, part, -np.inf)], [v]
+    for a, b in () if levels else ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
+        step = cost[:, b] - cost[:, a]
+        share = np.clip((radius - cost[:, a]) / np.where(step > 0, step, np.inf), 0.0, 1.0)
+        values.append(np.where(inside[:, a], part[:, a] + share * (part[:, b] - part[:, a]), -np.inf))
+        places.append(v[:, a] + share * (v[:, b] - v[:, a]))
+    return np.concatenate(values, axis=1), np.concatenate(places, axis=1)
 
 
 @final
@@ -64,28 +184,27 @@ class Nearest:
     clock: Clock
     reached: Callable[[Float64Array], NDArray[np.bool_]]
     closer: Callable[[Float64Array], Float64Array]
-    x: Float64Array | None = None
-    best: float = np.inf
-    work: int = 0
     shortened: float = np.finfo(np.float64).max  # the price that axes were shortened for
-    open: _Open = field(init=False)
+    frontier: Frontier = field(init=False)
 
     def run(self, low: Float64Array, high: Float64Array, starts: Iterable[Float64Array] = ()) -> Solution:
-        """The cheapest point in any of the boxes (n, axes); ``starts`` are valid points to begin with."""
-        self.open = _Open(low, high, self.price.joined(self.price.least(low, high)), np.ones(low.shape))
+        """Return the cheapest point in any of the boxes (n, axes); ``starts`` are valid points to begin with."""
+        boxes = Open.of(low, high, self.price.joined(self.price.least(low, high)))
+        self.frontier = Frontier(boxes, self.clock)
         try:
             for x in starts:
                 self._offer(x)
             self._shorten(low, high)
-            self.open = self._bounded(low, high, self.open.bound)
-            status = self._loop(low, high)
+            self.frontier.open = self._bounded(boxes)
+            status = self._search(low, high)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return Solution(self.x, self.best, self._lowest, status, "branch and bound", tuple(self.clock.trace))
+        return self.frontier.solution(status, "branch and bound")
 
     @property
-    def _lowest(self) -> float:
-        return float(min(self.open.bound.min(initial=np.inf), self.best))
+    def best(self) -> float:
+        """The price of the cheapest point so far."""
+        return self.frontier.best.value
 
     def _shorten(self, low: Float64Array, high: Float64Array) -> None:
         """Leave out of the axes what is too dear anywhere in the boxes to search."""
@@ -97,19 +216,16 @@ class Nearest:
             self.region = self.region.within(first[full].min(axis=0), last[full].max(axis=0))
         self.shortened = self.best
 
-    def _loop(self, low: Float64Array, high: Float64Array) -> Status:
-        at_once = 1
+    def _search(self, low: Float64Array, high: Float64Array) -> Status:
+        """Halve boxes, more and more in one round, until the search ends."""
+        frontier, at_once = self.frontier, 1
         while True:
             self._shorten(low, high)
-            self.open = self.open.take(self.open.bound < self.best)
-            self.clock.note(self.best, self._lowest, self.work)
-            if not len(self.open.bound):
-                return Status.INFEASIBLE if self.x is None else Status.OPTIMAL
-            if self.clock.is_close(self.best, self._lowest):
-                return Status.OPTIMAL
-            if self.clock.is_over:
-                return Status.TIME_LIMIT
-            if not self._round(at_once):
+            frontier.open = frontier.open.take(frontier.open.bound < self.best)
+            frontier.note()
+            if (status := frontier.status()) is not None:
+                return status
+            if not self._halve(at_once):
                 return Status.STALLED
             at_once = min(2 * at_once, self._most)
 
@@ -121,51 +237,44 @@ class Nearest:
 
     # ---- boxes
 
-    def _round(self, at_once: int) -> bool:
+    def _halve(self, at_once: int) -> bool:
         """Halve the boxes with the lowest bounds; False if the first of them is too narrow."""
-        chosen = np.argsort(self.open.bound, kind="stable")[:at_once]
-        axis = self._axis(self.open.take(chosen))
+        boxes = self.frontier.open
+        chosen = np.argsort(boxes.bound, kind="stable")[:at_once]
+        axis = self._axis(boxes.take(chosen))
         if axis[0] < 0:
             return False
         chosen, axis = chosen[axis >= 0], axis[axis >= 0]
-        some = self.open.take(chosen)
-        found = self._bounded(*self._halves(some, axis), np.repeat(some.bound, 2))
-        self.open = self.open.take(~np.isin(np.arange(len(self.open.bound)), chosen)).join(found)
+        first, second = boxes.take(chosen).halved(axis, self._split)
+        side_by_side = np.arange(2 * len(chosen)).reshape(2, -1).T.ravel()
+        halves = self._bounded(first.joined(second).take(side_by_side))
+        self.frontier.open = boxes.without(chosen).joined(halves)
         return True
 
-    def _axis(self, some: _Open) -> NDArray[np.intp]:
-        """Along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
-        wide = some.high - some.low > _NARROW * (np.abs(some.low) + np.abs(some.high) + 1 / self.price.unit)
-        effects = np.where(wide, some.effects, -1.0)
+    def _axis(self, boxes: Open) -> NDArray[np.intp]:
+        """Return along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
+        wide = boxes.high - boxes.low > _NARROW * (np.abs(boxes.low) + np.abs(boxes.high) + 1 / self.price.unit)
+        effects = np.where(wide, boxes.effects, -1.0)
         return np.where(wide.any(axis=1), effects.argmax(axis=1), -1)
 
-    def _halves(self, some: _Open, axis: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
-        low, high = np.repeat(some.low, 2, axis=0), np.repeat(some.high, 2, axis=0)
-        for i in np.unique(axis):
-            own = np.flatnonzero(axis == i)
-            end, begin = self._split(int(i), low[2 * own, i], high[2 * own, i])
-            high[2 * own, i], low[2 * own + 1, i] = end, begin
-        return low, high
-
     def _split(self, i: int, low: Float64Array, high: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Where intervals of an axis are halved; of a category first the row's own level, which costs nothing."""
+        """Return where intervals of an axis are halved: of a category first the row's own level, which is free."""
         end, begin = self.region.axes[i].split(low, high)
-        own = self.price.levels[i] & (low == self.price.start[i])
-        return np.where(own, low, end), np.where(own, low + 1, begin)
+        stays = self.price.levels[i] & (low == self.price.start[i])
+        return np.where(stays, low, end), np.where(stays, low + 1, begin)
 
-    def _bounded(self, low: Float64Array, high: Float64Array, least: Float64Array) -> _Open:
-        """Boxes without what is too dear, and those of them that may hold a better point; ``least`` bounds them all."""
-        low, high = self.price.affordable(low, high, self.best)
-        full = (low <= high).all(axis=1)
-        low, high, least = low[full], high[full], least[full]
-        if not len(low):
-            return _Open(low, high, least, low)
-        found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, low, high))
-        self.work += len(low)
-        single = self._single(low, high, found.price < self.best)
+    def _bounded(self, boxes: Open) -> Open:
+        """Return boxes without what is too dear, and those of them that may hold a better point, with their bounds."""
+        low, high = self.price.affordable(boxes.low, boxes.high, self.best)
+        boxes = boxes._replace(low=low, high=high).take(np.asarray((low <= high).all(axis=1)))
+        if not boxes.size:
+            return boxes
+        found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, boxes.low, boxes.high))
+        self.frontier.work += boxes.size
+        single = self._single(boxes.low, boxes.high, found.price < self.best)
         some = np.isfinite(found.price) & ~single
         self._try(found.points[some])
-        return _Open(low, high, np.maximum(found.price, least), found.effects).take(some)
+        return boxes._replace(bound=np.maximum(found.price, boxes.bound), effects=found.effects).take(some)
 
     # ---- points
 
@@ -177,9 +286,7 @@ class Nearest:
                 self._take(own)
 
     def _take(self, x: Float64Array) -> None:
-        total = float(self.price.total(x[None])[0])
-        if total < self.best:
-            self.x, self.best = x, total
+        self.frontier.best.offer(x, float(self.price.total(x[None])[0]))
 
     def _single(self, low: Float64Array, high: Float64Array, cheap: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which boxes are single points: of them ``predict`` tells all."""

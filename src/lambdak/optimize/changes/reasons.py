@@ -15,17 +15,14 @@ from lambdak._checks import check_int
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
-from lambdak.model.given_rows import column_named, given_table
 from lambdak.model.readout import readouts
-from lambdak.optimize.changes.alternatives import Alternatives, alternatives
-from lambdak.optimize.changes.approvals import Approval, approval_of, by_output
-from lambdak.optimize.changes.contributions import contributions, middle_approval
-from lambdak.optimize.changes.declines import Decision, Reason, Reasons
-from lambdak.optimize.changes.joint_moves import Moving
-from lambdak.optimize.changes.reason_texts import ReasonTexts
+from lambdak.model.rows import column_named, given_table
+from lambdak.optimize.changes.alternatives import Alternatives, alternatives, seems_whole, short_end
+from lambdak.optimize.changes.declines import Decision, Reason, Reasons, ReasonTexts
+from lambdak.optimize.changes.moves import Moving
 from lambdak.optimize.changes.rows import model_of
-from lambdak.optimize.changes.short_numbers import seems_whole, short_end
-from lambdak.optimize.changes.sweeps import Sweep
+from lambdak.optimize.changes.sweeps import Sweep, contributions, middle_approval
+from lambdak.optimize.changes.targets import Approval, approval_of, by_output
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table

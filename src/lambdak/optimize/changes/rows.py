@@ -1,4 +1,9 @@
-"""Rows to decide about: their cells by column name, copies of them with other cells, and what ``predict`` says."""
+"""A row to decide about, the columns of it that may move, and what it costs to move them.
+
+A row has cells by column name, and copies of it with other cells are what ``predict`` says they are. Its columns are
+axes with the row's own coordinates among their points. A move costs so much for each unit of a number, or for another
+level of a category: on such an axis the price is affine between vertices.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,22 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from lambdak._checks import check_positive
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.model.given_rows import given_table
-from lambdak.optimize.pencils import is_pencil
-from lambdak.table.column_types import Column
+from lambdak.model.rows import column_named, given_table
+from lambdak.optimize.axes import Axis, make_axis
+from lambdak.optimize.scores import is_pencil
+from lambdak.table.category_levels import OTHER
+from lambdak.table.column_contract import Column
 from lambdak.table.read import Table, named_array
 from lambdak.table.rows import optional_rows
+
+_OUTWARDS = 1e-12  # relative: covers the rounding of prices
+_UNITS = 8 * float(np.finfo(np.float64).eps)  # covers the rounding of coordinates
+WAYS = ("up", "down")
 
 
 @final
@@ -89,3 +101,135 @@ def model_of(model: Any) -> Model:
     if not isinstance(own, Model):
         raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
     return own
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Price:
+    """Σ_i, or with ``largest`` max_i, of unit_i |x_i − start_i|; of a category unit_i if its level is another one.
+
+    Attributes
+    ----------
+    start, unit : arrays of shape (axes,)
+        The row's own coordinates; unit is positive.
+    levels, whole : arrays of shape (axes,)
+        Whether an axis is a category, and whether it has whole coordinates only.
+    largest : bool
+    """
+
+    start: Float64Array
+    unit: Float64Array
+    levels: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    largest: bool = False
+
+    def parts(self, x: Float64Array) -> Float64Array:
+        """What each axis costs, (n, axes)."""
+        moved = np.abs(x - self.start)
+        return np.asarray(self.unit * np.where(self.levels, moved != 0, moved))
+
+    def part(self, i: int, x: Float64Array) -> Float64Array:
+        """What axis i costs at coordinates of any shape."""
+        moved = np.abs(x - self.start[i])
+        return np.asarray(self.unit[i] * ((moved != 0) if self.levels[i] else moved))
+
+    def total(self, x: Float64Array) -> Float64Array:
+        """What points (n, axes) cost, (n,)."""
+        return self.joined(self.parts(x))
+
+    def joined(self, parts: Float64Array) -> Float64Array:
+        """The price from those of the axes, (n, axes)."""
+        return np.asarray(parts.max(axis=1, initial=0.0) if self.largest else parts.sum(axis=1))
+
+    def least(self, low: Float64Array, high: Float64Array) -> Float64Array:
+        """What each axis costs at least in boxes, (n, axes)."""
+        return self.parts(np.clip(self.start, low, high))
+
+    def affordable(self, low: Float64Array, high: Float64Array, budget: float) -> tuple[Float64Array, Float64Array]:
+        """The boxes without what costs more than the budget; a box of which nothing is left has low > high."""
+        if not np.isfinite(budget):
+            return low, high
+        least = self.least(low, high)
+        rest = 0.0 if self.largest else least.sum(axis=1, keepdims=True) - least
+        room = (budget * (1 + _OUTWARDS) - rest) / self.unit + _UNITS * np.abs(self.start)
+        first, last = self.start - room, self.start + room
+        first, last = np.where(self.whole, np.ceil(first), first), np.where(self.whole, np.floor(last), last)
+        stay = self.levels & (room < 1 - _OUTWARDS)
+        first, last = np.where(stay, self.start, first), np.where(stay, self.start, last)
+        free = self.levels & ~stay
+        return np.where(free, low, np.maximum(low, first)), np.where(free, high, np.minimum(high, last))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Axes around a row, and where the row is on them, (axes,)."""
+
+    axes: tuple[Axis, ...]
+    start: Float64Array
+
+    @property
+    def low(self) -> Float64Array:
+        """The low ends, (axes,)."""
+        return np.array([axis.low for axis in self.axes])
+
+    @property
+    def high(self) -> Float64Array:
+        """The high ends, (axes,)."""
+        return np.array([axis.high for axis in self.axes])
+
+    def price(self, units: Mapping[str, float], largest: bool) -> Price:
+        """What moves cost, from the price of a unit of each column."""
+        return Price(
+            self.start,
+            np.array([units[axis.name] for axis in self.axes]),
+            np.array([bool(axis.levels) for axis in self.axes]),
+            np.array([axis.whole for axis in self.axes]),
+            largest,
+        )
+
+    def cells(self, x: Float64Array) -> dict[str, Any]:
+        """The user's cells of the columns that moved."""
+        moved = zip(self.axes, self.start.tolist(), x.tolist(), strict=True)
+        return {axis.name: axis.cell(own) for axis, start, own in moved if own != start}
+
+
+def movable(row: Row, names: Sequence[str]) -> list[Column]:
+    """Columns of these names whose cell in the row is not missing."""
+    columns = [row.model.encoder.columns[column_named(row.model, name)] for name in names]
+    return [column for column in columns if row.cells[column.name] is not None]
+
+
+def axis_around(column: Column, cell: Any, bounds: Any = None, whole: bool = False, way: str | None = None) -> Axis:
+    """The axis of a column around the row's own cell, which bounds never exclude; ``way`` allows one direction."""
+    if not column.is_number:
+        return _levels_around(column, cell, bounds, way)
+    own = make_axis([column], bounds, whole)
+    if whole and cell != np.round(cell):
+        raise ValueError(f"column {column.name!r} must hold a whole number in every row, as it is in whole; got {cell}")
+    points = np.union1d(own.points, [cell])
+    points = points[points >= cell] if way == "up" else points[points <= cell] if way == "down" else points
+    return Axis(column.name, points, (), whole)
+
+
+def _levels_around(column: Column, cell: Any, bounds: Any, way: str | None) -> Axis:
+    """The row's own level first."""
+    if way is not None:
+        raise ValueError(f"column {column.name!r} is a category, which has no direction: take it out of directions")
+    others = [level for level in _others(column, bounds) if level != cell and level is not OTHER]
+    return Axis(column.name, np.arange(1.0 + len(others)), (cell, *others), True)
+
+
+def _others(column: Column, bounds: Any) -> Sequence[Any]:
+    if all(level is None or level is OTHER for level in column.known_levels):
+        return ()
+    return make_axis([column], bounds, True).levels
+
+
+def spreads(model: Model, given: Mapping[Any, float] | None) -> dict[str, float]:
+    """The spread of every column, some of them the user's."""
+    found = {column.name: column.spread for column in model.encoder.columns}
+    for name, value in (given or {}).items():
+        own = model.encoder.feature_names[column_named(model, name)]
+        found[own] = check_positive(value, f"scale of column {own!r}")
+    return found

@@ -4,12 +4,14 @@ A column of numbers is cut into pieces at its knots and between them. On each, t
 between the values at both ends (see :mod:`lambdak.explain.what_if`); a level of a category is a piece of its own. What
 must hold for an approval is then proven, refuted or left open, piece by piece. All sums go member by member and row by
 row, so that nothing depends on the other rows.
+
+What each column of declined rows adds towards the decline is counted against the middle of the approvals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -17,22 +19,27 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
+from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import saw_tooth
+from lambdak.model import Model
 from lambdak.model.influence import weyl
 from lambdak.model.readout import Readout, slots_of
-from lambdak.optimize.changes.approvals import Approval
+from lambdak.model.rows import given_table
+from lambdak.optimize.changes.targets import Approval
 from lambdak.pencil.definite import UNIT
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
-from lambdak.table.column_types import Category, Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
+from lambdak.table.read import Table, one_row
 
 _PIECES = 24  # of a column, at least
 _OUTWARDS = 1 + 1e-12  # covers the rounding of the share of a piece
 _NODES_AT_ONCE = 1 << 15
 
 Rates = Sequence[tuple[Float64Array, Float64Array]]  # of each output, how far it can fall and rise along pieces
+_DIGITS = 1e-9  # of the largest contribution of a row: what differs by less is a tie
 
 
 class Bounds(NamedTuple):
@@ -208,8 +215,7 @@ def _points(column: Column) -> tuple[Float64Array, tuple[Any, ...]]:
     """Where pieces begin and end, or the levels, at last all that are pooled or unseen."""
     if isinstance(column, Numeric):
         return np.unique(column.grid(column.low, column.high, _PIECES)), ()
-    known = column.levels if isinstance(column, Category) else ()
-    levels = (*(level for level in known if level is not None and level is not OTHER), OTHER)
+    levels = (*(level for level in column.known_levels if level is not None and level is not OTHER), OTHER)
     return np.arange(float(len(levels))), levels
 
 
@@ -218,3 +224,50 @@ def _still(output: Readout, still: Design, i: int, cells: Float64Array) -> tuple
     reach = output.reach(still)
     reach[:, i] = np.abs(cells).sum(axis=1).max(initial=1.0)
     return output.packed(still), 2 * output.errors(reach)
+
+
+def contributions(
+    model: Model, approval: Approval, table: Table, rows: Any, raw: Float64Array, baseline: Any
+) -> Float64Array:
+    """(rows, columns): how far each column moves the decisive raw scores of some rows away from an approval.
+
+    They add up to the distance to the baseline. Ties are exact: numbers are whole multiples of a unit of their row.
+    """
+    work = RowWork.read(model, table, baseline, None).take(rows)
+    binding, total, error = approval.binding(raw), np.zeros((len(raw), len(model.encoder.columns))), np.zeros(len(raw))
+    for t, term in enumerate(approval.goal.terms):
+        own = np.flatnonzero(binding == t)
+        for k, sign in term.parts if own.size else ():
+            parts = replace(work.take(own.tolist()), chosen=np.full(len(own), k)).explain()
+            total[own] -= sign * parts["attribution"]
+            error[own] += parts["error"]
+    unit = np.maximum(_DIGITS * np.abs(total).max(axis=1, initial=0.0), np.finfo(np.float64).tiny)[:, None]
+    total[np.abs(total) <= np.maximum(error[:, None], unit)] = 0.0
+    return np.asarray(np.round(total / unit) * unit)
+
+
+def middle_approval(model: Model, approval: Approval, baseline: Any) -> Any:
+    """One row to compare with: a single one as it is; of several the medians and most frequent levels of the approved.
+
+    None stays None, the baseline of explanations.
+    """
+    if baseline is None:
+        return None
+    table = given_table(model, baseline)
+    if table.shape[0] == 1:
+        return table
+    approved = np.flatnonzero(approval.reached(model.raw(table)))
+    if not approved.size:
+        raise ValueError(f"baseline must have rows that are approved; got {table.shape[0]} rows, none of them")
+    pairs = zip(model.encoder.columns, model.encoder.positions(table), strict=True)
+    cells = [_middle(column.is_number, table.cells(position), approved) for column, position in pairs]
+    return one_row(cells, model.encoder.feature_names)
+
+
+def _middle(is_number: bool, cells: Any, rows: Any) -> Any:
+    if is_number:
+        numbers = cells.numbers()[rows]
+        seen = np.sort(numbers[~np.isnan(numbers)])
+        return float(seen[len(seen) // 2]) if seen.size else None
+    codes, levels = cells.levels()
+    return levels[int(np.bincount(codes[rows]).argmax())]

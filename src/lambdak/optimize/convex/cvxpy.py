@@ -19,8 +19,7 @@ from lambdak.model.output_choice import chosen_output
 from lambdak.model.readout import Readout
 from lambdak.optimize.axes import make_axis
 from lambdak.optimize.convex.solver import is_convex
-from lambdak.optimize.pencils import check_fixed_inputs, has_no_range, is_pencil, usable_model
-from lambdak.optimize.scores import Score, restrict
+from lambdak.optimize.scores import Score, check_fixed_inputs, has_no_range, is_pencil, restrict, usable_model
 from lambdak.table.close_names import asked, shown_names
 
 _ANY = (0.0, 1.0)  # between which a line is looked at: it is the same line elsewhere

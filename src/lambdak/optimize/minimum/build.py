@@ -13,11 +13,10 @@ from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.linear import LinearRows
+from lambdak.optimize.minimum.bounded import Factor, Goal, Prediction
 from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
-from lambdak.optimize.minimum.goals import Factor, Goal, Prediction
 from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
-from lambdak.optimize.pencils import check_fixed_inputs
-from lambdak.optimize.scores import Score, restrict
+from lambdak.optimize.scores import Score, check_fixed_inputs, restrict
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric

@@ -13,19 +13,21 @@ from lambdak._checks import check_positive
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import cells_of
 from lambdak.optimize.convex.solver import minimize_convex
+from lambdak.optimize.frontier import Clock, Moment, Solution, Status
 from lambdak.optimize.linear import conflict
-from lambdak.optimize.minimum.branch import branch_and_bound
+from lambdak.optimize.minimum.branch import Search, branch_and_bound
 from lambdak.optimize.minimum.build import build, read_row
-from lambdak.optimize.minimum.convex_concave import METHOD, convex_concave
-from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted
-from lambdak.optimize.minimum.formulas import read_constraints
+from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, polish, straight_score
+from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted, read_constraints
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.minimum.result import Optimum
-from lambdak.optimize.pencils import is_pencil
-from lambdak.optimize.solution import Clock, Moment, Solution, Status
+from lambdak.optimize.scores import is_pencil
 
 _SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it
+METHOD = "convex-concave"
 _METHODS = ("auto", METHOD)
+_STARTS, _SWEEPS = 4, 4  # of the convex–concave procedure
+_MOST_BOXES = 2048  # for its bound
 _TINY = 1e-290  # the same where all values are zero
 
 
@@ -185,3 +187,26 @@ def _in_order(objective: Expression, row: Mapping[str, Any]) -> dict[str, Any]:
     """The cells in the order of the columns of the objective's models, then all others."""
     names = [name for own in objective.products for name in own.predicted.model.encoder.feature_names]
     return {name: row[name] for name in dict.fromkeys([*names, *row])}
+
+
+def convex_concave(problem: Problem, clock: Clock, rng: np.random.Generator) -> Solution:
+    """The best point that the procedure finds, which none of its steps improves, and a proven bound."""
+    score = straight_score(problem)
+    if score is None:
+        raise ValueError(
+            f"method={METHOD!r} minimises one raw score over straight columns within linear constraints: a Pencil, or "
+            "a regressor with n_knots=0, without whole numbers or levels; leave method out for all others"
+        )
+    best = Incumbent(problem=problem)
+    try:
+        best.begin(rng)
+        starts = problem.starts(_STARTS, rng)[:_STARTS]
+        for start in starts if best.x is None else [best.x, *starts[1:]]:
+            best.offer(*descend_by_majorants(problem, score, start, clock))
+            clock.note(best.value, -np.inf, 0)
+        if best.x is not None:  # interior points end just inside of a corner
+            best.offer(*polish(problem, best.x, best.value, _SWEEPS))
+    except KeyboardInterrupt:
+        return Solution(best.x, best.value, -np.inf, Status.INTERRUPTED, METHOD, tuple(clock.trace))
+    found = Search(problem, clock, best, rng, most=_MOST_BOXES, went_down=best.value).run()
+    return replace(found, method=METHOD)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from lambdak.optimize.solution import Moment, Status
+import numpy as np
+
+from lambdak.optimize.frontier import Moment, Status
 from lambdak.table.frames import make_frame
 
 _WHY = {
@@ -83,10 +85,25 @@ class Optimum:
         return make_frame({name: [cell] for name, cell in self.row.items()}, like)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw value and bound over time; returns Matplotlib's axes."""
-        from lambdak.optimize.minimum.plots import draw_trace
+        """Draw the best value found and the proven bound over time; returns Matplotlib's axes."""
+        from lambdak.explain.plots import BLUE, RED, side_by_side
 
-        return draw_trace(self, ax)
+        ax = ax or side_by_side(1, (6.4, 4.2))[0]
+        seconds, value, bound = (np.array([moment[i] for moment in self.trace], float) for i in range(3))
+        value, bound = (np.where(np.isfinite(own), own, np.nan) for own in (value, bound))
+        ax.plot(seconds, value, color=BLUE, drawstyle="steps-post", label="best row found")
+        ax.plot(seconds, bound, color=RED, drawstyle="steps-post", label="proven bound")
+        ax.fill_between(seconds, value, bound, step="post", color=RED, alpha=0.12, linewidth=0)
+        late = bound[len(bound) // 4 :]  # first bounds may be far away
+        shown = np.concatenate([late, value])[np.isfinite(np.concatenate([late, value]))]
+        if len(shown) and np.ptp(shown):
+            ax.set_ylim(shown.min() - 0.05 * np.ptp(shown), shown.max() + 0.05 * np.ptp(shown))
+        ax.set_xlabel("seconds")
+        ax.set_ylabel("value of the objective")
+        ax.set_title(f"{self.status}: {self.value:.5g}, gap {100 * self.gap:.2g} %")
+        ax.legend(frameon=False, loc="best")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
 
 
 def _shown(cell: Any) -> str:

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._checks import check_weight
-from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
 from lambdak.table.read import Table, read_table
-from lambdak.table.rows import log_exposure, optional_rows
+from lambdak.table.rows import Rows, log_exposure, optional_rows
 
 ROWS_AT_ONCE: Final = 1 << 17  # of a batch: some tens of megabytes
 
@@ -144,30 +143,20 @@ class IterableBatches(Batches):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """One batch of a large table, split into features, target, weight and offset.
+class Drawn(Rows):
+    """One batch of a large table; its target is as in the batch, and all its weights may be zero.
 
     Attributes
     ----------
     index : int
         Its number, from zero: the same in every pass.
-    table : Table
-        The features.
-    y : array of shape (rows,)
-        The target as it is in the batch: numbers, or labels of any type.
-    weight, offset : array of shape (rows,), or None
-        In float64, if there are such columns. A weight may be zero.
+    place : str
+        Where it comes from, in words.
     """
 
-    index: int
-    table: Table
     y: NDArray[Any]
-    weight: Float64Array | None = None
-    offset: Float64Array | None = None
-    place: str = "X"  # where it comes from, in words
-
-    def __len__(self) -> int:
-        return self.table.shape[0]
+    index: int = 0
+    place: str = "X"
 
 
 def as_batches(X: object) -> Batches | None:
@@ -253,7 +242,8 @@ def _split(index: int, batch: Any, names: dict[str, str], features: Sequence[str
     offset = optional_rows(beside["offset"].numbers(), table.shape[0], "offset") if "offset" in beside else None
     if "exposure" in beside:
         offset = log_exposure(beside["exposure"].numbers())
-    return Drawn(index, _selected(table, [where[name] for name in features]), _plain(beside["y"]), weight, offset)
+    features_only = _selected(table, [where[name] for name in features])
+    return Drawn(features_only, _plain(beside["y"]), weight, offset, index=index)
 
 
 def _plain(cells: Cells) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from lambdak.eigen.engine import Entry
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
 from lambdak.table.cells import Cells
-from lambdak.table.column_types import Column
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.read import Table

@@ -146,13 +146,26 @@ def dataset_batches(dataset: Any) -> Batches:
 
 
 def _listed(folder: Path) -> list[str]:
-    return sorted(str(each) for each in folder.rglob("*") if _is_data(each, folder))
+    """Return the Parquet files of a folder and of folders in it, sorted; what looks like one and is none is refused."""
+    visible = [path for path in folder.rglob("*") if not _is_hidden(path, folder)]
+    for path in visible:
+        _check_followed(path, folder)
+    return sorted(str(path) for path in visible if path.suffix.lower() in _SUFFIXES and path.is_file())
 
 
-def _is_data(path: Path, folder: Path) -> bool:
-    """Whether a file holds rows: names that begin with _ or . are those of metadata and of unfinished files."""
-    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-    return path.suffix.lower() in _SUFFIXES and not hidden and path.is_file()
+def _is_hidden(path: Path, folder: Path) -> bool:
+    """Whether a name begins with _ or ., as those of metadata and of unfinished files do."""
+    return any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+
+
+def _check_followed(path: Path, folder: Path) -> None:
+    """Refuse rows that would be missing without a word: those behind links, or of what is no file."""
+    if path.is_symlink() and path.is_dir():
+        advice = f"put its files into {folder}, or give a pyarrow.dataset of all of them"
+        raise ValueError(f"{path} is a link to another folder, which is not followed: {advice}")
+    if path.suffix.lower() in _SUFFIXES and not (path.is_file() or path.is_dir()) and os.path.lexists(path):
+        what = "a link that leads nowhere" if path.is_symlink() else "no regular file"
+        raise ValueError(f"{path} must be a Parquet file; it is {what}: remove it, or write it again")
 
 
 def _parquet_batches(dataset: Any, folder: Path | None = None) -> ParquetBatches:

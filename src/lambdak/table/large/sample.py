@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
-from lambdak.table.cells import Cells, Rows, is_missing
+from lambdak.table.cells import Cells, RowIndex, is_missing
 from lambdak.table.read import Table
 
 BATCH_ROWS: Final = 1 << 31  # rows of a batch, at most: places are counted from batch to batch
@@ -149,7 +149,7 @@ def cells_table(
 ) -> Table:
     """A table of cells in memory, each column of a known kind."""
 
-    def read(position: int, rows: Rows) -> Cells:
+    def read(position: int, rows: RowIndex) -> Cells:
         return Cells(names[position], columns[position][rows], kinds[position])
 
     return Table(tuple(names), named, (len(columns[0]), len(columns)), read, tuple(names) if named else ())

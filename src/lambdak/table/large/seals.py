@@ -25,10 +25,10 @@ class Seal:
     """The number of a batch, once all of its columns were added; columns do not count if some rows have no weight.
 
     >>> from lambdak.table.read import read_table
-    >>> part = Drawn(0, read_table([[1.0], [2.0]]), np.array([0.5, 0.25]))
+    >>> part = Drawn(read_table([[1.0], [2.0]]), np.array([0.5, 0.25]))
     >>> seal, other = Seal(part), Seal(part)
-    >>> seal.add_(0, part.table.cells(0))
-    >>> other.add_(0, part.table.cells(0, np.array([1, 0])))
+    >>> seal.add_(0, part.X.cells(0))
+    >>> other.add_(0, part.X.cells(0, np.array([1, 0])))
     >>> seal.number == other.number
     False
     """

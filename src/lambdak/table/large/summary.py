@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from lambdak._checks import check_int
 from lambdak._types import Float64Array
 from lambdak.table.categorical_features import listed_columns
-from lambdak.table.category_column import Category
 from lambdak.table.category_levels import OTHER
-from lambdak.table.cells import EVERY_ROW, Cells, Rows, factorise, is_missing
+from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise, is_missing
+from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.large.batches import Drawn
 from lambdak.table.large.sample import (
@@ -64,11 +64,11 @@ class ColumnSketch:
     @property
     def is_category(self) -> bool:
         """Whether it becomes a category, as far as is known."""
-        return self._template.makes_category(self.name, self.kind, self._listed)
+        return not self._template.column_type(self.name, self.kind, self._listed).is_number
 
     def add_(self, cells: Cells, keys: Float64Array, place: str) -> None:
         """Take in the cells of a batch."""
-        as_levels = self._template.makes_category(self.name, cells.kind, self._listed)
+        as_levels = not self._template.column_type(self.name, cells.kind, self._listed).is_number
         if _all_missing(cells, as_levels):
             self._add_missing_(cells)
             return
@@ -112,7 +112,7 @@ class ColumnSketch:
         both = {self._kind, kind}
         if both == {"bool", "number"}:
             return "number"
-        if len({self._template.makes_category(self.name, each, self._listed) for each in both}) == 1:
+        if len({self._template.column_type(self.name, kind, self._listed).is_number for kind in both}) == 1:
             return next(each for each in ("text", "number", "level") if each in both)
         raise ValueError(
             f"column {self.name!r} must hold the same in all batches; got {_WORDS[str(self._kind)]} in "
@@ -191,9 +191,9 @@ class TableSummary:
     def add_(self, batch: Drawn) -> None:
         """Take in a batch."""
         if not self.names:
-            self._begin_(batch.table)
+            self._begin_(batch.X)
         keys = row_keys(self.seed, batch.index, len(batch))
-        rows: Rows = EVERY_ROW if batch.weight is None else np.flatnonzero(batch.weight > 0)
+        rows: RowIndex = EVERY_ROW if batch.weight is None else np.flatnonzero(batch.weight > 0)
         keys = keys[rows]
         if not len(keys):
             return
@@ -201,7 +201,7 @@ class TableSummary:
         chosen = np.flatnonzero(keys <= self._sample.limit)
         columns, seal = [], Seal(batch)
         for i, sketch in enumerate(self._columns):
-            cells = batch.table.cells(i, rows)
+            cells = batch.X.cells(i, rows)
             seal.add_(i, cells)
             sketch.add_(cells, keys, batch.place)
             columns.append(sketch.sampled(cells, chosen))
@@ -255,9 +255,9 @@ class TableSummary:
             kinds = sorted({type(label).__name__ for label in counts})
             raise TypeError(f"labels must be of one type; got {kinds}: convert y to strings") from None
 
-    def level_rows(self, category: Category) -> Float64Array:
+    def level_rows(self, column: Column) -> Float64Array:
         """Rows of each of the levels of a column."""
-        counts, levels = self._columns[self.names.index(category.name)].level_counts(), category.levels
+        counts, levels = self._columns[self.names.index(column.name)].level_counts(), column.known_levels
         rows = np.array([counts.get(level, 0.0) for level in levels])
         if OTHER in levels:
             rows[levels.index(OTHER)] = sum(counts.values()) - rows.sum()

@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.table.category_column import Category
 from lambdak.table.large.batches import ChangedSourceError, Drawn
 from lambdak.table.large.packed import Records, RowPacking
 from lambdak.table.large.sample import row_keys
 from lambdak.table.large.seals import Seal
 from lambdak.table.large.summary import SAMPLE_ROWS, TableSummary
-from lambdak.training.checkpoint import Checkpoint
+from lambdak.training.checkpoint import Checkpoint, settings_text
+from lambdak.training.choice import choose_members
 from lambdak.training.draft import Units, encoder_template
 from lambdak.training.effort import Regularisation
-from lambdak.training.fingerprint import settings_text
-from lambdak.training.fit import Request, choose_members
-from lambdak.training.large.schedule import LargeSchedule, large_schedule
+from lambdak.training.high_cardinality import LevelSharing, SharedColumns
 from lambdak.training.large.targets import KnownTargets, Targets
 from lambdak.training.level_means import Codes
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
-from lambdak.training.session import Session
+from lambdak.training.session import Request, Session
 from lambdak.training.settings import FitSettings
-from lambdak.training.wide_categories import LevelSharing, SharedColumns
 
-_DIGESTED = 2_000_000  # rows whose numbers are looked at, if it is known that there are more
-_VALIDATION = 0.2  # of the sample: rows that no member is trained on
-_KEPT = 50_000  # rows of the sample that are needed until the end
+# Rows whose numbers are looked at, if it is known that there are more: it bounds the time of sketches
+# (benchmarks/packed.py).
+_DIGESTED = 2_000_000
+# Of the sample: rows that no member is trained on; 40,000 of the usual 200,000 measure a loss to half a percent.
+_VALIDATION = 0.2
+_KEPT = 50_000  # rows of the sample that are needed until the end: as many as decide about the start in finish.py
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Choice:
         y, weight = self.targets.coded(part.y[kept], None if part.weight is None else part.weight[kept])
         y, weight = _spread(y, kept), None if weight is None else _spread(weight, kept)
         encoder, seal = self.session.draft.encoder, Seal(part)
-        records = self.packing.pack_table(encoder, part.table, y, weight, part.offset, threads, seal.add_)
+        records = self.packing.pack_table(encoder, part.X, y, weight, part.offset, threads, seal.add_)
         if part.index in self.seals and seal.number != self.seals[part.index]:
             raise ChangedSourceError(
                 "X has changed during the fit: these rows were others when they were read first; fit again while "
@@ -116,10 +116,6 @@ class Choice:
         if index in self.seals:
             raise ChangedSourceError("X has changed during the fit: there were rows when it was read first; fit again")
         return np.empty((0, self.packing.record_bytes), np.uint8)
-
-    def schedule(self, rows: int) -> LargeSchedule:
-        """For this many training rows."""
-        return large_schedule(self.session.settings, rows)
 
     def unpacked(self, records: Records, order: NDArray[np.integer], threads: int = 0) -> TrainingRows:
         """Training rows in the columns of the table, with weights relative to their mean."""
@@ -151,24 +147,25 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
 
     def given(rows: NDArray[np.intp], validation: GivenRows | None = None) -> GivenRows:
         own = sample.take(rows)
-        return GivenRows(own.table, y[rows], None if weight is None else weight[rows], own.offset, validation, summary)
+        own_weight = None if weight is None else weight[rows]
+        return GivenRows(own.table, y[rows], own_weight, own.offset, validation=validation, summary=summary)
 
     unseen, seen = np.split(np.arange(len(y)), [held_out])
     own = request.request(given(seen, given(unseen)), known)
     own.checkpoint.begin(lambda: request.call(summary), own.rng)
-    option, plan, regularisations = choose_members(own)
-    session, rows = option.session.sampled(_KEPT), option.rows.sampled(_KEPT)
+    chosen = choose_members(own)
+    session, rows = chosen.session.sampled(_KEPT), chosen.rows.sampled(_KEPT)
     draft = session.draft
-    categories = {i: each for i, each in enumerate(draft.encoder.columns) if isinstance(each, Category)}
+    categories = {i: column for i, column in enumerate(draft.encoder.columns) if not column.is_number}
     counts = {i: summary.level_rows(category) for i, category in categories.items()}
-    sharing = LevelSharing.of(draft, option.rows, counts)
+    sharing = LevelSharing.of(draft, chosen.rows, counts)
     shares = not sharing.is_empty or bool(draft.trained.levels)
     return Choice(
         session=session,
-        plan=plan,
-        regularisations=regularisations,
+        plan=chosen.plan,
+        regularisations=chosen.regularisations,
         rows=rows,
-        units=draft.units(draft.written(option.rows)),
+        units=draft.units(draft.written(chosen.rows)),
         packing=RowPacking.of(draft.encoder, known.kept_as, weight is not None, sample.offset is not None),
         targets=known,
         mean_weight=1.0 if weight is None else float(weight[seen].mean()),

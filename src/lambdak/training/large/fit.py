@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from lambdak.eigen.blas import single_threaded_blas
 from lambdak.table.large.batches import Batches, Drawn, IterableBatches, drawn, errors_at
 from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, check_place, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
-from lambdak.training.checkpoint import nothing_kept
-from lambdak.training.fit import Fit, fit_model
+from lambdak.training.checkpoint import Checkpoint, nothing_kept
+from lambdak.training.finish import Fit, TrainingState, corrections, finished
+from lambdak.training.fit import fit_model
 from lambdak.training.large.choice import Choice, LargeRequest, choose
-from lambdak.training.large.members import train_members
-from lambdak.training.large.shards import DiskShard, MemoryShard
+from lambdak.training.large.levels import with_levels_of_all_rows
+from lambdak.training.large.shards import DiskShard, MemoryShard, Shard
+from lambdak.training.large.trainer import LargeTrainer, Supply, large_schedule
 from lambdak.training.large.transport import Alone, Transport, everywhere, on_first
+from lambdak.training.members import run_members
 from lambdak.training.rows import GivenRows
 
 T = TypeVar("T")
@@ -81,10 +86,10 @@ class Source:
 
     batches: Batches
     y: str
-    sample_weight: str | None
-    offset: str | None
-    place: Path | None  # None: a temporary one
+    sample_weight: str | None = None
+    offset: str | None = None
     exposure: str | None = None  # instead of an offset: its logarithm is one
+    place: Path | None = None  # a temporary one
 
     def drawn(self) -> Iterator[Drawn]:
         """The batches, from the start."""
@@ -156,3 +161,27 @@ def _shown(parts: Iterable[Drawn], what: str, total: int | None, verbose: int) -
         for part in parts:
             yield part
             progress.update(bar, advance=len(part))
+
+
+def train_members(
+    choice: Choice,
+    shards: Mapping[int, Shard],
+    lengths: Sequence[int],
+    transport: Transport,
+    checkpoint: Checkpoint,
+    threads: int,
+) -> Fit:
+    """Train on the shards of all processes; every process returns the same model."""
+    with single_threaded_blas():
+        choice = with_levels_of_all_rows(choice, shards, lengths, transport, threads)
+    session = replace(choice.session, settings=replace(choice.session.settings, threads=threads))
+    session = replace(session, rng=deepcopy(session.rng))
+    settings, schedule = session.settings, large_schedule(choice.session.settings, sum(lengths))
+    supply = Supply(shards, lengths, choice)
+    with single_threaded_blas():
+        parameters = session.new_parameters(choice.plan, choice.regularisations)
+        trainer = LargeTrainer(session, parameters, supply, schedule, transport)
+        run = run_members(trainer, schedule.plain, checkpoint, settings.verbose if transport.rank == 0 else 0)
+        shift, factor = corrections(trainer, session.draft)
+        state = TrainingState(trainer.theta, choice.plan, choice.regularisations, shift, factor)
+        return finished(trainer, session.draft, choice.rows, state, run.events)

@@ -13,6 +13,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.table.design import Design
 from lambdak.training.draft import Draft
+from lambdak.training.high_cardinality import LevelSharing
 from lambdak.training.large.choice import Choice
 from lambdak.training.large.shards import Order, Shard
 from lambdak.training.large.transport import Transport, broadcast_object, everywhere
@@ -20,11 +21,10 @@ from lambdak.training.level_means import FOLDS, Codes, Measures, Sums
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Session
-from lambdak.training.wide_categories import LevelSharing
 
-_AT_ONCE = 1 << 17  # rows of a shard that are measured between two signs of life
+_AT_ONCE = 1 << 17  # rows of a shard that are measured between two signs of life, so that no process is silent for long
 _BITS = 50  # of a sum in whole units: the sums of many shards fit into 63
-_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # of SplitMix64
+_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # multipliers of SplitMix64, by its definition
 
 
 def fold_of(order: Order) -> Codes:
@@ -38,7 +38,7 @@ def fold_of(order: Order) -> Codes:
     return np.asarray((state ^ (state >> np.uint64(31))) % np.uint64(FOLDS), np.intp)
 
 
-def with_shared_levels(
+def with_levels_of_all_rows(
     choice: Choice, shards: Mapping[int, Shard], lengths: Sequence[int], transport: Transport, threads: int
 ) -> Choice:
     """The choice with trained columns that are those of all rows; every process returns the same."""
@@ -74,7 +74,7 @@ def _dropped(choice: Choice, sharing: LevelSharing, plan: Plan) -> frozenset[int
     if before is None or after is None:
         return frozenset()
     gone = {i for i in range(len(before.parts)) if choice.plan.dropped.issuperset(before.positions(i))}
-    gone -= frozenset() if choice.session.settings.alpha else frozenset(sharing.wide)
+    gone -= frozenset() if choice.session.settings.alpha else frozenset(sharing.many_levels)
     return frozenset(k for i in gone for k in after.positions(i))
 
 

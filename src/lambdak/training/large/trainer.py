@@ -1,14 +1,15 @@
 r"""The trainer of members whose rows are shards here and in other processes: one small sum per step.
 
 Every process holds all parameters and takes the same steps, from the gradient of all shards. What is measured is
-measured on validation rows that every process has, so that all keep the same states.
+measured on validation rows that every process has, so that all keep the same states. The longer a table is, the fewer
+epochs are taken; laps end with a measurement.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,19 +18,20 @@ from lambdak.eigen.engine import Rows
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.steps import sum_of_shards
 from lambdak.table.large.packed import Records
+from lambdak.training.effort import Schedule
 from lambdak.training.large.choice import Choice
 from lambdak.training.large.levels import fold_of
-from lambdak.training.large.schedule import LargeSchedule
 from lambdak.training.large.shards import Order, Shard
 from lambdak.training.large.transport import Transport, Whole, broadcast_object, gather_numbers
 from lambdak.training.parameters import Parameters
-from lambdak.training.problem import Problem, RowIds
+from lambdak.training.problem import Folds, Problem, RowIds
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import Session
-from lambdak.training.trainer import Folds, Schedule, Trainer, row_targets
+from lambdak.training.settings import FitSettings
+from lambdak.training.trainer import Trainer, row_targets
 
-_DIGEST = (1 << 24) - 1  # so that a sum of squares has room
-_BLOCK = 1 << 17  # rows that are unpacked at once, of all shards of a process
+_DIGEST = (1 << 24) - 1  # 24 bits: the sum of their squares over the processes has room in 63
+_BLOCK = 1 << 17  # rows that are unpacked at once, of all shards of a process: tens of megabytes (benchmarks/packed.py)
 
 
 @dataclass(frozen=True)
@@ -164,3 +166,47 @@ class LargeTrainer(Trainer):
             state = broadcast_object(self._transport, self.parameters.state())
             if self._transport.rank:  # to restore a state into its own arrays would change it
                 self.parameters.restore_(state)
+
+
+# Rows of a step: the larger they are, the rarer are sums over processes (benchmarks/cluster_cost.py counts them) …
+_BATCHES = (2048, 8192)
+_ENOUGH_STEPS = 2_000  # … but below so many steps smaller batches gain more; no study on record
+# That a member sees, if not all rows once are more: it bounds the time of a fit (benchmarks/larger_than_memory.py).
+_ENOUGH_ROWS = 20_000_000
+# Rows between two measurements on validation rows: it bounds what a lost worker costs; no study of its own.
+_LAP = 4_000_000
+# Fewest and most: there are states to choose from on a short table, and measurements stay few on a long one.
+_LAPS = (12, 400)
+
+
+@dataclass(frozen=True)
+class LargeSchedule:
+    """Steps of a large fit; what the trainer calls an epoch is a lap here."""
+
+    epochs: int  # over all rows
+    laps: int
+    lap_steps: int
+    plain: Schedule
+
+    @property
+    def steps(self) -> int:
+        """All steps."""
+        return self.laps * self.lap_steps
+
+    def reached(self, rows: int, step: int) -> int:
+        """How many rows of a shard with so many ``rows`` come before a step."""
+        return step * self.epochs * rows // self.steps
+
+
+def large_schedule(settings: FitSettings, rows: int) -> LargeSchedule:
+    """The schedule for this many rows; ``max_iter`` is the number of epochs over all rows."""
+    full = settings.schedule(rows)
+    epochs = full.epochs
+    if settings.max_iter is None:
+        epochs = int(np.clip(round(_ENOUGH_ROWS / rows), 1, epochs))
+    seen = epochs * rows
+    batch = max(full.batch, min(1 << max(seen // _ENOUGH_STEPS, 1).bit_length() - 1, _BATCHES[1]))
+    steps = max(seen // batch, 1)
+    laps = min(int(np.clip(round(seen / _LAP), *_LAPS)), steps)
+    rate = full.rate * max(batch / _BATCHES[0], 1.0) ** 0.25
+    return LargeSchedule(epochs, laps, -(-steps // laps), replace(full, epochs=laps, batch=batch, rate=rate))

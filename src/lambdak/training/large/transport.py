@@ -20,7 +20,8 @@ Bytes = NDArray[np.uint8]
 
 T = TypeVar("T")
 
-_PATIENCE = 600.0  # seconds that threads of one process wait for each other
+# Seconds that threads of one process wait for each other: far above the longest lap, since a thread that ended says so.
+_PATIENCE = 600.0
 
 
 class PeerLostError(ConnectionError):

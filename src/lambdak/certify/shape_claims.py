@@ -1,0 +1,56 @@
+"""Claims about shapes: what each asks of the matrices is proven as it stands, whatever it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lambdak.certify.allowance import Allowance
+from lambdak.certify.claim import Claim, undecided
+from lambdak.model import Model
+from lambdak.model.readout import Readout
+from lambdak.model.statements import shape_statements
+from lambdak.shapes.contract import Shape
+
+
+def shape_claims(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Iterator[Claim]:
+    """Yield one claim for each shape that has no reader of its own."""
+    for shape in model.promises.others:
+        yield _claim(shape, model, outputs, allowance)
+
+
+def subject_of(shape: Shape, model: Model) -> tuple[str, str]:
+    """Return kind and subject of the claim about a placed shape."""
+    names = model.encoder.feature_names
+    return shape.kind, ", ".join(names[i] for i in shape.positions) or "all columns"
+
+
+def _claim(shape: Shape, model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Claim:
+    kind, subject = subject_of(shape, model)
+    statements, reason = shape_statements(shape, model.encoder.columns, model.matrices, model.loss.sign), ""
+    if shape.end and any(output.index != (output.dim - 1 if shape.end > 0 else 0) for output in outputs):
+        reason = f"it must be the {'last' if shape.end > 0 else 'first'} eigenvalue"
+    columns = [model.encoder.columns[i] for i in shape.positions]
+    if shape.straight and any(column.bounded and column.n_steps for column in columns):
+        reason = "columns are clamped at the ends of the training range"
+    verdict = False if reason else statements.all_true(allowance.promises, allowance.exact)
+    value = model.scale * decisive(statements.least, verdict is True)
+    pencils = len(model.matrices)
+    how = f"{len(statements.combinations)} combinations of matrices of {pencils} pencil{'s' * (pencils > 1)} "
+    how += f"{'are' if verdict is True else 'must be'} positive semidefinite" + (f"; {reason}" if reason else "")
+    words = shape.words(model.encoder.feature_names, predicted(outputs[0], model.loss.sign))
+    return Claim(kind, subject, words, verdict is True, True, value, None, how + undecided(verdict))
+
+
+def predicted(readout: Readout, sign: int = 1) -> str:
+    """Return the noun of what rises and falls: the prediction, or a probability."""
+    if sign < 0:
+        return "P(y > j), for every class j,"
+    label = readout.name.removeprefix("class ")
+    return "the prediction" if label == readout.name else f"the probability of {label}"
+
+
+def decisive(least: float, proven: bool) -> float:
+    """Return the smallest eigenvalue, as it was computed; what is proven is not negative."""
+    return max(least, 0.0) if proven and np.isfinite(least) else 0.0 if least == np.inf else least

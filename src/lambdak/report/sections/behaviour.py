@@ -1,0 +1,200 @@
+"""What the model does: which columns matter, how, and which act together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from lambdak.explain import ColumnEffect
+from lambdak.model.outward import upwards
+from lambdak.report.amounts import at_most, cell, number, plural
+from lambdak.report.document import (
+    MOST_LINES,
+    Block,
+    Fold,
+    Gallery,
+    Heading,
+    Live,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    shortened,
+)
+from lambdak.report.findings import Findings
+from lambdak.report.pictures import effect_png, strengths_png
+
+_ADDITIVE = "The model is additive: no two columns interact."
+_MOST_PAIRS = 10
+_DIRECTIONS = {1: "never falls (proven)", -1: "never rises (proven)", 0: "may rise and fall"}
+_MOST_PAGE_PAIRS = 8
+_NEGLIGIBLE = 0.01  # of the largest effect of a pair
+_PAGE_PAIRS = (
+    "What two columns do together beyond the sum of what each does alone: root mean square over the data, in units "
+    "of the {score}."
+)
+_PAIRS = (
+    "joint is the root mean square of what the effect of both columns together adds to the sum of their own effects, "
+    "over pairs of rows; share is Friedman and Popescu's H, the same relative to the whole effect of both."
+)
+
+
+def dossier(found: Findings) -> Section:
+    """Return the importance of the columns, their effects, and which of them act together."""
+    short, whole = shortened(_importance(found))
+    blocks: list[Block] = [
+        Paragraph(_intro(found)),
+        short,
+        Picture("strengths", "What each column can do at most, and the most that it was seen to do",
+                strengths_png(found.explanation)),
+        Heading("Effects"),
+        Paragraph(_reading(found)),
+        _effects(found),
+    ]  # fmt: skip
+    pairs = _pairs(found)
+    return Section("behaviour", "What the model does", (*blocks, *pairs), whole)
+
+
+def _intro(found: Findings) -> str:
+    unit = found.model.loss.link.units
+    if found.importance is None:
+        return f"No rows were given: columns are in the order of what they can do at most, in units of {unit}."
+    return (
+        "The mean effect of a column is the mean absolute change of the raw score when its cell is replaced by the "
+        f"baseline (the median, or the average level), over the rows of this document, in units of {unit}. The proven "
+        "bound is what it can do at most, to any row."
+    )
+
+
+def _importance(found: Findings) -> Table:
+    names, size = found.names, found.importance
+    total = 0.0 if size is None else float(size.sum())
+    rows = []
+    for place, i in enumerate(found.by_strength, 1):
+        effect = found.explanation[names[i]]
+        mean = "not given" if size is None else number(float(size[i]))
+        part = f"{100 * float(size[i]) / total:.1f} %" if size is not None and total else "not given"
+        rows.append((str(place), names[i], mean, part, upwards(effect.proven), _direction(effect)))
+    labels = ("", "Column", "Mean effect", "Share of all", "Proven bound", "As the column rises, the raw score")
+    return Table("Importance of the columns", labels, tuple(rows), left=(1, 5))
+
+
+def _direction(effect: ColumnEffect) -> str:
+    return _DIRECTIONS[effect.sign] if effect.kind == "number" else "is a category"
+
+
+def _reading(found: Findings) -> str:
+    rows = found.explanation.rows
+    seen = f"over {plural(rows, 'row')}" if rows else "of the baseline"
+    what = "" if found.explanation.output == "prediction" else f" of {found.explanation.output}"
+    return (
+        f"Each picture shows how the raw score{what} changes along one column: the line is the mean {seen}, the grey "
+        "band holds 90 % of the rows, and no row, seen or unseen, can leave the light blue region: that is proven. A "
+        "change of the model's output is no proof that changing the column changes the outcome."
+    )
+
+
+def _effects(found: Findings) -> Gallery:
+    chosen = [found.names[i] for i in found.by_strength[:MOST_LINES]]
+    return Gallery(tuple(
+        Picture(f"effect-{place}", f"Effect of {name}", effect_png(found.explanation[name]), wide=False)
+        for place, name in enumerate(chosen, 1)
+    ))  # fmt: skip
+
+
+def _pairs(found: Findings) -> list[Block]:
+    if found.model.dim == 1:
+        return [Heading("Interactions"), Paragraph(_ADDITIVE)]
+    pairs = sorted(found.explanation.interactions, key=lambda own: -own.joint if math.isfinite(own.joint) else math.inf)
+    known = [own for own in pairs if math.isfinite(own.joint)][:_MOST_PAIRS]
+    if not known:
+        return [
+            Heading("Interactions"),
+            Paragraph("Which columns act together is observed on rows, which were not given."),
+        ]
+    rows = tuple((own.first, own.second, number(own.joint), number(own.h_statistic)) for own in known)
+    table = Table("Pairs of columns that act together most", ("Column", "Column", "Joint", "Share"), rows, left=(0, 1))
+    return [Heading("Interactions"), table, Fold("How interactions are measured", (Paragraph(_PAIRS),))]
+
+
+# ---- on a page -------------------------------------------------------------------------------------------------------
+
+
+def importance(found: Findings) -> Section:
+    """Return every column, the strongest first: what scripts draw, and the numbers behind folds."""
+    what = found.behaviour
+    mean = "" if what.mean is None else "how far the column moves predictions on average over the data, and "
+    words = f"The longer, the more the column matters: {mean}the most that any change of it can do to any row (proven)."
+    blocks: list[Block] = [Paragraph(words)]
+    flagged = [found.names[i] for i in found.identifiers]
+    if flagged:
+        blocks.append(
+            Paragraph(f"Looks like an identifier, which names rows instead of describing them: {', '.join(flagged)}.")
+        )
+    first = _sizes(found, what.first, "Importance")
+    blocks += [Live("importance"), Fold("Importance as numbers", (_units(found), first))]
+    rest = [i for i in what.order if i not in what.first and i not in what.idle]
+    if rest:
+        title = f"The other {plural(len(rest), 'column').removeprefix('1 ')}"
+        blocks.append(Fold(title, (_sizes(found, rest, "Importance, the rest"),)))
+    if what.idle:
+        title = f"{plural(len(what.idle), 'column')} without any effect, whatever they hold"
+        blocks.append(Fold(title, (Paragraph(", ".join(found.names[i] for i in what.idle)),)))
+    return Section("importance", "Importance of the columns", tuple(blocks))
+
+
+def _units(found: Findings) -> Paragraph:
+    mean = "The mean effect is that of the column's own value instead of its baseline. "
+    return Paragraph(f"{'' if found.behaviour.mean is None else mean}Numbers are in units of the {found.score}.")
+
+
+def _sizes(found: Findings, columns: Sequence[int], caption: str) -> Table:
+    what, place = found.behaviour, {i: n for n, i in enumerate(found.behaviour.order, 1)}
+    rows = [
+        (str(place[i]), found.names[i], "" if what.mean is None else number(float(what.mean[i]), 3),
+         at_most(float(what.proven[i])))
+        for i in columns
+    ]  # fmt: skip
+    return Table(caption, ("Place", "Column", "Mean effect", "Proven at most"), rows, left=(1,))
+
+
+def effects(found: Findings) -> Section:
+    """Return the strongest columns in a table behind what scripts draw."""
+    what = found.behaviour
+    rows = [_ends(found.names[i], what.effects[i]) for i in what.first]
+    about = "" if what.output == "prediction" else f" of {what.output}"
+    words = f"Mean change of the {found.score}{about} over the data, from the baseline of the column."
+    names = ("Column", "As it rises", "Lowest at", "Change there", "Highest at", "Change there")
+    table = Table("Effects", names, rows, (0, 1, 2, 4))
+    fold = Fold("Effects as numbers", (Paragraph(words), table))
+    return Section("effects", "Effect of each column", (Live("effects"), fold))
+
+
+def _ends(name: str, effect: ColumnEffect) -> tuple[str, ...]:
+    """Return a column, its direction, and where its effect is least and largest."""
+    ends = [int(effect.effect.argmin()), int(effect.effect.argmax())]
+    texts = [text for at in ends for text in (_cell(effect.x[at]), number(float(effect.effect[at]), 3))]
+    return (name, _direction(effect), *texts)
+
+
+def _cell(value: Any) -> str:
+    return cell(value) if isinstance(value, int | float) else str(value)
+
+
+def interactions(found: Findings) -> Section:
+    """Return the pairs of columns that act together most, behind what scripts draw."""
+    title, pairs = "Columns that act together", found.behaviour.pairs
+    if found.model.dim == 1:
+        return Section("interactions", title, (Paragraph(_ADDITIVE), Live("interactions")))
+    if not pairs:
+        words = "Which columns act together is observed on rows, and this report was written without any."
+        return Section("interactions", title, (Paragraph(words), Live("interactions")))
+    strongest = sorted(pairs, key=lambda pair: -pairs[pair])[:_MOST_PAGE_PAIRS]
+    least = _NEGLIGIBLE * pairs[strongest[0]]
+    names = found.names
+    rows = [(names[i], names[j], number(pairs[i, j], 3)) for i, j in strongest if pairs[i, j] > least]
+    table = Table("Pairs of columns that act together most", ("Column", "Column", "Joint effect"), rows, (0, 1))
+    note = Paragraph("Two columns act together where what one of them does depends on the other.")
+    numbers = Fold("The strongest pairs as numbers", (Paragraph(_PAGE_PAIRS.format(score=found.score)), table))
+    return Section("interactions", title, (note, Live("interactions"), numbers))

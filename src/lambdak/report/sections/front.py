@@ -1,0 +1,155 @@
+"""The first page of a dossier and the top of a page: what the model is, how well it does, and what is guaranteed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from importlib.metadata import version
+
+import numpy as np
+
+from lambdak.governance.performance import Estimate
+from lambdak.losses import Predicts
+from lambdak.model.rows import model_target
+from lambdak.report.amounts import count, interval, number, plural, share
+from lambdak.report.document import (
+    Answer,
+    Answers,
+    Block,
+    Bullets,
+    Heading,
+    Note,
+    Section,
+    Table,
+    said,
+)
+from lambdak.report.findings import Findings
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.sections import guarantees, performance
+
+_MOST_CLASSES = 4  # that are named
+TASKS = {
+    Predicts.NUMBERS: "regression",
+    Predicts.QUANTILES: "quantile regression",
+    Predicts.CLASSES: "classification",
+    Predicts.ORDERED_CLASSES: "classification into ordered classes",
+}
+_HEADLINES = ("ROC AUC", "accuracy", "deviance explained", "normalised Gini", "R²", "mean pinball loss", "log loss")
+
+
+def dossier(found: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
+    """Return the first page: facts, open points of all sections, and room for signatures."""
+    blocks: list[Block] = [Table("At a glance", ("", ""), _facts(found), left=(0, 1))]
+    if found.assessment is not None and found.assessment.likeness.seen:
+        blocks.append(Note(SEEN, "bad"))
+    unsaid = [own.name for own in fields(found.words) if getattr(found.words, own.name) is None]
+    points = [f"The owner has yet to say: {', '.join(unsaid)}."] if unsaid else []
+    points += [point for section in sections for point in section.open_points]
+    if points:
+        blocks += [Heading("Open points"), Bullets(tuple(points))]
+    return (*blocks, _signatures(found))
+
+
+def _facts(found: Findings) -> tuple[tuple[str, str], ...]:
+    model, words = found.model, found.words
+    requested = [claim.proven for claim in found.certificate.claims if claim.requested]
+    promised = f"{sum(requested)} of {len(requested)} requested are proven" if requested else "none requested"
+    data = "no rows were given" if found.data is None else plural(len(found.data.rows), "row")
+    facts = [
+        ("Model", said(words.name)),
+        ("Version", said(words.version)),
+        ("Date of this document", said(words.date)),
+        (
+            "Estimator",
+            f"{model.estimator}, {plural(len(model.weights), 'member')}, matrices of {model.dim} × {model.dim}",
+        ),
+        ("Columns", count(len(found.names))),
+        ("Rows described" if found.assessment is None else "Measured on", data),
+        *_headline(found),
+        ("Guarantees", promised),
+        ("Checksum of the model", found.file.checksum or "none: no file can hold this model"),
+    ]
+    return tuple(facts)
+
+
+def _headline(found: Findings) -> list[tuple[str, str]]:
+    own = {} if found.assessment is None else {metric.name: metric for metric in found.assessment.metrics}
+    known = [own[name] for name in _HEADLINES if name in own][:2]
+    return [(metric.name, _with_interval(metric)) for metric in known]
+
+
+def _with_interval(own: Estimate) -> str:
+    return f"{number(own.value)} (95 % interval {interval(own.low, own.high)})"
+
+
+def _signatures(found: Findings) -> Table:
+    roles = (("Owner", found.words.owner), ("Developer", found.words.developer), ("Reviewer", found.words.reviewer))
+    rows = tuple((role, said(name), "", "") for role, name in roles)
+    return Table("Sign-off", ("Role", "Name", "Date", "Signature"), rows, left=(0, 1, 2, 3))
+
+
+# ---- on a page -------------------------------------------------------------------------------------------------------
+
+
+def title(found: Findings) -> str:
+    """The heading of the page."""
+    if found.target_name:
+        return f"Prediction of {found.target}{found.per}"
+    names = _class_names(found)
+    return f"Prediction of {names or 'the target'}"
+
+
+def about(found: Findings) -> str:
+    """Return what wrote a page, and that it keeps to itself."""
+    return (
+        f"{found.model.estimator}, written by lambdak {version('lambdak')}. The model runs inside this page: "
+        "nothing is sent anywhere."
+    )
+
+
+def page(found: Findings) -> Answers:
+    """Return three answers side by side."""
+    return Answers((_subject(found), performance.answer(found), guarantees.answer(found)))
+
+
+def _subject(found: Findings) -> Answer:
+    columns = plural(len(found.names), "column")
+    what = found.target + found.per if found.target_name else _class_names(found) or "the target"
+    return Answer("What it predicts", what, [
+        f"{_kind(found)}, from {columns} of a table.", _observed(found),
+    ])  # fmt: skip
+
+
+def _class_names(found: Findings) -> str:
+    """The classes by their names, if they are few: what is predicted where the target has no name."""
+    names = found.classes
+    return f"{', '.join(names[:-1])} or {names[-1]}" if 2 <= len(names) <= _MOST_CLASSES else ""
+
+
+def _kind(found: Findings) -> str:
+    names = found.classes
+    if names:
+        named = f" ({', '.join(names)})" if len(names) <= _MOST_CLASSES else ""
+        return f"One of {len(names)} {'ordered ' if found.ordered else ''}classes{named}"
+    levels = found.model.loss.quantile_levels
+    if levels:
+        return f"{'Quantiles' if len(levels) > 1 else 'The quantile'} {', '.join(f'{level:g}' for level in levels)}"
+    return f"A number{f', in{found.unit}' if found.unit else ''}{found.per}"
+
+
+def _observed(found: Findings) -> str:
+    """What was observed of the target in the data."""
+    rows = found.rows
+    if rows is None or rows.y is None:
+        return ""
+    if found.classes:
+        labels = np.asarray(found.model.classes).tolist()
+        counts = [(np.asarray(rows.y) == label).mean() for label in labels]
+        named = [f"{name} {share(float(own))}" for name, own in zip(found.classes, counts, strict=True)]
+        return f"In the data: {', '.join(named[:_MOST_CLASSES])}{', …' if len(named) > _MOST_CLASSES else ''}."
+    target = np.asarray(model_target(found.model, rows), np.float64)
+    low, below, middle, above, high = (number(float(each), 3) for each in np.quantile(target, [0, 0.25, 0.5, 0.75, 1]))
+    if rows.exposure is not None:
+        total, units = float(np.asarray(rows.y, np.float64).sum()), float(rows.exposure.sum())
+        return f"In the data: {number(total)} in {number(units)} units of exposure."
+    return f"In the data: {low} to {high}{found.unit}, half of it between {below} and {above}, median {middle}."

@@ -1,0 +1,102 @@
+"""What kind of model it is, in plain words; the formula is one line behind a fold."""
+
+from __future__ import annotations
+
+from lambdak.losses import LOG, Predicts
+from lambdak.model import Model
+from lambdak.report.amounts import count, number, plural
+from lambdak.report.document import Block, Bullets, Fold, Paragraph, Section, Table
+from lambdak.report.findings import Findings
+
+_PREDICTS = {
+    Predicts.NUMBERS: "a number for each row",
+    Predicts.QUANTILES: "several quantiles for each row, which never cross",
+    Predicts.CLASSES: "the probability of each class for each row",
+    Predicts.ORDERED_CLASSES: "the probability of each of several ordered classes for each row",
+}
+_LINKS = {
+    "identity": "The raw score is the prediction itself.",
+    "log": f"The raw score is the logarithm of the prediction, so that effects multiply; from {LOG.most:g} on the "
+    "prediction stays as it is.",
+    "logit": "The raw score is the log-odds of the prediction, so that effects multiply the odds.",
+    "softmax": "There is one raw score for each class; probabilities are their exponentials, divided by their sum.",
+}
+
+
+def dossier(found: Findings) -> Section:
+    """The method, its parts, and what the formula is."""
+    model = found.model
+    blocks: tuple[Block, ...] = (
+        Paragraph(f"The model predicts {_PREDICTS[model.loss.predicts]}. It is a spectral model ({model.estimator})."),
+        Paragraph(_story(model)),
+        Bullets(_properties(model)),
+        Fold("The formula", (Paragraph(_formula(model)),)),
+        _parts(model),
+    )
+    return Section("method", "Method", blocks)
+
+
+def _story(model: Model) -> str:
+    size = f"{model.dim} × {model.dim}"
+    if model.dim == 1:
+        return (
+            "Each column turns its cell into one number. These numbers, and a constant, are added up: the model is "
+            f"additive, and columns do not interact. This is done by {_members(model)}."
+        )
+    return (
+        f"Each column turns its cell into a symmetric table of numbers, a matrix of {size}. These matrices, and a "
+        f"constant one, are added up, and one number is read off the sum: an eigenvalue, which is to a matrix what a "
+        "pitch is to a string. Because the eigenvalue depends on the whole sum, columns can interact; because the sum "
+        f"is taken column by column, what each column can do can be proven. This is done by {_members(model)}."
+    )
+
+
+def _members(model: Model) -> str:
+    many = len(model.weights)
+    return "one member" if many == 1 else f"{many} members, each with its own matrices, whose results are averaged"
+
+
+def _properties(model: Model) -> tuple[str, ...]:
+    straight = any(not column.bounded for column in model.encoder.columns)
+    beyond = (
+        "A column of numbers continues straight beyond its training range."
+        if straight
+        else "A column of numbers has the same effect beyond its training range as at its nearest end."
+    )
+    return (
+        "A column of numbers acts through a curve of straight pieces between knots; a category has one matrix for each "
+        "level, and missing cells have their own, if there were any in training.",
+        beyond,
+        _LINKS[model.loss.link.name],
+        "Constraints on columns are built into the matrices: they hold for every possible row, not only on average "
+        "or on the rows that were tried. The section on guarantees has the proofs.",
+        "The fitted model is a fixed formula: the same row always has the same prediction.",
+    )
+
+
+def _formula(model: Model) -> str:
+    levels = " + P(level)" if model.outputs.levels else ""
+    k = ", ".join(str(index + 1) for index in model.outputs.indices)
+    return (
+        f"raw score = start + scale · Σ_m w_m λ_k(A_m(row){levels}), with A_m(row) = A_m0 + Σ_i A_mi(x_i), symmetric "
+        f"matrices of {model.dim} × {model.dim}, k = {k} of {model.dim} eigenvalues in ascending order, and weights "
+        f"w_m > 0 that sum to 1. Prediction = inverse of the {model.loss.link.name} link of the raw score."
+    )
+
+
+def _parts(model: Model) -> Table:
+    columns = model.encoder.columns
+    knots = [column.n_ramps + 1 for column in columns if column.is_number]
+    levels = [len(column.cell_names()) for column in columns if not column.is_number]
+    rows = [
+        ("Loss that was minimised", model.loss.name),
+        ("Members", count(len(model.weights))),
+        ("Matrix size", f"{model.dim} × {model.dim}"),
+        ("Columns of numbers", count(len(knots)) + (f", with {min(knots)} to {max(knots)} knots" if knots else "")),
+        ("Categories", count(len(levels)) + (f", with {min(levels)} to {max(levels)} levels" if levels else "")),
+        ("Matrices of each member", count(model.encoder.n_design + len(model.outputs.levels))),
+        ("Numbers stored", f"{count(model.matrices.size)}, in {model.stored_dtype.name}"),
+        ("Raw scores of a row", f"{plural(len(model.output_names), 'raw score')}, in units of {model.loss.link.units}"),
+        ("Scale of an eigenvalue", number(float(model.scale))),
+    ]
+    return Table("Parts of the model", ("Part", "Value"), tuple(rows), left=(0, 1))

@@ -1,0 +1,194 @@
+"""How well the model does, with intervals, and on which rows: whether the fit has seen them is said first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lambdak.governance.performance import Estimate
+from lambdak.report.amounts import interval, number, share
+from lambdak.report.document import Answer, Block, Code, Fold, Live, Note, Paragraph, Picture, Section, Table
+from lambdak.report.findings import Findings
+from lambdak.report.findings.assessment import Assessment, Output
+from lambdak.report.findings.likeness import SEEN
+from lambdak.report.pictures import curve_png
+
+TITLE, PAGE_TITLE = "Performance", "How well it predicts"
+_CALL = 'model.dossier("dossier.html", X_test, y_test)  # rows that the fit did not see'
+_NOTHING = (
+    "Not measured: this report was written without targets. Give X_test and y_test, rows that the fit did not see."
+)
+_NO_BETTER = "No better than a constant"
+_OF_OUTPUT = {"class": ("ROC AUC", "KS", "actual / expected"), "coverage": ()}
+
+
+def dossier(found: Findings) -> Section:
+    """Return metrics and pictures, and whether the fit has seen the rows."""
+    own = found.assessment
+    if own is None:
+        note = "Not measured: no rows with targets were given. This call measures it:"
+        point = "Performance and calibration were not measured: give X and y that the fit did not see."
+        return Section("performance", TITLE, (Note(note, "open"), Code(_CALL, "python")), open_points=(point,))
+    blocks: list[Block] = [provenance(own), Paragraph(own.resampling.words), metric_table(own)]
+    if len(own.outputs) > 1:
+        blocks += _by_output(own)
+    blocks += _pictures(own)
+    points = (SEEN,) if own.likeness.seen else ()
+    return Section("performance", TITLE, tuple(blocks), open_points=points)
+
+
+def provenance(own: Assessment) -> Note:
+    """Whether the fit has seen the rows."""
+    why = own.likeness.words
+    if own.likeness.seen:
+        return Note(f"{SEEN} {why}", "bad")
+    if own.likeness.seen is None:
+        words = "Whoever wrote this document says that the fit did not see these rows; that could not be checked."
+        return Note(f"{words} {why}", "open")
+    return Note(f"Measured on rows that the fit did not see, as far as that can be checked. {why}", "good")
+
+
+def metric_table(own: Assessment) -> Table:
+    """All metrics with their intervals."""
+    rows = tuple((each.name, number(each.value), interval(each.low, each.high), each.meaning) for each in own.metrics)
+    return Table("Metrics", ("Metric", "Value", "95 % interval", "Meaning"), rows, left=(0, 3))
+
+
+def _by_output(own: Assessment) -> list[Block]:
+    """One line for each class or quantile."""
+    known = [(output.name, output.performance.metrics) for output in own.outputs]
+    wanted = _OF_OUTPUT.get(own.outputs[0].performance.task, ())
+    names = [each.name for each in known[0][1] if not wanted or each.name in wanted]
+    if wanted:
+        rows = tuple((name, *(_short(_named(metrics, each)) for each in names)) for name, metrics in known)
+        table = Table("Each class against all others", ("Class", *names), rows)
+    else:
+        rows = tuple((name, *map(_short, metrics)) for name, metrics in known)
+        table = Table("Each quantile", ("Quantile", "share up to it", *names[1:]), rows)
+    more = f"{own.left_out:,} more, with fewer rows, are not shown."
+    return [table, *([Paragraph(more)] if own.left_out else [])]
+
+
+def _named(metrics: tuple[Estimate, ...], name: str) -> Estimate:
+    return next(each for each in metrics if each.name == name)
+
+
+def _short(own: Estimate) -> str:
+    return f"{number(own.value)} ({interval(own.low, own.high)})"
+
+
+def _pictures(own: Assessment) -> list[Block]:
+    """Curves of the first output; quantiles have none but their calibration."""
+    first = own.outputs[0]
+    if first.performance.task == "coverage":
+        return []
+    of = "" if len(own.outputs) == 1 else f" of {first.name}"
+    words = f"Predicted and observed{of}, from the lowest predictions to the highest"
+    shown: list[Block] = [Picture("lift", words, curve_png(first.performance, "lift"))]
+    if first.performance.task == "class":
+        if 0 < first.performance.actual < first.performance.exposure:
+            shown.append(_picture(first, "roc", f"ROC curve{of}: how well the class is told from the others"))
+    elif any(each.name == "Gini" for each in first.performance.metrics):
+        shown.append(_picture(first, "lorenz", "Lorenz curve: how well predictions order the rows"))
+    return shown
+
+
+def _picture(own: Output, what: str, caption: str) -> Picture:
+    return Picture(what, caption, curve_png(own.performance, what), wide=False)
+
+
+# ---- on a page -------------------------------------------------------------------------------------------------------
+
+
+def page(found: Findings) -> Section:
+    """Return where the model was measured, what its scripts draw, and all metrics behind folds."""
+    measured = found.assessment
+    if measured is None:
+        return Section("performance", PAGE_TITLE, (Paragraph(_NOTHING), Live("performance")))
+    caveat = [Note(f"{measured.caveat} {measured.remedy}", "open")] if measured.caveat else []
+    blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Live("performance")]
+    blocks.append(Fold("All metrics, with their 95 % intervals", (metric_table(measured),)))
+    if measured.confusion is not None:
+        blocks.append(Fold("Actual and predicted classes", (_confusion(found.classes, measured.confusion),)))
+    blocks.append(Fold("Which rows these are", (Paragraph(measured.likeness.words),)))
+    return Section("performance", PAGE_TITLE, tuple(blocks))
+
+
+def answer(found: Findings) -> Answer:
+    """Return how well the model does in one figure, for the top of a page."""
+    measured = found.assessment
+    if measured is None:
+        return Answer(PAGE_TITLE, "Not measured", [_NOTHING])
+    big, words = _figure(found, measured)
+    return Answer(PAGE_TITLE, big, [words, measured.caveat], "plain" if measured.source == "test" else "open")
+
+
+def _figure(found: Findings, measured: Assessment) -> tuple[str, str]:
+    """Return the metric that people of the task look at first, in words, and a sentence about it with the figure."""
+    known = {metric.name: metric for metric in measured.metrics}
+    if found.classes:
+        return _of_classes(known, measured.where, found.classes)
+    if "share between the outer quantiles" in known:
+        levels, inside = found.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
+        words = f"of the targets lie between the {levels[0]:g} and {levels[-1]:g} quantile {measured.where}"
+        return f"{inside} inside", f"{inside} {words}; {share(levels[-1] - levels[0])} is wanted."
+    if found.model.loss.link.name == "log":
+        return _of_rates(known, measured.where)
+    return _of_numbers(known, measured, found.unit)
+
+
+def _of_classes(known: Mapping[str, Estimate], where: str, classes: list[str]) -> tuple[str, str]:
+    right, usual = known["accuracy"], known["share of the largest class"]
+    words = f"of the classes are right {where}{_ends(right, True)}; always naming the most frequent class"
+    pairs = ""
+    if "ROC AUC" in known:
+        area = known["ROC AUC"].value
+        pairs = f" Of two rows, one {classes[1]} and one {classes[0]}, it tells which is which in {share(area)} of the "
+        pairs += f"cases (ROC AUC {number(area, 3)}); guessing does in 50 %."
+    return f"{share(right.value)} right", f"{share(right.value)} {words} gives {share(usual.value)}.{pairs}"
+
+
+def _of_rates(known: Mapping[str, Estimate], where: str) -> tuple[str, str]:
+    explained, balance = known.get("deviance explained", known["R²"]), known.get("actual / expected")
+    total = f" In total, {number(balance.value, 3)} times what was expected was observed." if balance else ""
+    ends = _ends(explained, True)
+    if explained.value <= 0:
+        return _NO_BETTER, f"One prediction for all rows does as well {where}{ends}.{total}"
+    big, name = share(explained.value), explained.name
+    words = f"of the differences between rows {where} are explained ({name} {number(explained.value, 3)}){ends}"
+    return f"{big} explained", f"{big} {words}.{total}"
+
+
+def _of_numbers(known: Mapping[str, Estimate], measured: Assessment, unit: str) -> tuple[str, str]:
+    fit, error = known["R²"], known["MAE"]
+    off = f"Predictions are off by {number(error.value, 3)}{unit} on average {measured.where}"
+    usual = (
+        "" if measured.usual_error is None else f"; 8 of 10 are off by at most {number(measured.usual_error, 3)}{unit}"
+    )
+    if math.isnan(fit.value):
+        return f"off by {number(error.value, 3)}", f"{off}{usual}."
+    figure = f"(R² {number(fit.value, 3)}{_ends(fit, False)})"
+    if fit.value <= 0:
+        return _NO_BETTER, f"{off}{usual}. The mean of all rows does as well {figure}."
+    part = f"{share(fit.value)} of the differences between rows are explained {figure}."
+    return f"{share(fit.value)} explained", f"{off}{usual}. {part}"
+
+
+def _ends(own: Estimate, shares: bool) -> str:
+    if math.isnan(own.low) or math.isnan(own.high):
+        return ""
+    show = share if shares else _three
+    ends = f"{show(own.low)} to {show(own.high)}".replace("-", "−")
+    return f" (95 % interval {ends})" if shares else f", 95 % interval {ends}"
+
+
+def _three(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1 else number(value, 3)
+
+
+def _confusion(classes: list[str], confusion: NDArray[np.intp]) -> Table:
+    rows = [(f"actual {name}", *map(number, row)) for name, row in zip(classes, confusion.tolist(), strict=True)]
+    return Table("Rows by actual and predicted class", ("Class", *(f"predicted {name}" for name in classes)), rows)

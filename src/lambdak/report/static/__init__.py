@@ -1,1 +1,0 @@
-"""What a report says without JavaScript: text and tables, written by Python."""

@@ -1,0 +1,17 @@
+"""A language of shapes: what people know about a column, promised for every row.
+
+``constraints=[Rising("income"), Concave("age")]`` of every estimator takes these objects; ``monotonic_cst``, ``shape``,
+``max_influence`` and ``interaction_cst`` are shorthands for some of them.
+
+Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
+shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
+kind: ``rising``, ``bending``, ``influence``, ``interactions``.
+"""
+
+from lambdak.shapes.bending import Concave, Convex
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.influence import MaxInfluence
+from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.rising import Falling, Rising
+
+__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "Rising", "Shape"]

@@ -1,0 +1,149 @@
+r"""The contract of a shape: what a person knows about one or several columns, as statements about matrices.
+
+A new shape is one frozen dataclass that fills in this contract, and one line in :mod:`lambdak.shapes.registry`. What
+it asks is data: combinations of the matrices at its columns' cells that must be positive semidefinite. From them
+everything else follows: training finds generators for them (``shapes/spreads.py``), rounding is repaired
+(``model/widening.py``), ``certify`` and ``load`` prove them in float64 and in integers (``certify/shape_claims.py``),
+``verify`` attacks what the shape says of rows (:meth:`Shape.trial`), files hold its fields, and reports show its words.
+Only ``certify/lambdak_check.py``, which shares nothing with the library on purpose, needs lines of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+from lambdak._types import Float64Array
+from lambdak.pencil.statements import Combination
+from lambdak.shapes.naming import position_of, unknown_columns
+from lambdak.table.column_contract import Column
+
+Key = str | int  # a column by name or by position
+Draw = Callable[
+    [int], Float64Array
+]  # numbers of the column at a position: random ones, at knots, beside them, far away
+
+
+Points = Sequence[Mapping[int, Float64Array]]  # of each row of a comparison, position of a column → its numbers
+
+
+@dataclass(frozen=True)
+class Shape(ABC):
+    """What is known of one or several columns, promised for every row. Frozen, comparable, printable, JSON-able.
+
+    Its fields are what a user says; :meth:`placed` makes names of columns positions.
+    """
+
+    kind: ClassVar[str]  # of its claims: a word or two
+    method: ClassVar[str]  # how a claim of this kind is decided, for the certificate
+    numeric: ClassVar[bool] = True  # whether its columns must be numbers
+    straight: ClassVar[bool] = False  # whether its columns must continue straight outside of the training range
+    end: ClassVar[int] = 0  # 1 if the raw score must be the last eigenvalue, -1 if it must be the first
+    ordered: ClassVar[bool] = True  # whether it speaks of the order of predictions, which some losses turn round
+
+    # ---- what a user says --------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def keys(self) -> tuple[Key, ...]:
+        """The columns it names, in order: names or positions."""
+
+    @abstractmethod
+    def renamed(self, keys: Sequence[Key]) -> Self:
+        """Return the shape about other columns, in the order of ``keys``."""
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of its columns; it must be placed."""
+        return tuple(int(key) for key in self.keys)
+
+    def placed(self, columns: Sequence[Column]) -> Self:
+        """Return the shape with positions for names, after a check that it fits these columns."""
+        names = [column.name for column in columns]
+        places = {name: i for i, name in enumerate(names)}
+        found = [position_of(key, places) for key in self.keys]
+        positions = [i for i in found if i is not None]
+        if len(positions) < len(found):
+            unknown = [key for key, i in zip(self.keys, found, strict=True) if i is None]
+            raise ValueError(unknown_columns(repr(self), unknown, names))
+        if len({*positions}) < len(positions):
+            raise ValueError(f"{self!r} must name every column once, by name or by position")
+        for i in positions:
+            if self.numeric and not columns[i].is_number:
+                raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
+        return self.renamed(positions)
+
+    def contradicts(self, other: Shape, names: Sequence[str]) -> str:
+        """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
+        return ""
+
+    def named(self, names: Sequence[str]) -> Self:
+        """Return the shape with names for positions."""
+        return self.renamed([names[i] for i in self.positions])
+
+    def saved(self) -> dict[str, Any]:
+        """Return its fields as plain data."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    @classmethod
+    def restored(cls, values: Mapping[str, Any]) -> Self:
+        """Return the shape with these fields."""
+        return cls(**values)
+
+    # ---- what it asks of the matrices --------------------------------------------------------------------------
+
+    def statements(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return factors of design columns, whose sum of matrices must be positive semidefinite in every pencil.
+
+        They are for a loss whose raw scores rise with predictions. The shape is placed.
+        """
+        return []
+
+    def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
+        """Return the positions of columns whose matrices its statements compare, set by set; none if it has none."""
+        return []
+
+    def bent(self, column: Column) -> tuple[int, int] | None:
+        """Return whether all steps of its column go up (1), down (-1) or anywhere (0), and where it bends.
+
+        None if it says something else of the column than these two.
+        """
+        return None
+
+    # ---- how it is attacked, and worded ------------------------------------------------------------------------
+
+    @abstractmethod
+    def words(self, names: Sequence[str], what: str) -> str:
+        """Return the promise in plain words, for columns of these names; ``what`` is predicted."""
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """What it says of rows: Σ factor · raw score over the points of a comparison is never below minus the slack."""
+        return ()
+
+    def points(self, columns: Sequence[Column], draw: Draw) -> Points:
+        """Return comparisons, as many as ``draw`` gives numbers: one point for each factor, all other cells equal."""
+        return ()
+
+    def slack(self, points: Points) -> Float64Array | float:
+        """Return by how much the sum of each comparison may be below zero."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class OneColumn(Shape):
+    """A shape of one column."""
+
+    column: Key
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Its column."""
+        return (self.column,)
+
+    def renamed(self, keys: Sequence[Key]) -> Self:
+        """Return the shape about another column."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return type(self)(**values | {"column": keys[0]})

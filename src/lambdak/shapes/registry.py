@@ -1,0 +1,18 @@
+"""All shapes by the name of their class, as files spell them: a new one is one line here."""
+
+from __future__ import annotations
+
+from lambdak.shapes.bending import Concave, Convex
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.influence import MaxInfluence
+from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.rising import Falling, Rising
+
+SHAPES: dict[str, type[Shape]] = {
+    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, MaxInfluence, Interactions)
+}
+
+
+def shape_of_kind(kind: str) -> type[Shape] | None:
+    """Return a shape whose claims have this kind; None if there is none."""
+    return next((shape for shape in SHAPES.values() if shape.kind == kind), None)

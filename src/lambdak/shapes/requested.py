@@ -1,0 +1,90 @@
+"""What an estimator is asked to promise: ``constraints``, and the older parameters as shorthands for some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+from lambdak.shapes.bending import Concave, Convex
+from lambdak.shapes.contract import Shape
+from lambdak.shapes.influence import MaxInfluence
+from lambdak.shapes.interactions import Interactions, requested_interactions
+from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
+from lambdak.shapes.rising import Falling, Rising
+from lambdak.table.column_contract import Column
+
+BENDS = {"convex": Convex, "concave": Concave}
+_EXAMPLE = "[shapes.Rising('age')]"
+
+
+def requested_shapes(
+    columns: Sequence[Column],
+    monotonic_cst: Any = None,
+    max_influence: Any = None,
+    shape: Any = None,
+    interaction_cst: Any = None,
+    constraints: Any = None,
+) -> tuple[Shape, ...]:
+    """Return all that is requested of these columns, placed, each once, after a check for contradictions."""
+    shorthands = _shorthands(columns, monotonic_cst, max_influence, shape, interaction_cst)
+    placed = [*shorthands, *(own.placed(columns) for own in listed(constraints))]
+    everything = Interactions((tuple(range(len(columns))),))
+    found = tuple(dict.fromkeys(own for own in placed if own != everything))
+    names = [column.name for column in columns]
+    for first, second in combinations(found, 2):
+        reason = first.contradicts(second, names) or second.contradicts(first, names)
+        if reason:
+            raise ValueError(
+                f"constraints contradict each other: {first.named(names)} and {second.named(names)}: {reason}"
+            )
+    return found
+
+
+def listed(constraints: Any) -> list[Shape]:
+    """Return the entries of ``constraints``, each of which must be a shape."""
+    if constraints is None:
+        return []
+    if isinstance(constraints, Shape):
+        raise TypeError(f"constraints must be a list of shapes, such as [{constraints!r}]; got {constraints!r} itself")
+    if not isinstance(constraints, list | tuple):
+        raise TypeError(f"constraints must be a list of shapes, such as {_EXAMPLE}; got {constraints!r}")
+    for own in constraints:
+        if not isinstance(own, Shape):
+            raise TypeError(f"constraints must hold shapes, such as {_EXAMPLE}; got {own!r}")
+    return list(constraints)
+
+
+def needed_end(shape: Any, constraints: Any) -> int:
+    """Return 1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+    if isinstance(shape, str) and shape in BENDS:
+        return BENDS[shape].end
+    return next((own.end for own in listed(constraints) if own.end), 0)
+
+
+def check_labels(settings: Any, labels: Sequence[object]) -> None:
+    """Refuse whole numbers in settings that are the label of one column and the position of another."""
+    for name in ("monotonic_cst", "max_influence"):
+        check_positions(getattr(settings, name), labels, name)
+    groups = Interactions(settings.interaction_cst).keys if settings.interaction_cst is not None else ()
+    check_positions(dict.fromkeys(groups), labels, "interaction_cst")
+    named = dict.fromkeys(key for own in listed(settings.constraints) for key in own.keys)
+    check_positions(named, labels, "constraints")
+
+
+def _shorthands(
+    columns: Sequence[Column], monotonic_cst: Any, max_influence: Any, shape: Any, interaction_cst: Any
+) -> Iterator[Shape]:
+    if not (shape is None or (isinstance(shape, str) and shape in BENDS)):
+        raise ValueError(f"shape must be None, 'convex' or 'concave'; got {shape!r}")
+    for i, sign in monotone_signs(monotonic_cst, columns).items():
+        yield Rising(i) if sign > 0 else Falling(i)
+    for i, cap in influence_caps(max_influence, columns).items():
+        yield MaxInfluence(i, cap)
+    for group, cap in influence_groups(max_influence, columns).items():
+        yield MaxInfluence(group, cap)
+    if shape is not None:
+        yield BENDS[shape]()
+    interactions = requested_interactions(interaction_cst, [column.name for column in columns])
+    if interactions is not None:
+        yield interactions

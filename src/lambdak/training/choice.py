@@ -1,0 +1,145 @@
+"""What is decided before members are trained: columns, capacity, and how strongly each member is regularised.
+
+Pilot models, small ones, decide about columns and regularisation (:mod:`lambdak.training.pilots`). Models of full size
+that are trained for a short time, the trials, decide about the capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lambdak._types import Float64Array
+from lambdak.training.draft import draft, kept_apart
+from lambdak.training.effort import GRID, Regularisation
+from lambdak.training.high_cardinality import with_shared_levels
+from lambdak.training.pilots import compared, explore, sample_of, vanishing_columns
+from lambdak.training.plan import Plan
+from lambdak.training.problem import Folds
+from lambdak.training.rows import TrainingRows
+from lambdak.training.session import Request, Session
+from lambdak.training.settings import FitSettings
+from lambdak.training.terms import Terms
+from lambdak.training.trainer import Trainer
+
+# Standard errors by which a larger capacity, which costs time, must be better. Without it capacity was chosen where it
+# hurt: magic, adult and flights of benchmarks/ranks.py's tables (docs/decisions.md).
+_CERTAINTY = 1.5
+# Models: the variance of two that are also regularised differently promises more than many keep; no study of its own.
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Option:
+    """A session with matrices and knots of one size, what is requested of its columns, and the encoded table."""
+
+    session: Session
+    plan: Plan
+    rows: TrainingRows
+
+
+class MembersChoice(NamedTuple):
+    """The session of the chosen capacity, its plan, the encoded table, and the regularisation of each member."""
+
+    session: Session
+    plan: Plan
+    rows: TrainingRows
+    regularisations: list[Regularisation]
+
+
+def choose_members(request: Request) -> MembersChoice:
+    """Return what pilot and trial models choose, without the columns that vanish where they may."""
+    stage = request.checkpoint.stage
+    option = _encoded(request, request.settings.fitted_to(request.loss))
+    dropped, strengths = stage("pilot models", lambda: explore(option.session, option.plan))
+    options = _capacities(request, _without(option, dropped))
+    place, strengths = stage("capacity", lambda: choose_capacity(options, strengths))
+    chosen, regularisations = options[place], option.session.settings.recipe.regularisations(strengths)
+    session, plan = chosen.session, chosen.plan
+    if not session.settings.alpha:
+        return MembersChoice(session, plan, chosen.rows, regularisations)
+    lean = _without(chosen, stage("vanishing columns", lambda: vanishing_columns(session, plan, regularisations)))
+    _, strengths = stage("pilot models of the other columns", lambda: explore(session, lean.plan))
+    return MembersChoice(session, lean.plan, chosen.rows, session.settings.recipe.regularisations(strengths))
+
+
+def _without(option: Option, dropped: Iterable[int]) -> Option:
+    """Return the option without these trained columns."""
+    return replace(option, plan=replace(option.plan, dropped=frozenset(dropped)))
+
+
+def _encoded(request: Request, settings: FitSettings, terms: Terms | None = None) -> Option:
+    """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
+    sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+    if sketch.promises.interactions is not None:
+        sketch, settings = kept_apart(sketch, rows, settings, terms)
+    sketch, written = with_shared_levels(sketch, rows, request.rng)
+    session = Session.of(sketch, written, replace(request, settings=settings))
+    return Option(session, session.plan(), rows)
+
+
+def _capacities(request: Request, option: Option) -> list[Option]:
+    """Return the option and, where there is a choice, one with more capacity."""
+    session, columns = option.session, len(option.plan.columns) - len(option.plan.dropped)
+    larger = session.settings.enlarged(session.problem.pencils, len(session.problem.design) / max(columns, 1))
+    if larger is None:
+        return [option]
+    other = _encoded(request, larger, session.draft.terms)
+    return [option, _without(other, option.plan.dropped)]
+
+
+def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tuple[int, list[int]]:
+    """Return which option's members lose least on unseen rows, and its strengths, the best one first.
+
+    The strengths are those of the grid, those that pilot models liked first; larger capacities need no less.
+    """
+    sample = sample_of(options[0].session)
+    folds = sample.folds(1, larger=2)
+    if len(options) == 1 or (folds is None and sample.validation is None):
+        return 0, list(strengths)
+    chosen, lowest = (0, list(strengths)), None
+    for i, option in enumerate(options):
+        tried = sorted({*strengths[: 2 - i], min(strengths[0] + i, len(GRID) - 1)})
+        losses = _losses(option, tried, folds)
+        order = losses.mean(axis=1).argsort()
+        if lowest is None or _is_better(losses[order[0]], lowest):
+            chosen, lowest = (i, [tried[k] for k in order]), losses[order[0]]
+    return chosen
+
+
+def _is_better(losses: Float64Array, others: Float64Array) -> bool:
+    """Return whether these losses of rows are below the others of the same rows, more than by chance."""
+    gain = others - losses
+    return bool(gain.mean() > _CERTAINTY * gain.std() / np.sqrt(len(gain)))
+
+
+def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Float64Array:
+    """Return what the members together would lose, (strengths, rows)."""
+    session, recipe = sample_of(option.session), option.session.settings.recipe
+    schedule = recipe.trial_schedule(len(session.problem.design), session.settings.max_iter)
+    trainer, turns = compared(session, option.plan, strengths, folds, schedule)
+    losses = expected_losses(trainer, recipe.members)
+    return np.concatenate(losses.reshape(turns, len(strengths), -1), axis=1)
+
+
+def expected_losses(trainer: Trainer, members: int) -> Float64Array:
+    """Return the loss of the mean of so many models like two neighbours of the stack, on rows unseen by both.
+
+    Its shape is (pairs, rows). The mean of two models loses less than each of them by half of their variance, that of n
+    by 1 − 1/n of it. A single model that is regularised too weakly does badly; several of them may do well together.
+    """
+    raw, rows, problem = trainer.unseen()
+    pairs = raw.reshape(-1, 2, *raw.shape[1:])
+    unseen = rows if isinstance(rows, slice) else rows[::2]
+    y = problem.y[unseen]
+    together = problem.loss.of_rows(pairs.mean(axis=1), y).astype(np.float64)
+    first, second = (problem.loss.of_rows(pairs[:, i], y).astype(np.float64) for i in range(2))
+    alone = (first + second) / 2
+    share = 2 * (1 - 1 / min(members, _MOST))
+    weight = 1.0
+    if problem.weight is not None:
+        weight = problem.weight[unseen] / problem.weight[unseen].mean(axis=-1, keepdims=True)
+    return np.asarray(weight * (alone - share * (alone - together)), np.float64)
