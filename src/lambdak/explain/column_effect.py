@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lambdak._types import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.explain.wording import effect_words
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
@@ -225,3 +226,18 @@ def _density(column: Column, x: tuple[Any, ...], cells: Cells | None) -> dict[st
     ends = (low, high) if low < high else (low - 0.5, low + 0.5)
     counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=_BINS, range=ends)
     return {"counts": counts.astype(np.float64), "edges": edges}
+
+
+@dataclass(frozen=True)
+class Fan:
+    """Quantiles of test rows, in the order of their medians, and the targets of these rows."""
+
+    target: str
+    levels: tuple[float, ...]
+    quantiles: FloatArray  # (rows, quantile levels)
+    y: FloatArray
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of the test rows lie between the lowest and the highest quantile."""
+        return np.asarray((self.quantiles[:, 0] <= self.y) & (self.y <= self.quantiles[:, -1]))

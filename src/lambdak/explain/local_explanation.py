@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak._types import Float64Array
-from lambdak.explain.local_words import explanation_lines
-from lambdak.explain.row_labels import Labels, row_labels, row_position
-from lambdak.explain.row_words import RowWords
+from lambdak.explain.row_words import Labels, RowWords, explanation_lines, row_labels, row_position
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
 from lambdak.explain.wording import Amounts, cell_text

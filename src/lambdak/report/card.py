@@ -13,7 +13,7 @@ from lambdak.losses import Predicts
 from lambdak.report.document import Block, Bullets, Code, Document, Note, Paragraph, Section, Table, said
 from lambdak.report.findings import Findings
 from lambdak.report.markdown import sections_markdown
-from lambdak.report.sections import data, guarantees, limits, method, parameters, versions
+from lambdak.report.sections import data, guarantees, limits, method, reproduction
 from lambdak.report.sections.performance import metric_table, provenance
 from lambdak.table.visible import visible
 
@@ -101,11 +101,11 @@ def _document(found: Findings, license_name: str | None) -> Document:
         _with_words(Section("limits", "Bias, risks and limitations", _brief(limits.dossier(found).blocks)), found),
         _getting_started(found),
         Section(
-            "training", "Training details", _brief((*data.dossier(found).blocks, *parameters.dossier(found).blocks))
+            "training", "Training details", _brief((*data.dossier(found).blocks, *method.parameters(found).blocks))
         ),
         _evaluation(found),
         Section("guarantees", "Guarantees", _brief(guarantees.dossier(found).blocks)),
-        Section("versions", "Technical specifications", _brief(versions.dossier(found).blocks)),
+        Section("versions", "Technical specifications", _brief(reproduction.versions(found).blocks)),
         Section("authors", "Model card authors and contact", (_pairs((("Owner", found.words.owner),)),)),
     )
     return Document(title, "", (Paragraph(said(found.words.purpose)),), sections)
@@ -140,7 +140,7 @@ def _with_words(section: Section, found: Findings) -> Section:
 
 
 def _training(found: Findings) -> Section:
-    blocks = (*data.dossier(found).blocks, *parameters.dossier(found).blocks)
+    blocks = (*data.dossier(found).blocks, *method.parameters(found).blocks)
     return Section("training", "Training details", _brief(blocks))
 
 

@@ -18,9 +18,8 @@ from lambdak.model.rows import check_exposure
 from lambdak.report.card import card_text
 from lambdak.report.document import Document
 from lambdak.report.findings import Findings, Options, compute_all
-from lambdak.report.findings.fit import Progress
+from lambdak.report.findings.fit import SEEN, Progress
 from lambdak.report.findings.fit import model_file as file_of
-from lambdak.report.findings.likeness import SEEN
 from lambdak.report.html import to_html
 from lambdak.report.markdown import to_markdown
 from lambdak.report.pictures import check_pictures

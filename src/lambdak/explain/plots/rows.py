@@ -28,8 +28,8 @@ from lambdak.table.category_levels import shown
 _LEAST_RANGE = 0.02  # of an axis of predictions, relative to them
 
 if TYPE_CHECKING:
+    from lambdak.explain.column_effect import Fan
     from lambdak.explain.local_explanation import LocalExplanation
-    from lambdak.explain.quantile_fan import Fan
     from lambdak.explain.what_if import WhatIf
 
 

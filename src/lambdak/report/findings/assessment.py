@@ -15,7 +15,7 @@ from lambdak.model import Model
 from lambdak.model.metrics import class_codes, raw_metrics
 from lambdak.model.rows import model_target
 from lambdak.report.amounts import plural
-from lambdak.report.findings.likeness import Likeness, compared
+from lambdak.report.findings.fit import Likeness, compared
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import Rows
 

@@ -1,4 +1,4 @@
-"""The first page of a dossier and the top of a page: what the model is, how well it does, and what is guaranteed."""
+"""The first page of a dossier and the top of a page: what the model is and does, and what is guaranteed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lambdak.report.document import (
     said,
 )
 from lambdak.report.findings import Findings
-from lambdak.report.findings.likeness import SEEN
+from lambdak.report.findings.fit import SEEN
 from lambdak.report.sections import guarantees, performance
 
 _MOST_CLASSES = 4  # that are named
@@ -153,3 +153,24 @@ def _observed(found: Findings) -> str:
         total, units = float(np.asarray(rows.y, np.float64).sum()), float(rows.exposure.sum())
         return f"In the data: {number(total)} in {number(units)} units of exposure."
     return f"In the data: {low} to {high}{found.unit}, half of it between {below} and {above}, median {middle}."
+
+
+STATEMENTS = {
+    "purpose": "Purpose",
+    "intended_use": "Intended use: decisions, users, products",
+    "out_of_scope": "What it must not be used for",
+    "risk_tier": "Risk tier, and why",
+    "owner": "Owner",
+    "developer": "Developer",
+    "reviewer": "Independent reviewer",
+    "alternatives": "Other models that were considered",
+    "assumptions": "Assumptions",
+    "ethical_considerations": "Protected groups, and what was done about them",
+}
+
+
+def purpose(found: Findings) -> Section:
+    """Return what the model is for, in the words of its owner."""
+    rows = tuple((title, said(getattr(found.words, name))) for name, title in STATEMENTS.items())
+    table = Table("Statements of the owner", ("", "Statement"), rows, left=(0, 1))
+    return Section("purpose", "Purpose", (table,))

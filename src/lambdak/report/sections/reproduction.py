@@ -1,12 +1,15 @@
-"""How to compute the figures of the document again, starting from the model's file and the table."""
+"""Whether figures come out again: how to compute them, with which versions, and how far other seeds are from them."""
 
 from __future__ import annotations
 
 from shlex import quote
 
-from lambdak.report.amounts import plural
-from lambdak.report.document import Block, Code, Note, Paragraph, Section
+import numpy as np
+
+from lambdak.report.amounts import number, plural, share
+from lambdak.report.document import Block, Code, Note, Paragraph, Section, Table
 from lambdak.report.findings import Findings
+from lambdak.store import ClaimedSignature
 
 _LOAD = """import lambdak
 
@@ -67,3 +70,56 @@ def _python(found: Findings, name: str) -> str:
 
 def _command(name: str) -> str:
     return f"lambdak dossier TABLE.csv --target COLUMN --model {quote(name)} --out dossier.html"
+
+
+_SEEDS = """model.dossier(
+    "dossier.html", X_test, y_test,
+    X_train=X_train, y_train=y_train,  # with sample_weight_train and offset_train, if the fit had them
+    seeds=5, progress=print,
+)"""
+
+
+def stability(found: Findings) -> Section:
+    """Return the spread over seeds, or how to compute it."""
+    own = found.stability
+    if own is None:
+        note = "Not run: it fits the model again with other seeds, and needs the training rows. This call runs it:"
+        points = ("Stability over seeds was not run: it needs X_train, y_train and seeds.",)
+        return Section("stability", "Stability over seeds", (Note(note, "open"), Code(_SEEDS, "python")), (), points)
+    names = [metric.name for metric in own.metrics[0]]
+    rows = []
+    for i, name in enumerate(names):
+        values = np.array([metrics[i].value for metrics in own.metrics])
+        rows.append((name, *map(number, (values.min(), values.mean(), values.max(), values.std(ddof=1)))))
+    table = Table("Metrics of the fits", ("Metric", "Least", "Mean", "Largest", "Standard deviation"), tuple(rows))
+    middle, high = np.quantile(own.spread, [0.5, 0.95])
+    scale = f", {share(float(middle / own.size))} of the spread of raw scores over the rows" if own.size else ""
+    words = (
+        f"The raw score of a row has a standard deviation over the fits of {number(float(middle))} in the middle"
+        f"{scale}, and of {number(float(high))} or less for 95 % of the rows."
+    )
+    head = f"The model was fitted again {plural(len(own.seeds), 'time')} with the settings of section 4 and the seeds "
+    seeds = ", ".join(map(str, own.seeds))
+    intro = f"{head}{seeds}, and each fit was asked about the same rows."
+    blocks = (Paragraph(intro), table, Paragraph(words))
+    return Section("stability", "Stability over seeds", blocks)
+
+
+def versions(found: Findings) -> Section:
+    """Return what the figures were computed with, and who signed the file of the model."""
+    table = Table("Versions", ("", "Version"), tuple(found.versions.items()), left=(0, 1))
+    return Section("versions", "Versions and signature", (table, *_signature(found)))
+
+
+def _signature(found: Findings) -> tuple[Paragraph | Note | Table, ...]:
+    own = found.file.signature
+    if found.file.name is None:
+        return (Paragraph("No model file was named, so that nothing can be said about a signature."),)
+    if own is None:
+        return (Paragraph(f"The model file {found.file.name} is not signed."),)
+    rows = (("Signer", own.signer), ("Time", own.time.isoformat()), ("Fingerprint of the key", own.fingerprint))
+    table = Table(f"Signature of {found.file.name}", ("", ""), rows, left=(0, 1))
+    if isinstance(own, ClaimedSignature):
+        words = "This is what the file says. It was not verified: give public_key, that of somebody you trust."
+        return table, Note(words, "open")
+    return table, Note("The signature was verified with the public key that was given.", "good")
