@@ -31,14 +31,14 @@ from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
 from lambdak.training.finish import Fit, TrainingState
 from lambdak.training.fit import continue_fit, fit_model
 from lambdak.training.rows import GivenRows
-from lambdak.training.session import Request
+from lambdak.training.session import FitRequest
 from lambdak.training.settings import LOSS
 
 if TYPE_CHECKING:
     from lambdak.store import SavedModel, SavedTraining
     from lambdak.table.rows import Rows
     from lambdak.training.large.choice import LargeRequest
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -196,13 +196,13 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     def _request(
         self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None, checkpoint: Checkpoint | None
-    ) -> Request:
+    ) -> FitRequest:
         settings, rng, parameters = fit_settings(self), new_generator(self.random_state), parameters_of(self)
-        return Request(
+        return FitRequest(
             type(self).__name__, rows, loss, settings, rng, classes, parameters, checkpoint or NoCheckpoint()
         )
 
-    def _targets(self) -> Targets:
+    def _targets(self) -> LargeTargets:
         """What the targets of a large table must be."""
         raise NotImplementedError
 

@@ -26,7 +26,7 @@ from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
 from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 from lambdak.training.rows import GivenRows
 
@@ -140,10 +140,10 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         checked = GivenRows.of(rows, loss, _codes(known, target, "y", rows.weight))
         return self._continue(checked) if fitted else self._fit(checked, loss, known)
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Classes
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import ClassTargets
 
-        return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
+        return ClassTargets(_labels, self._class_loss, _known_codes, self.class_weight)
 
     @property
     def classes_(self) -> NDArray[Any]:

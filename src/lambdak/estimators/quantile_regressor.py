@@ -20,7 +20,7 @@ from lambdak.table.rows import read_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -122,10 +122,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
             return self._continue_batches(X, y, sample_weight)
         return self._continue(rows_of_numbers(read_rows(X, y, sample_weight), self.model_.loss))
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Numbers
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import NumberTargets
 
-        return Numbers(Pinball(_levels(self.quantiles)))
+        return NumberTargets(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""

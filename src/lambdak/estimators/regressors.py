@@ -19,7 +19,7 @@ from lambdak.table.rows import read_rows, target_rows
 from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -240,10 +240,10 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     def _loss(self) -> Loss:
         return make_loss(self.loss, quantile=self.quantile, power=self.power)
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Numbers
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import NumberTargets
 
-        return Numbers(self._loss())
+        return NumberTargets(self._loss())
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row; with an ``exposure``, for that many units of it."""

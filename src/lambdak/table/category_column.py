@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled, natural, shown
 from lambdak.table.cell_rules import LevelRule
@@ -78,9 +78,9 @@ class Category(Column):
         return 1
 
     @property
-    def packed_as(self) -> Entry:
+    def packed_as(self) -> EntryKind:
         """A level."""
-        return Entry.LEVEL
+        return EntryKind.LEVEL
 
     @property
     def bounded(self) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_rules import LineRule
 from lambdak.table.column_contract import Saved
@@ -81,9 +81,9 @@ class Linear(Numeric):
         return 1
 
     @property
-    def packed_as(self) -> Entry:
+    def packed_as(self) -> EntryKind:
         """A weight of any size."""
-        return Entry.LINE
+        return EntryKind.LINE
 
     def feature_names(self) -> list[str]:
         """The name of the column, then "missing"."""
