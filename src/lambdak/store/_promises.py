@@ -11,7 +11,7 @@ from lambdak.pencil.definite import frobenius
 from lambdak.pencil.statements import combined
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
