@@ -23,11 +23,10 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.knots import auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak._types import Float64Array
+from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart
 from lambdak.training.effort import GRID, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
@@ -53,6 +54,7 @@ class MembersChoice(NamedTuple):
 def choose_members(request: FitRequest) -> MembersChoice:
     """Return what pilot and trial models choose, without the columns that vanish where they may."""
     stage = request.checkpoint.stage
+    warn_of_slow_loss(request.loss)
     option = _encoded(request, request.settings.fitted_to(request.loss))
     dropped, strengths = stage("pilot models", lambda: explore(option.session, option.plan))
     options = _capacities(request, _without(option, dropped))

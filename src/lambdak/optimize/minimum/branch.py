@@ -1,7 +1,8 @@
 r"""Branch and bound: boxes of the free columns, those with the lowest bound first, each halved in one column.
 
 A box is dropped once no point of it can be better than the best point by more than the gap. Constraints come in by
-Lagrange's multipliers: for every y ≥ 0, goal + Σ y_r limit_r ≤ goal wherever the limits hold, and the sum is separable.
+Lagrange's multipliers: for every y ≥ 0, objective + Σ y_r limit_r ≤ objective wherever the limits hold, and the sum is
+separable.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Search:
         """Raise the bounds of some boxes, and try the points where these are reached."""
         low, high = boxes.low[rows], boxes.high[rows]
         relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
-        goal = self.problem.goal.relaxed(relaxed)
+        objective = self.problem.objective.relaxed(relaxed)
         rooms = self.rows.rooms(low, high).T
         limits = [
             linear(relaxed.boxes, -most, row).shifted(-room)
@@ -122,13 +123,13 @@ class Search:
         ]
         limits += [own.relaxed(relaxed) for own in self.problem.limits]
         for limit in limits[len(self.rows) :]:
-            goal.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
-        bound, duals, places = self._dual(goal, limits, boxes.duals[rows])
+            objective.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
+        bound, duals, places = self._dual(objective, limits, boxes.duals[rows])
         self.best.try_points(relaxed.boxes.points(places))
         boxes.bound[rows], boxes.duals[rows] = np.maximum(boxes.bound[rows], bound), duals
         if not joint:
             used = (own.loose * (y + _UNUSED)[:, None] for own, y in zip(limits, duals.T, strict=True))
-            boxes.effects[rows] = goal.loose + sum(used)
+            boxes.effects[rows] = objective.loose + sum(used)
 
     def _has_few_vertices(self, boxes: Open) -> NDArray[np.bool_]:
         """Whether all combinations of vertices of a box can be looked at."""
@@ -146,17 +147,17 @@ class Search:
 
     def _slack(self, x: Float64Array) -> float:
         """About how far rounding keeps every bound from a value: halving boxes does not gain that."""
-        return _SLACK * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
+        return _SLACK * self.problem.slack * float(self.problem.objective.errors(x[None])[0])
 
     def _dual(
-        self, goal: Separable, limits: list[Separable], duals: Float64Array
+        self, objective: Separable, limits: list[Separable], duals: Float64Array
     ) -> tuple[Float64Array, Float64Array, list[NDArray[np.intp]]]:
         """The best bound of some steps over the multipliers, with these and the lowest vertices."""
-        best = np.full(len(goal.base), -np.inf)
+        best = np.full(len(objective.base), -np.inf)
         kept, y = duals.copy(), duals.copy()
         places: list[NDArray[np.intp]] = []
         for _ in range(_DUAL_STEPS if limits else 1):
-            total = _weighted(goal, limits, y)
+            total = _weighted(objective, limits, y)
             at = [part.argmin(axis=1) for part in total.parts]
             value = total.lowest()
             better = value > best
@@ -198,8 +199,8 @@ def _least_width(low: float, high: float) -> float:
     return 1e-12 * max(abs(low), abs(high), high - low)
 
 
-def _weighted(goal: Separable, limits: list[Separable], y: Float64Array) -> Separable:
-    total = goal
+def _weighted(objective: Separable, limits: list[Separable], y: Float64Array) -> Separable:
+    total = objective
     for r, limit in enumerate(limits):
         if y[:, r].any():
             total = total + limit * y[:, r]

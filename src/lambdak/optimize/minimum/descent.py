@@ -32,7 +32,7 @@ _SWEEPS = 12
 _FINEST = 2.0**-20  # of a column's range: the last step of a polish
 _STEPS = np.array([1.0, 0.5, 0.25, 0.125])
 _MOST_STEPS = 100
-_LEAST_FALL = 1e-6  # of the goal's spread: a step that gains less is the last one
+_LEAST_FALL = 1e-6  # of the objective's spread: a step that gains less is the last one
 _SOLVED = 0.1  # of what a step gains: how far its minimum may be
 _MOST_CHECKED = 16  # points, best first, that may turn out to miss a limit in the last digit
 

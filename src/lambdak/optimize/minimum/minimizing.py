@@ -146,7 +146,7 @@ def solve(problem: Problem, clock: Clock, random_state: int, method: str = "auto
 def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
     """Ends when value and bound are close in the user's units."""
     floor = _TINY + _SMALL * float(
-        np.ptp(problem.seen(problem.goal.values(problem.anywhere(64, np.random.default_rng(0)))))
+        np.ptp(problem.seen(problem.objective.values(problem.anywhere(64, np.random.default_rng(0)))))
     )
 
     def is_close(value: float, bound: Any) -> Any:
