@@ -32,10 +32,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lambdak.model import Model
-from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import row_hashes
 from lambdak.table.knots import median
+from lambdak.table.matching import column_reader
 from lambdak.table.seen import SeenCells
 
 Progress = Callable[[str], None]
