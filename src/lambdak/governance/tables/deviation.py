@@ -30,7 +30,7 @@ from lambdak.optimize.frontier import Clock, Solution, Status
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.branch import branch_and_bound
-from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.scores import Score
 from lambdak.pencil.definite import UNIT, frobenius
 from lambdak.pencil.spectrum import extremes
@@ -145,7 +145,7 @@ def _least(
     )  # fmt: skip
     model = ScaledPrediction(Prediction((score,), (score.negative(),), IDENTITY), 1.0, None, 0.0)
     excess = BoundedSum(0.0, np.zeros(len(score.axes)), (model, *pairs))
-    problem = Problem(score.axes, excess, LinearRows.none(len(score.axes)), (), (), lambda value: value, {})
+    problem = Minimization(score.axes, excess, LinearRows.none(len(score.axes)), (), (), lambda value: value, {})
     floor = _SMALL * float(np.abs(score.weights) @ score.size)
 
     def is_close(value: float, bound: Any) -> Any:

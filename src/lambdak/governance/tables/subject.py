@@ -15,7 +15,7 @@ from lambdak.losses.links import LOG
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes
 from lambdak.model.readout import Readout, dense_rows
-from lambdak.optimize.changes.goals import Chosen, chosen
+from lambdak.optimize.changes.goals import ChosenPrediction, chosen
 from lambdak.table.design import Design
 from lambdak.table.rows import Rows, optional_read, optional_rows
 
@@ -44,7 +44,7 @@ class Subject:
     """
 
     model: Model
-    output: Chosen
+    output: ChosenPrediction
     readout: Readout
     rows: Rows
     given: bool
@@ -101,7 +101,7 @@ def read_subject(
     return Subject(model, chosen_output, _turned(chosen_output), rows, X is not None, design, raw, observed)
 
 
-def _output(model: Model, output: Any) -> Chosen:
+def _output(model: Model, output: Any) -> ChosenPrediction:
     if model.loss.link.joint:
         known = np.asarray(model.classes).tolist()
         raise ValueError(
@@ -116,12 +116,12 @@ def _output(model: Model, output: Any) -> Chosen:
     return chosen(model, output)
 
 
-def _turned(own: Chosen) -> Readout:
+def _turned(own: ChosenPrediction) -> Readout:
     """The readout whose raw score has the sign that is meant."""
     return own.readout if own.sign > 0 else own.readout.negated(own.readout.name)
 
 
-def _observed(model: Model, output: Chosen, rows: Rows) -> Float64Array:
+def _observed(model: Model, output: ChosenPrediction, rows: Rows) -> Float64Array:
     """The target as what the tables predict: a number per unit of exposure, or 1 for the class that is meant."""
     if model.classes is None:
         totals = optional_rows(rows.target, len(rows), "y")

@@ -25,8 +25,8 @@ from lambdak.optimize.changes.nearest import Nearest
 from lambdak.optimize.changes.recourse import Change, Recourse
 from lambdak.optimize.changes.rows import (
     WAYS,
+    DecidedRow,
     Price,
-    Row,
     Surroundings,
     axis_around,
     model_of,
@@ -62,7 +62,7 @@ class Request:
     bounds: Mapping[str, Any]
     whole: frozenset[str]
 
-    def around(self, row: Row) -> Surroundings:
+    def around(self, row: DecidedRow) -> Surroundings:
         """The axes around a row."""
         columns = movable(row, self.names)
         axes = tuple(
@@ -116,7 +116,7 @@ def _name(model: Model, name: Any) -> str:
     return model.encoder.feature_names[column_named(model, name)]
 
 
-class Limits(NamedTuple):
+class Stopping(NamedTuple):
     """When a search may end: a relative gap, and seconds for each row; and who is told how it goes."""
 
     gap: float
@@ -190,7 +190,7 @@ def counterfactual(
     own_model = model_of(model)
     request = make_request(own_model, actionable, cost, directions, bounds, whole, scale)
     seconds = np.inf if time_limit is None else float(time_limit)
-    limits = Limits(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
+    limits = Stopping(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
     count = check_int(n, "n", 1, 1 << 10)
     own = read_rows(own_model, rows, offset)
     goals = [read_target(row, target, output) for row in own]
@@ -199,7 +199,9 @@ def counterfactual(
     return Recourse(tuple(found), own_model.encoder.feature_names, rows)
 
 
-def _every_row(rows: Sequence[Row], goals: Sequence[Goal], request: Request, limits: Limits, n: int) -> list[Change]:
+def _every_row(
+    rows: Sequence[DecidedRow], goals: Sequence[Goal], request: Request, limits: Stopping, n: int
+) -> list[Change]:
     """The changes of all rows, or of those up to an interrupt."""
     found: list[Change] = []
     for i, (row, goal) in enumerate(zip(rows, goals, strict=True)):
@@ -209,7 +211,7 @@ def _every_row(rows: Sequence[Row], goals: Sequence[Goal], request: Request, lim
     return found
 
 
-def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: int) -> list[Change]:
+def _changes(row: DecidedRow, goal: Goal, request: Request, limits: Stopping, n: int, i: int) -> list[Change]:
     """The changes of one row, the cheapest first."""
     here = row.raw([{}])
     around = request.around(row)
@@ -238,13 +240,13 @@ def _changes(row: Row, goal: Goal, request: Request, limits: Limits, n: int, i: 
 class _Work:
     """One row, what it is to reach, and what moves cost."""
 
-    row: Row
+    row: DecidedRow
     goal: Goal
     around: Surroundings
     price: Price
     region: Region
 
-    def solve(self, changed: Sequence[frozenset[int]], limits: Limits) -> Solution:
+    def solve(self, changed: Sequence[frozenset[int]], limits: Stopping) -> Solution:
         """The cheapest change that leaves a column of each of the earlier ones as it is."""
         clock = Clock(
             lambda value, bound: bool(value - bound <= max(limits.gap * value, _SAME)) if np.isfinite(value) else False,
@@ -293,7 +295,7 @@ class _Work:
 
 
 def _change(
-    row: Row, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int, closest: Any = None
+    row: DecidedRow, goal: Goal, around: Surroundings, solution: Solution, i: int, k: int, closest: Any = None
 ) -> Change:
     cells = None if solution.x is None else around.cells(solution.x)
     raw = row.raw([{}, cells or {}])

@@ -2,7 +2,7 @@
 
 Rounding makes three zones of every inequality Σ ± s_k(x) ≥ limit: beyond ``certain`` the prediction is there whatever
 rounding does, below ``possible`` it is not, and between the two only ``predict`` can tell. Proofs use the second limit,
-searches the first. Where a model has several predictions, ``Chosen`` is the one that is meant.
+searches the first. Where a model has several predictions, ``ChosenPrediction`` is the one that is meant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lambdak.model import Model
 from lambdak.model.output_choice import output_of
 from lambdak.model.readout import Readout, readouts
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.changes.rows import Row, Surroundings
+from lambdak.optimize.changes.rows import DecidedRow, Surroundings
 from lambdak.optimize.relaxation import Boxes, Separable, relax
 from lambdak.optimize.scores import Score, restrict
 
@@ -32,7 +32,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenPrediction:
     """link(sign · raw score at ``position``): the sign is −1 for the other one of two classes.
 
     Attributes
@@ -51,7 +51,7 @@ class Chosen:
         return self.readout.link.predictions(self.sign * raw[:, self.position])
 
 
-def chosen(model: Model, output: Any) -> Chosen:
+def chosen(model: Model, output: Any) -> ChosenPrediction:
     """The prediction that a class label or quantile level names, as in :func:`lambdak.optimize.predicted`."""
     if model.loss.link.joint:
         known = np.asarray(model.classes).tolist()
@@ -60,7 +60,9 @@ def chosen(model: Model, output: Any) -> Chosen:
             "counterfactual, or leave out the threshold of margin"
         )
     position, complement = output_of(model, output)
-    return Chosen(readouts(model)[position], position, -1 if complement else 1, _words(model, position, complement))
+    return ChosenPrediction(
+        readouts(model)[position], position, -1 if complement else 1, _words(model, position, complement)
+    )
 
 
 def _words(model: Model, position: int, complement: bool) -> str:
@@ -92,7 +94,7 @@ class Goal:
         Whether raw scores (n, outputs), as computed by ``predict``, reach it, (n,).
     words : str
         "the prediction is at least 3", "the class is 'yes'".
-    about : Chosen or None
+    about : ChosenPrediction or None
         The prediction that it is about; None if that is the class.
     """
 
@@ -100,14 +102,14 @@ class Goal:
     every: bool
     reached: Callable[[Float64Array], NDArray[np.bool_]]
     words: str
-    about: Chosen | None = None
+    about: ChosenPrediction | None = None
 
-    def reached_at(self, row: Row, around: Surroundings, points: Float64Array) -> NDArray[np.bool_]:
+    def reached_at(self, row: DecidedRow, around: Surroundings, points: Float64Array) -> NDArray[np.bool_]:
         """Whether ``predict`` says that a row at points (n, axes) around it reaches the goal, (n,)."""
         return self.reached(row.raw([around.cells(x) for x in points]))
 
 
-def threshold_goal(wanted: Chosen, relation: str, limit: float) -> Goal:
+def threshold_goal(wanted: ChosenPrediction, relation: str, limit: float) -> Goal:
     """The prediction is >=, <=, > or < a number."""
     k, sign = wanted.position, wanted.sign
     low, high = raw_limits(wanted.readout.link, limit)
@@ -215,7 +217,7 @@ class Region:
     every: bool
 
     @classmethod
-    def of(cls, goal: Goal, row: Row, axes: Sequence[Axis]) -> Region:
+    def of(cls, goal: Goal, row: DecidedRow, axes: Sequence[Axis]) -> Region:
         """The region of a goal for a row."""
         outputs = readouts(row.model)
         needed = list(dict.fromkeys(part for term in goal.terms for part in term.parts))
@@ -277,7 +279,7 @@ def _upper(relaxed: Sequence[Separable], possible: float) -> Separable:
     return Separable(room - total.base - possible, tuple(-part for part in total.parts), total.loose)
 
 
-def _score(readout: Readout, sign: int, row: Row, axes: Sequence[Axis]) -> Score:
+def _score(readout: Readout, sign: int, row: DecidedRow, axes: Sequence[Axis]) -> Score:
     own = restrict(row.model, readout, axes, row.cells)
     own = replace(own, start=own.start + row.offset)
     return own if sign > 0 else own.negative()

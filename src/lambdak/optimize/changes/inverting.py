@@ -18,8 +18,8 @@ from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.model.readout import Readout
 from lambdak.model.rows import column_named
-from lambdak.optimize.changes.goals import Chosen, chosen
-from lambdak.optimize.changes.rows import Row, model_of, read_row
+from lambdak.optimize.changes.goals import ChosenPrediction, chosen
+from lambdak.optimize.changes.rows import DecidedRow, model_of, read_row
 from lambdak.pencil.definite import UNIT, frobenius, proven_psd
 from lambdak.pencil.statements import combined
 from lambdak.table.category_levels import shown
@@ -134,8 +134,8 @@ def _proven_sign(readout: Readout, column: Numeric, i: int) -> int:
 class _Search:
     """A row, one prediction, one column (its position and the sign of its slope), and a target."""
 
-    row: Row
-    wanted: Chosen
+    row: DecidedRow
+    wanted: ChosenPrediction
     i: int
     sign: int
     target: float

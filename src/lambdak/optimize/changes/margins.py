@@ -17,7 +17,16 @@ from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margin
 from lambdak.optimize.changes.goals import Goal, Region
 from lambdak.optimize.changes.moves import Moves
 from lambdak.optimize.changes.nearest import Nearest
-from lambdak.optimize.changes.rows import Price, Row, Surroundings, axis_around, model_of, movable, read_rows, spreads
+from lambdak.optimize.changes.rows import (
+    DecidedRow,
+    Price,
+    Surroundings,
+    axis_around,
+    model_of,
+    movable,
+    read_rows,
+    spreads,
+)
 from lambdak.optimize.changes.targets import decision_goal, shown_prediction
 from lambdak.optimize.frontier import Clock, Status
 from lambdak.table.column_contract import Column
@@ -90,12 +99,17 @@ def margin(
     return Margins(tuple(found), rows)
 
 
-def _columns(row: Row, names: Sequence[str], levels: bool) -> list[Column]:
+def _columns(row: DecidedRow, names: Sequence[str], levels: bool) -> list[Column]:
     return [column for column in movable(row, names) if levels or column.is_number]
 
 
 def _margin(
-    row: Row, goal: Goal, columns: Sequence[Column], spread: Mapping[str, float], limits: tuple[float, float], i: int
+    row: DecidedRow,
+    goal: Goal,
+    columns: Sequence[Column],
+    spread: Mapping[str, float],
+    limits: tuple[float, float],
+    i: int,
 ) -> JointMargin:
     axes = tuple(_axis(column, row.cells[column.name]) for column in columns)
     singles = tuple(
@@ -125,7 +139,7 @@ def _axis(column: Column, cell: Any) -> Axis:
 # ---- one column alone
 
 
-def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+def _single(row: DecidedRow, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
     if axis.levels:
         return _of_levels(row, goal, axis)
     own = _of_numbers(row, goal, column, axis, spread)
@@ -135,7 +149,7 @@ def _single(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> 
     return _of_numbers(row, goal, column, wider, spread)
 
 
-def _of_numbers(row: Row, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
+def _of_numbers(row: DecidedRow, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
     region, start = Region.of(goal, row, (axis,)), float(row.cells[axis.name])
     sides = [first_crossing(region, start, way) for way in (-1, 1)]
     ends = (-np.inf, np.inf) if column.bounded else (axis.low, axis.high)
@@ -159,7 +173,7 @@ def _clip(safe: float, end: float) -> float:
     return end if np.isinf(safe) else safe
 
 
-def _of_levels(row: Row, goal: Goal, axis: Axis) -> ColumnMargin:
+def _of_levels(row: DecidedRow, goal: Goal, axis: Axis) -> ColumnMargin:
     """A category: every level is tried."""
     region = Region.of(goal, row, (axis,))
     others = axis.points[1:, None]
@@ -182,7 +196,7 @@ def _of_levels(row: Row, goal: Goal, axis: Axis) -> ColumnMargin:
 
 
 def _joint(
-    row: Row,
+    row: DecidedRow,
     goal: Goal,
     columns: Sequence[Column],
     axes: tuple[Axis, ...],

@@ -32,7 +32,7 @@ WAYS = ("up", "down")
 
 @final
 @dataclass(frozen=True, eq=False)
-class Row:
+class DecidedRow:
     """One row of a table, and the model that predicts it.
 
     Attributes
@@ -58,7 +58,7 @@ class Row:
         return np.asarray(self.model.raw(named_array(cells, names), offset), np.float64).reshape(len(changes), -1)
 
 
-def read_rows(model: Model, X: Any, offset: ArrayLike | None = None) -> list[Row]:
+def read_rows(model: Model, X: Any, offset: ArrayLike | None = None) -> list[DecidedRow]:
     """The rows of a table; a mapping or a one-dimensional array is one row."""
     table = given_table(model, X)
     positions = model.encoder.positions(table)
@@ -68,12 +68,12 @@ def read_rows(model: Model, X: Any, offset: ArrayLike | None = None) -> list[Row
     offsets = optional_rows(offset, table.shape[0], "offset")
     names = model.encoder.feature_names
     return [
-        Row(model, dict(zip(names, cells, strict=True)), 0.0 if offsets is None else float(offsets[i]))
+        DecidedRow(model, dict(zip(names, cells, strict=True)), 0.0 if offsets is None else float(offsets[i]))
         for i, cells in enumerate(zip(*columns, strict=True))
     ]
 
 
-def read_row(model: Model, row: Any, offset: float | None = None) -> Row:
+def read_row(model: Model, row: Any, offset: float | None = None) -> DecidedRow:
     """A mapping, a one-dimensional array, or a table with one row."""
     rows = read_rows(model, row, None if offset is None else np.ravel(np.asarray(offset, np.float64)))
     if len(rows) != 1:
@@ -194,7 +194,7 @@ class Surroundings:
         return {axis.name: axis.cell(own) for axis, start, own in moved if own != start}
 
 
-def movable(row: Row, names: Sequence[str]) -> list[Column]:
+def movable(row: DecidedRow, names: Sequence[str]) -> list[Column]:
     """Columns of these names whose cell in the row is not missing."""
     columns = [row.model.encoder.columns[column_named(row.model, name)] for name in names]
     return [column for column in columns if row.cells[column.name] is not None]

@@ -13,7 +13,7 @@ from lambdak._types import Float64Array
 from lambdak.losses.contract import Predicts
 from lambdak.model import Model
 from lambdak.optimize.changes.goals import (
-    Chosen,
+    ChosenPrediction,
     Goal,
     chosen,
     class_code,
@@ -22,13 +22,13 @@ from lambdak.optimize.changes.goals import (
     other_class_goal,
     threshold_goal,
 )
-from lambdak.optimize.changes.rows import Row
+from lambdak.optimize.changes.rows import DecidedRow
 
 _RELATIONS = (">=", "<=")
 _CUMULATED = "the probability of a class or any below it"
 
 
-def read_target(row: Row, target: Any, output: Any) -> Goal:
+def read_target(row: DecidedRow, target: Any, output: Any) -> Goal:
     """The goal of a row."""
     model = row.model
     if isinstance(target, tuple | list):
@@ -40,7 +40,7 @@ def read_target(row: Row, target: Any, output: Any) -> Goal:
     return threshold_goal(wanted, ">=" if wanted.predictions(row.raw([{}]))[0] < limit else "<=", limit)
 
 
-def decision_goal(row: Row, threshold: float | None, output: Any) -> Goal:
+def decision_goal(row: DecidedRow, threshold: float | None, output: Any) -> Goal:
     """Any other decision than that of the row: the other side of a threshold, or another class."""
     model = row.model
     if threshold is None and output is None and model.classes is not None:
@@ -91,7 +91,7 @@ class Approval:
     Attributes
     ----------
     goal : Goal
-    measure : Chosen, int or None
+    measure : ChosenPrediction, int or None
         One prediction, the position of one of several classes, or None where no single number says it.
     rises : bool
         Whether more of it is closer to an approval.
@@ -102,7 +102,7 @@ class Approval:
     """
 
     goal: Goal
-    measure: Chosen | int | None
+    measure: ChosenPrediction | int | None
     rises: bool
     what: str
     observed: Callable[[NDArray[Any]], NDArray[np.bool_]]
@@ -137,7 +137,7 @@ class Approval:
         """The measure as ``predict`` computes it, (rows,), of raw scores (rows, outputs)."""
         if self.measure is None:
             return np.full(len(raw), np.nan)
-        if isinstance(self.measure, Chosen):
+        if isinstance(self.measure, ChosenPrediction):
             return self.measure.predictions(raw)
         return np.asarray(model.loss.predict(raw)[:, self.measure])
 
@@ -160,7 +160,7 @@ class Approval:
         low, high = self._certain(low, high, enough)
         if self.measure is None:
             return np.full(low.shape[1], np.nan)
-        if isinstance(self.measure, Chosen):
+        if isinstance(self.measure, ChosenPrediction):
             up = self.rises == (self.measure.sign > 0)
             found = link.predictions(self.measure.sign * (low if up else high)[0])
         else:

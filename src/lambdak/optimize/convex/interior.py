@@ -20,7 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym, unsym
-from lambdak.optimize.convex.lifted import Lifted, Rows, inner_mix, standard_rows
+from lambdak.optimize.convex.lifted import Lifted, StandardForm, inner_mix, standard_rows
 
 _RIDGES = (0.0, 1e-15, 1e-13, 1e-11)  # relative: where equations say the same, or rounding makes them so
 _TINY = 1e-300
@@ -33,7 +33,7 @@ _START = 0.1  # of the spectrum's width: how far t begins above the last eigenva
 
 @final
 @dataclass
-class State:
+class InteriorPoint:
     """Where the method stands: names are those of the module's formula."""
 
     t: Float64Array
@@ -90,7 +90,7 @@ class Workspace:
 class System:
     """The equations of a step at a state, factorised once: one solution for the predictor, one for the corrector."""
 
-    def __init__(self, lifted: Lifted, space: Workspace, rows: Rows, state: State) -> None:
+    def __init__(self, lifted: Lifted, space: Workspace, rows: StandardForm, state: InteriorPoint) -> None:
         self.rows, self.state = rows, state
         self._scale(lifted)
         self.along = space.congruence(self.scaling, self.unit)
@@ -224,7 +224,7 @@ class _Method:
         self.space = Workspace(lifted)
         self.state = self._begin()
 
-    def _begin(self) -> State:
+    def _begin(self) -> InteriorPoint:
         lifted, rows = self.lifted, self.rows
         mu = inner_mix(rows, 1.0 / np.bincount(lifted.owner)[lifted.owner])
         middle = lifted.constant + np.matmul(mu, lifted.packed)
@@ -236,7 +236,7 @@ class _Method:
         slack = rows.h - rows.G @ mu
         q = np.where(slack > 0, slack, 0.1 * np.ptp(rows.G, axis=1) + _TINY)
         W = (self.w / self.dim)[:, None, None] * np.eye(self.dim)
-        return State(ends[:, -1] + above, mu, q, W, tau / mu, tau / q, np.zeros(len(rows.e)))
+        return InteriorPoint(ends[:, -1] + above, mu, q, W, tau / mu, tau / q, np.zeros(len(rows.e)))
 
     def iterate(self) -> Iterate:
         state, rows = self.state, self.rows
@@ -257,7 +257,7 @@ class _Method:
         move = system.solve(left**3 * tau, ahead)
         primal, dual = (length if length >= 1 else _SHORT * length for length in system.lengths(move))
         W = system.scaling @ sym(move.W) @ system.scaling.swapaxes(1, 2)
-        self.state = State(
+        self.state = InteriorPoint(
             state.t + primal * move.t,
             state.mu + primal * move.mu,
             state.q + primal * move.q,

@@ -39,7 +39,7 @@ _SECONDS = 1.0  # for a point with whole numbers: it is only a suggestion
 Cost = Sequence[Float64Array]  # of each axis, at its points
 
 
-class Limits(NamedTuple):
+class LiftedLimits(NamedTuple):
     """low ≤ rows μ ≤ high, (R, N) and (R,), as wide as :meth:`LinearRows.hold` allows; ``size`` bounds |rows μ|."""
 
     rows: Float64Array
@@ -63,7 +63,7 @@ class Lifted:
     cost, points : arrays of shape (N,)
     owner : array of shape (N,)
         Which axis a point belongs to, counted among those that have several.
-    limits : Limits
+    limits : LiftedLimits
     error : float
         What rounding can do to a bound without multipliers, and to a score.
     """
@@ -75,7 +75,7 @@ class Lifted:
     cost: Float64Array
     points: Float64Array
     owner: NDArray[np.intp]
-    limits: Limits
+    limits: LiftedLimits
     error: float
 
     @property
@@ -136,12 +136,12 @@ def lift(score: Score, linear: LinearRows, cost: Cost = ()) -> Lifted:
     )
 
 
-def _limits(score: Score, linear: LinearRows, several: Sequence[int], single: Sequence[int]) -> Limits:
+def _limits(score: Score, linear: LinearRows, several: Sequence[int], single: Sequence[int]) -> LiftedLimits:
     size, room = sizes(score.axes, linear)
     fixed = linear.matrix[:, single] @ np.array([score.axes[i].low for i in single])
     rows = [np.outer(linear.matrix[:, i], score.axes[i].points) for i in several]
     every = np.concatenate([np.zeros((len(linear), 0)), *rows], axis=1)
-    return Limits(every, linear.low - fixed - room, linear.high - fixed + room, room, size)
+    return LiftedLimits(every, linear.low - fixed - room, linear.high - fixed + room, room, size)
 
 
 def sizes(axes: Sequence[Axis], linear: LinearRows) -> tuple[Float64Array, Float64Array]:
@@ -210,7 +210,7 @@ def _multipliers(linear: LinearRows, low: Float64Array, high: Float64Array) -> F
     return np.asarray(y * scale)
 
 
-class Rows(NamedTuple):
+class StandardForm(NamedTuple):
     """G μ ≤ h and E μ = e; rows are scaled. ``upper``, ``lower``, ``equal`` say which constraints G and E hold."""
 
     G: Float64Array
@@ -223,7 +223,7 @@ class Rows(NamedTuple):
     scale: Float64Array
 
 
-def standard_rows(lifted: Lifted) -> Rows:
+def standard_rows(lifted: Lifted) -> StandardForm:
     """The constraints of a lifted problem in standard form."""
     limits, axes = lifted.limits, len(lifted.first)
     size = np.abs(limits.rows).max(axis=1, initial=0.0)
@@ -233,7 +233,7 @@ def standard_rows(lifted: Lifted) -> Rows:
     equal = (high - low <= _EQUAL * 2 * half) & (size > 0)
     upper, lower = (np.isfinite(end) & ~equal & (size > 0) for end in (high, low))
     simplex = (lifted.owner == np.arange(axes)[:, None]).astype(np.float64)
-    return Rows(
+    return StandardForm(
         G=np.concatenate([rows[upper], -rows[lower]]),
         h=np.concatenate([(high - half)[upper], -(low + half)[lower]]),
         E=np.concatenate([simplex, rows[equal]]),
@@ -245,7 +245,7 @@ def standard_rows(lifted: Lifted) -> Rows:
     )
 
 
-def inner_mix(rows: Rows, mu: Float64Array) -> Float64Array:
+def inner_mix(rows: StandardForm, mu: Float64Array) -> Float64Array:
     """A mix that meets all constraints, far from their limits and not far from ``mu``; or that one, if there is none.
 
     The variables are μ' ≥ 0 and how much e of ``mu`` is added to it, which is also how far every limit is.
@@ -269,7 +269,7 @@ def inner_mix(rows: Rows, mu: Float64Array) -> Float64Array:
     return mu if found.x is None or found.x[-1] < _INSIDE else np.asarray(found.x[:-1] + found.x[-1] * mu)
 
 
-def _towards(rows: Rows, mu: Float64Array) -> Float64Array | None:
+def _towards(rows: StandardForm, mu: Float64Array) -> Float64Array | None:
     """A mix of ``mu`` and the corner that is best for the only constraint, a fifth of the way beyond its limit."""
     simplex, corner = rows.E > 0, np.zeros(len(mu))
     corner[[np.flatnonzero(own)[rows.G[0, own].argmin()] for own in simplex]] = 1.0

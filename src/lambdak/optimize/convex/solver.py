@@ -29,7 +29,7 @@ _WHOLE = 1e-6  # a number this close to a whole one is that one
 
 
 @final
-class Search:
+class ConvexSearch:
     """One run: the frontier, and the bound that was proven so far."""
 
     def __init__(self, score: Score, linear: LinearRows, clock: Clock, cost: Cost) -> None:
@@ -211,7 +211,7 @@ def minimize_convex(score: Score, linear: LinearRows, clock: Clock, cost: Cost =
     """
     if not _reads_last(score):
         raise ValueError(f"a convex score reads the last eigenvalue, {score.dim - 1}; this one reads {score.index}")
-    search = Search(score, linear, clock, cost)
+    search = ConvexSearch(score, linear, clock, cost)
     try:
         with single_threaded_blas():
             search.run()

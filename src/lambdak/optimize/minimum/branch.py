@@ -18,7 +18,7 @@ from lambdak.optimize.frontier import Clock, Frontier, Open, Solution, Status
 from lambdak.optimize.linear import LinearRows, propagate
 from lambdak.optimize.minimum.bounded import Relaxed
 from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, straight_score
-from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.relaxation import Boxes, Separable, linear
 from lambdak.optimize.scores import Score
 
@@ -34,10 +34,10 @@ _METHOD = "branch and bound"
 
 @final
 @dataclass(eq=False)
-class Search:
+class BranchAndBound:
     """The state of one run of branch and bound."""
 
-    problem: Problem
+    problem: Minimization
     clock: Clock
     best: Incumbent
     rng: np.random.Generator
@@ -212,6 +212,6 @@ def _value_at(function: Separable, at: list[NDArray[np.intp]]) -> Float64Array:
     return np.asarray(function.base + sum(part[rows, own] for part, own in zip(function.parts, at, strict=True)))
 
 
-def branch_and_bound(problem: Problem, clock: Clock, rng: np.random.Generator) -> Solution:
+def branch_and_bound(problem: Minimization, clock: Clock, rng: np.random.Generator) -> Solution:
     """The least value of a problem, with a proven bound."""
-    return Search(problem, clock, Incumbent(problem=problem), rng).run()
+    return BranchAndBound(problem, clock, Incumbent(problem=problem), rng).run()

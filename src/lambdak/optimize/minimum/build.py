@@ -1,4 +1,4 @@
-"""From what users write to a :class:`~lambdak.optimize.minimum.problem.Problem`."""
+"""From what users write to a :class:`~lambdak.optimize.minimum.problem.Minimization`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
-from lambdak.optimize.minimum.problem import Problem, raw_limit, raw_objective
+from lambdak.optimize.minimum.problem import Minimization, raw_limit, raw_objective
 from lambdak.optimize.scores import Score, check_fixed_inputs, restrict
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.column_contract import Column
@@ -93,7 +93,7 @@ class Builder:
 def build(
     objective: Expression, limits: Sequence[Limit], free: Sequence[str], bounds: Any, fixed: Any,
     whole: Sequence[str], maximize: bool,
-) -> Problem:  # fmt: skip
+) -> Minimization:  # fmt: skip
     """The problem of :func:`lambdak.optimize.minimize`."""
     columns = _columns([objective, *(limit.expression for limit in limits)])
     row = read_row(fixed, list(columns))
@@ -108,7 +108,7 @@ def build(
     sign = -1.0 if maximize else 1.0
     plain, seen = raw_objective(function, sign) or (function, _signed(sign))
     linear, others, requested = _split(builder, limits)
-    return Problem(axes, plain, linear, others, requested, seen, row)
+    return Minimization(axes, plain, linear, others, requested, seen, row)
 
 
 def _by_name(bounds: Any, free: Sequence[str]) -> Mapping[str, Any]:

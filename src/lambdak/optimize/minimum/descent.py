@@ -23,7 +23,7 @@ from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair
 from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.frontier import Best, Clock
-from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.relaxation import compression
 from lambdak.optimize.scores import Score
 
@@ -42,7 +42,7 @@ _MOST_CHECKED = 16  # points, best first, that may turn out to miss a limit in t
 class Incumbent(Best):
     """The best point that meets all constraints of a problem, and where it is looked for."""
 
-    problem: Problem = field(kw_only=True)
+    problem: Minimization = field(kw_only=True)
 
     def try_points(self, points: Float64Array) -> None:
         """Keep the best of these points if it is better; a better one is polished."""
@@ -64,7 +64,7 @@ class Incumbent(Best):
                 self.offer(*polish(self.problem, first, own, _SWEEPS))
 
 
-def best_of(problem: Problem, points: Float64Array) -> tuple[Float64Array | None, float]:
+def best_of(problem: Minimization, points: Float64Array) -> tuple[Float64Array | None, float]:
     """The best of these points that meets the constraints, and its value."""
     allowed = points[problem.linear.hold(points)]
     if not len(allowed):
@@ -78,7 +78,7 @@ def best_of(problem: Problem, points: Float64Array) -> tuple[Float64Array | None
     return None, np.inf
 
 
-def descend_by_columns(problem: Problem, x: Float64Array) -> tuple[Float64Array, Float64Array]:
+def descend_by_columns(problem: Minimization, x: Float64Array) -> tuple[Float64Array, Float64Array]:
     """From starts (n, axes) column by column to the best of its points, until nothing changes: points and values."""
     value = problem.values(x)
     for _ in range(_SWEEPS):
@@ -93,7 +93,7 @@ def descend_by_columns(problem: Problem, x: Float64Array) -> tuple[Float64Array,
 
 
 def _better(
-    problem: Problem, x: Float64Array, value: Float64Array, tried: Float64Array
+    problem: Minimization, x: Float64Array, value: Float64Array, tried: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """The best of each row's points (n, m, axes), or the row itself."""
     flat = tried.reshape(-1, tried.shape[-1])
@@ -104,7 +104,7 @@ def _better(
     return np.where(better[:, None], tried[rows, at], x), np.where(better, found[rows, at], value)
 
 
-def polish(problem: Problem, x: Float64Array, value: float, sweeps: int) -> tuple[Float64Array, float]:
+def polish(problem: Minimization, x: Float64Array, value: float, sweeps: int) -> tuple[Float64Array, float]:
     """Smaller and smaller steps along columns, and pairs of them that keep a constraint; and where that ends."""
     directions = problem.directions()
     size, left = 0.25, sweeps
@@ -120,7 +120,7 @@ def polish(problem: Problem, x: Float64Array, value: float, sweeps: int) -> tupl
     return x, value
 
 
-def straight_score(problem: Problem) -> Score | None:
+def straight_score(problem: Minimization) -> Score | None:
     """The score that is minimised, up to linear terms, if that is all there is and its columns are straight."""
     score = problem.only_score()
     if score is None or any(axis.whole or len(axis.points) > 2 for axis in score.axes):
@@ -128,7 +128,9 @@ def straight_score(problem: Problem) -> Score | None:
     return score
 
 
-def descend_by_majorants(problem: Problem, score: Score, x: Float64Array, clock: Clock) -> tuple[Float64Array, float]:
+def descend_by_majorants(
+    problem: Minimization, score: Score, x: Float64Array, clock: Clock
+) -> tuple[Float64Array, float]:
     """Step after step from a point (axes,) that meets the constraints, and the value where it ends: never above."""
     value = float(problem.values(x[None])[0])
     for _ in range(_MOST_STEPS):
@@ -141,7 +143,7 @@ def descend_by_majorants(problem: Problem, score: Score, x: Float64Array, clock:
     return x, value
 
 
-def step(problem: Problem, score: Score, x: Float64Array, clock: Clock) -> tuple[Float64Array | None, float]:
+def step(problem: Minimization, score: Score, x: Float64Array, clock: Clock) -> tuple[Float64Array | None, float]:
     """A low point of the convex function that touches the score at x, and its value in the problem."""
     here, least = float(problem.values(x[None])[0]), _LEAST_FALL * problem.spread
 

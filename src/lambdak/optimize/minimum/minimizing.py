@@ -15,11 +15,11 @@ from lambdak.optimize.axes import cells_of
 from lambdak.optimize.convex.solver import minimize_convex
 from lambdak.optimize.frontier import Clock, Moment, Solution, Status
 from lambdak.optimize.linear import conflict
-from lambdak.optimize.minimum.branch import Search, branch_and_bound
+from lambdak.optimize.minimum.branch import BranchAndBound, branch_and_bound
 from lambdak.optimize.minimum.build import build, read_row
 from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, polish, straight_score
 from lambdak.optimize.minimum.expression import Expression, as_expression, evaluate, predicted, read_constraints
-from lambdak.optimize.minimum.problem import Problem
+from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.minimum.result import Optimum
 from lambdak.optimize.scores import is_pencil
 
@@ -128,7 +128,7 @@ def _free_names(model: Any, objective: Expression, free: Sequence[str] | str | N
     return [name for name in names if name not in row]
 
 
-def solve(problem: Problem, clock: Clock, random_state: int, method: str = "auto") -> Solution:
+def solve(problem: Minimization, clock: Clock, random_state: int, method: str = "auto") -> Solution:
     """By the method that suits the problem."""
     low, high = problem.ends
     excluded = conflict(problem.linear, low, high, problem.whole)
@@ -143,7 +143,9 @@ def solve(problem: Problem, clock: Clock, random_state: int, method: str = "auto
     return replace(found, bound=found.bound - charge)
 
 
-def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
+def _clock(
+    problem: Minimization, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None
+) -> Clock:
     """Ends when value and bound are close in the user's units."""
     floor = _TINY + _SMALL * float(
         np.ptp(problem.seen(problem.objective.values(problem.anywhere(64, np.random.default_rng(0)))))
@@ -161,12 +163,12 @@ def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Cal
     return Clock(is_close, limit, report, floor=floor)
 
 
-def _seen_moment(problem: Problem, moment: Moment) -> Moment:
+def _seen_moment(problem: Minimization, moment: Moment) -> Moment:
     value, bound = (float(problem.seen(each)) if np.isfinite(each) else each for each in (moment.value, moment.bound))
     return Moment(moment.seconds, value, bound, moment.work)
 
 
-def _optimum(objective: Expression, problem: Problem, solution: Solution, maximize: bool, clock: Clock) -> Optimum:
+def _optimum(objective: Expression, problem: Minimization, solution: Solution, maximize: bool, clock: Clock) -> Optimum:
     low, high = problem.ends
     excluded = conflict(problem.linear, low, high, problem.whole)
     found = solution.status.value
@@ -189,7 +191,7 @@ def _in_order(objective: Expression, row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in dict.fromkeys([*names, *row])}
 
 
-def convex_concave(problem: Problem, clock: Clock, rng: np.random.Generator) -> Solution:
+def convex_concave(problem: Minimization, clock: Clock, rng: np.random.Generator) -> Solution:
     """The best point that the procedure finds, which none of its steps improves, and a proven bound."""
     score = straight_score(problem)
     if score is None:
@@ -208,5 +210,5 @@ def convex_concave(problem: Problem, clock: Clock, rng: np.random.Generator) -> 
             best.offer(*polish(problem, best.x, best.value, _SWEEPS))
     except KeyboardInterrupt:
         return Solution(best.x, best.value, -np.inf, Status.INTERRUPTED, METHOD, tuple(clock.trace))
-    found = Search(problem, clock, best, rng, most=_MOST_BOXES, went_down=best.value).run()
+    found = BranchAndBound(problem, clock, best, rng, most=_MOST_BOXES, went_down=best.value).run()
     return replace(found, method=METHOD)

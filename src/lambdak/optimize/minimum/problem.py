@@ -37,7 +37,7 @@ _LEAST = 1e-300  # predictions below it may be rounded to 0
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Minimization:
     """The least value of ``objective`` where ``linear`` and ``limits`` hold.
 
     Attributes
@@ -95,7 +95,7 @@ class Problem:
         score = (term.prediction.scores if term.offset > 0 else term.prediction.negatives)[0].scaled(abs(term.offset))
         return score.shifted(self.objective.constant, self.objective.begun)
 
-    def pinned(self) -> tuple[Problem, float]:
+    def pinned(self) -> tuple[Minimization, float]:
         """The problem with monotone columns at their best end, and what to take off its bound."""
         if self.limits or len(self.objective.terms) != 1:
             return self, 0.0
