@@ -1,4 +1,4 @@
-"""Files as they are meant, and what is wrong with their text: standard input, gzip and UTF-16 become a plain file to read again.
+"""Files as they are meant, and what is wrong with their text: standard input, gzip and UTF-16 become plain files.
 
 What must be copied for that goes to a file without a name, so that memory does not depend on its size.
 """
