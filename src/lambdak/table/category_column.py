@@ -18,9 +18,8 @@ from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled
 from lambdak.table.cell_rules import LevelRule
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries, plain_level
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
 _ALL_DRAWN = 1_000  # levels, up to which a picture has them all

@@ -24,9 +24,8 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import EntryKind
 from lambdak.table.cell_rules import CellRule, KnotRule
 from lambdak.table.cells import Cells
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 
 class Saved(Enum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lambdak.losses import Loss, Predicts
-from lambdak.table.notices import warn_user
+from lambdak.table.visible import warn_user
 from lambdak.training.problem import Problem
 
 

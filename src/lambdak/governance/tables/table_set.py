@@ -17,8 +17,7 @@ from lambdak.governance.tables.factor_table import SEEN, FactorTable
 from lambdak.governance.tables.layout import Layout, values_at
 from lambdak.model.outward import downwards, upwards
 from lambdak.table.close_names import asked
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import MOST_ROWS, aligned, headed, number
+from lambdak.table.frames import MOST_ROWS, aligned, headed, make_frame, number
 from lambdak.table.visible import visible
 
 MOST = 700.0  # of a logarithm: its exponential is still a float
