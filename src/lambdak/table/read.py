@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
-from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise_list, first_of_each
+from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise_list, first_of_each, plain_levels
 from lambdak.table.plain import (
     FEW_ROWS,
     PlainRows,
@@ -90,7 +90,7 @@ class Table:
         own = self.read(position, rows)
         if self.first_row and isinstance(rows, slice):
             rows = slice(self.first_row + (rows.start or 0), None)
-        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named)  # faster than replace
+        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named, own.order)  # faster than replace
 
 
 def read_table(X: Any, keep: bool = True) -> Table:
@@ -239,7 +239,7 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     if dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has none of these
         return array_cells(name, series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Categorical, nw.Enum):
-        return _category_cells(series, name)
+        return replace(_category_cells(series, name), order=_order_of(series))
     if dtype == nw.Boolean or dtype.is_numeric():
         return array_cells(name, series.to_numpy())
     return array_cells(name, _objects(series.to_list()))
@@ -265,6 +265,14 @@ def _category_cells(series: nw.Series[Any], name: str) -> Cells:
         if distinct.values.dtype.kind == "O":
             return replace(distinct, factors=(small[0], distinct.values.tolist()))
     return array_cells(name, _category_values(series), categorical=True)
+
+
+def _order_of(series: nw.Series[Any]) -> tuple[object, ...]:
+    """Levels from the lowest to the highest, where a category says that they have an order."""
+    if series.dtype == nw.Enum:  # of polars, and ordered categories of pandas
+        return plain_levels(series.cat.get_categories().to_list())
+    ordered = series.implementation.is_pandas() and bool(series.to_native().cat.ordered)
+    return plain_levels(series.to_native().cat.categories.tolist()) if ordered else ()
 
 
 def _library_codes(series: nw.Series[Any]) -> NDArray[Any] | None:
