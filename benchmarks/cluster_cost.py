@@ -24,7 +24,7 @@ from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.large.choice import LargeRequest, choose
 from lambdak.training.large.fit import summarised
 from lambdak.training.large.shards import MemoryShard
-from lambdak.training.large.targets import Numbers
+from lambdak.training.large.targets import NumberTargets
 from lambdak.training.large.trainer import LargeSchedule, LargeTrainer, Supply, large_schedule
 from lambdak.training.large.transport import Alone
 
@@ -63,7 +63,7 @@ def main() -> None:
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + rng.standard_normal(len(X))
     settings = fit_settings(SpectralRegressor(effort=args.effort))
     loss = make_loss("squared_error", quantile=0.5, power=1.5)
-    request = LargeRequest("SpectralRegressor", Numbers(loss), settings, 0, {}, NoCheckpoint())
+    request = LargeRequest("SpectralRegressor", NumberTargets(loss), settings, 0, {}, NoCheckpoint())
     part = Drawn(0, read_table(X, keep=False), y)
     choice = choose(request, summarised(request, [part]))
     records = choice.packed(part)

@@ -12,8 +12,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
 from lambdak import SpectralQuantileRegressor
+from lambdak.explain.column_effect import Fan
 from lambdak.explain.plots import draw_fan
-from lambdak.explain.quantile_fan import Fan
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)

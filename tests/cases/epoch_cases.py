@@ -6,12 +6,12 @@ import numpy as np
 from spread_cases import constrained as of_columns
 from spread_cases import one_cone
 
-from lambdak.eigen.engine import Head, Pace
+from lambdak.eigen.engine import LossHead, Pace
 from lambdak.eigen.packing import packed_size, padded_size
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
-from lambdak.training.whitening import FreeCoordinates, Whitening
+from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
 
 LOSSES = {
     "squared_error": [],
@@ -45,7 +45,7 @@ def epoch_arguments(loss="squared_error", models=2, numbers=None, weighted=True,
     blocks = free_blocks(
         encoder.columns, of_columns(encoder.columns, CONSTRAINED[:1], CONSTRAINED[1:]) if constrained else {}
     )
-    free = FreeCoordinates(Whitening(blocks, moments), damping)
+    free = FreeCoordinates(ColumnWhitening(blocks, moments), damping)
     theta = np.zeros((len(damping), free.size, padded_size(DIM)), np.float32)
     theta[..., : packed_size(DIM)] = 0.2 * rng.standard_normal((*theta.shape[:2], packed_size(DIM)))
     coef = np.zeros((len(damping), free.n_design, padded_size(DIM)), np.float32)
@@ -57,7 +57,7 @@ def epoch_arguments(loss="squared_error", models=2, numbers=None, weighted=True,
         y = np.clip(y, 0, 1)
     extra = (rng.exponential(size=ROWS), 0.1 * rng.standard_normal(ROWS)) if weighted else (None, None)
     given = LOSSES[loss] if numbers is None else numbers
-    head = Head(DIM, 2, pencils, [0.1, -0.2, 0.3][:pencils], 1.3, loss, given)
+    head = LossHead(DIM, 2, pencils, [0.1, -0.2, 0.3][:pencils], 1.3, loss, given)
     pace = Pace(
         [0.01 * (i + 1) for i in range(batches)], [0.5 + i % 3 for i in range(len(damping))], 2, 0.9, 0.99, 1e-8
     )

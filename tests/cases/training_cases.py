@@ -19,7 +19,7 @@ from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.problem import Problem
 from lambdak.training.trainer import Trainer
-from lambdak.training.whitening import FreeCoordinates, Whitening
+from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
 
 DIM, INDEX, WIDTH = 5, 2, 15
 DAMPING, DECAY = (0.1, 1.0, 10.0), (1.0, 3.0, 1.0)
@@ -54,7 +54,7 @@ def trainer_of(
     moments = design_moments(problem.design, encoder.n_design, problem.weight)
     pairs = np.repeat([damping, decay], problem.outputs.pencils, axis=1)
     free = FreeCoordinates(
-        Whitening(free_blocks(encoder.columns, constrained(encoder.columns, signs)), moments), pairs[0].tolist()
+        ColumnWhitening(free_blocks(encoder.columns, constrained(encoder.columns, signs)), moments), pairs[0].tolist()
     )
     cones = [one_cone(encoder.columns[i], sign, encoder.columns[i].rising()) for i, sign in signs.items()]
     coordinates = [ConeCoordinates(cones, moments, DIM)] if cones else []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lambdak.eigen import records as reference
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.runtime import native
 
 kernel = native()
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.skipif(kernel is None, reason="no compiled kernel here"
 #                entry, first byte, bytes of the code, first design column, pieces or levels, missing
 FIELDS = np.array(
     [
-        [Entry.PIECE, 0, 1, 1, 8, 10],
-        [Entry.PIECE, 5, 2, 11, 300, -1],
-        [Entry.LINE, 11, 0, 312, 1, 313],
-        [Entry.LEVEL, 15, 0, 314, 1, -1],
-        [Entry.LEVEL, 15, 1, 315, 5, -1],
-        [Entry.LEVEL, 16, 2, 320, 400, 719],
-        [Entry.LEVEL, 18, 4, 720, 70_000, -1],
+        [EntryKind.PIECE, 0, 1, 1, 8, 10],
+        [EntryKind.PIECE, 5, 2, 11, 300, -1],
+        [EntryKind.LINE, 11, 0, 312, 1, 313],
+        [EntryKind.LEVEL, 15, 0, 314, 1, -1],
+        [EntryKind.LEVEL, 15, 1, 315, 5, -1],
+        [EntryKind.LEVEL, 16, 2, 320, 400, 719],
+        [EntryKind.LEVEL, 18, 4, 720, 70_000, -1],
     ],
     np.int64,
 )

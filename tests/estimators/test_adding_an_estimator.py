@@ -40,7 +40,7 @@ def test_a_new_estimator_is_saved_loaded_proven_explained_exported_and_reported(
         assert np.array_equal(again.predict(X), toy.predict(X))
     assert toy.model_.loss.name == "absolute_error"
     assert [claim.proven for claim in toy.certify().claims if claim.requested] == [True]
-    assert np.allclose(toy.explain_local(X).predictions, toy.predict(X))
+    assert np.allclose(toy.explain_local(X).prediction, toy.predict(X))
     toy.export(tmp_path / "toy.c")
     assert "ToyMedianRegressor" in toy.report(tmp_path / "toy.html", X, Y).read_text()
 

@@ -6,13 +6,16 @@ import json
 import re
 
 import pytest
+from cli_cases import done, refused
 from fitted_models import SMALL, fitted, rows_of
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lambdak import SpectralRegressor, save
 from lambdak.export import export_model
-from lambdak.export.targets import TARGETS
+from lambdak.export.formula import Formula
+from lambdak.export.targets import FACTOR_TABLES, TARGETS, Target
+from lambdak.governance.tables.table_set import TableSet
 
 BEGINS = {
     "model.c": r"/\* SpectralRegressor",
@@ -85,3 +88,50 @@ def test_what_is_not_known_is_refused_with_what_is(path, options, what, tmp_path
 def test_every_target_has_an_ending_of_its_own():
     endings = [ending for target in TARGETS.values() for ending in target.endings]
     assert len(set(endings)) == len(endings)
+
+
+# ---- a target of another language ------------------------------------------------------------------------------------
+
+
+def to_words(model, path, *, explain=False):
+    """A model in words, written from its formula."""
+    formula = Formula.of(model)
+    columns = [f"{column.name}: {column.rule.code}" for column in formula.columns]
+    path.write_text("\n".join([*columns, *(["explained"] if explain else []), *formula.result_names]))
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """The registry with one line more."""
+    monkeypatch.setitem(TARGETS, "words", Target(f"{__name__}:to_words", (".words",), "read it aloud"))
+
+
+def test_a_toy_target_is_one_function_and_one_line(words, tmp_path):
+    model = fitted("additive")
+    model.export(tmp_path / "model.words")
+    export_model(model, tmp_path / "explained.txt", to="words", explain=True)
+    text = (tmp_path / "model.words").read_text()
+    assert text.splitlines()[0] == f"{model.model_.encoder.columns[0].name}: curve"
+    assert text.splitlines()[-1] == "prediction"
+    assert "explained" in (tmp_path / "explained.txt").read_text()
+    with pytest.raises(TypeError, match="an export to words takes explain; got 'dialect'"):
+        export_model(model, tmp_path / "model.words", dialect="sqlite")
+    with pytest.raises(ValueError, match=r"path must end with one of \.c, .*, \.words, or to must say"):
+        model.export(tmp_path / "model.poem")
+
+
+def test_the_command_line_has_a_toy_target_without_a_change(words, tmp_path):
+    fitted("additive").save(tmp_path / "model.safetensors")
+    shown = done(["export", "--model", tmp_path / "model.safetensors", "--to", "words", "--explain"]).stdout
+    assert "read it aloud" in shown
+    assert "explained" in (tmp_path / "model.words").read_text()
+    assert "is for --to c, js; got --to words" in refused(
+        ["export", "--model", tmp_path / "model.safetensors", "--to", "words", "--name", "price"], code=2
+    )
+
+
+def test_a_toy_file_of_factor_tables_is_one_method_and_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(TableSet, "to_bullets", lambda self, path: path.write_text(f"* {self.base}"), raising=False)
+    monkeypatch.setitem(FACTOR_TABLES, ".bullets", "to_bullets")
+    fitted("additive").export(tmp_path / "tables.bullets", to="table")
+    assert (tmp_path / "tables.bullets").read_text().startswith("* ")

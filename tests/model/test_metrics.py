@@ -13,7 +13,7 @@ from sklearn import metrics
 from lambdak.cli import metrics as cli_metrics
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
-from lambdak.model.metrics import area_under_roc, model_metrics
+from lambdak.model.metrics import METRICS, Metric, area_under_roc, model_metrics
 from lambdak.table.rows import Rows
 
 LABELS = np.where(Y > 4, "good", "<bad>")
@@ -123,3 +123,47 @@ def test_r2_of_a_constant_target_is_that_of_scikit_learn():
     model, y = fitted("regressor"), np.full(len(X), 3.0)
     found = {own.name: own.value for own in model_metrics(model.model_, X, y)}
     assert found["R²"] == metrics.r2_score(y, model.predict(X))
+
+
+class MeanError(Metric):
+    """Mean of observed minus predicted."""
+
+    @classmethod
+    def of(cls, scores):
+        return (cls("mean error", "0 is in balance", 0),) if scores.kind == "numbers" else ()
+
+    def value(self, scores):
+        scores.error = scores.observed - scores.predicted
+        return scores.mean("error")
+
+
+def test_a_new_metric_is_one_class_and_one_line_and_every_reader_shows_it(monkeypatch, tmp_path):
+    monkeypatch.setattr("lambdak.model.metrics.METRICS", [*METRICS, MeanError])
+    monkeypatch.setattr("lambdak.governance.performance.measures.METRICS", [*METRICS, MeanError])
+    model, y = fitted("regressor"), TARGETS["regressor"]
+    expected = np.mean(y - model.predict(X))
+    assert cli_metrics.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))["mean error"] == expected
+    performance = model.performance(X, y, n_resamples=20)["mean error"]
+    assert performance.value == pytest.approx(expected, abs=1e-12)
+    assert performance.low < performance.value < performance.high
+    difference = model.compare(model, X, y, n_resamples=2)["mean error"]
+    assert difference.difference == 0.0
+    model.report(tmp_path / "report.html", X, y, n_resamples=2)
+    with pytest.warns(UserWarning, match="These rows look like the training rows"):
+        model.dossier(tmp_path / "dossier.html", X, y, n_resamples=2, search=0, exact=False)
+    for name in ("report", "dossier"):
+        assert "mean error" in (tmp_path / f"{name}.html").read_text()
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_resample_is_measured_as_rows_that_occur_that_often(kind):
+    model, y = fitted(kind), np.asarray(TARGETS[kind])
+    output = 2 if kind in ("multiclass", "ordinal") else None
+    counts = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    measures = model.performance(X, y, output=output)._measures
+    repeated = np.repeat(np.arange(len(y)), counts.astype(int))
+    again = model.performance(X.iloc[repeated], y[repeated], output=output)._measures
+    names = [metric.name for metric in measures.known]
+    drawn, rows = (dict(zip(names, values, strict=True)) for values in (measures(counts), again()))
+    for name in set(names) - {"R²", "loss explained", "deviance explained"}:  # the best constant is that of all rows
+        assert drawn[name] == pytest.approx(rows[name], rel=1e-9), name

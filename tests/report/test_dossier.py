@@ -20,7 +20,7 @@ from lambdak import SpectralRegressor
 from lambdak.explain import plots
 from lambdak.report.amounts import number
 from lambdak.report.dossier import Subject, dossier_findings
-from lambdak.report.findings.likeness import SEEN
+from lambdak.report.findings.fit import SEEN
 from lambdak.report.pictures import curve_png
 from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.visible import visible

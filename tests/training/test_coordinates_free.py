@@ -25,7 +25,7 @@ from spread_cases import constrained as of_columns
 from lambdak.eigen.packing import padded_width
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.coordinates import design_moments, free_blocks
-from lambdak.training.whitening import MOST_JOINT, FreeCoordinates, Whitening
+from lambdak.training.whitening import MOST_JOINT, ColumnWhitening, FreeCoordinates
 
 DAMPING = (0.1, 1.0, 100.0)
 
@@ -44,7 +44,7 @@ def ramps_of(encoder, constrained=(), linear=()):
 def free_coordinates(encoder, design, damping=DAMPING, weight=None, constrained=(), apart=False):
     moments = design_moments(design, encoder.n_design, weight)
     return FreeCoordinates(
-        Whitening(free_blocks(encoder.columns, of_columns(encoder.columns, constrained)), moments, apart), damping
+        ColumnWhitening(free_blocks(encoder.columns, of_columns(encoder.columns, constrained)), moments, apart), damping
     )
 
 

@@ -14,7 +14,7 @@ from lambdak.training.cones import ConeCoordinates
 from lambdak.training.coordinates import design_moments, free_blocks
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
-from lambdak.training.whitening import FreeCoordinates, Whitening
+from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
 
 DIM, WIDTH, PADDED = 3, 6, 16
 DAMPING, DECAY = (0.1, 1.0, 10.0), (0.0, 2.0, 30.0)
@@ -39,7 +39,7 @@ class Parts:
     def __init__(self, caps=(MONOTONE, CATEGORY), alpha=0.0):
         columns = ENCODER.columns
         self.blocks = free_blocks(columns, constrained(columns, [MONOTONE], [CONVEX]))
-        self.free = FreeCoordinates(Whitening(self.blocks, MOMENTS, apart=alpha > 0), DAMPING)
+        self.free = FreeCoordinates(ColumnWhitening(self.blocks, MOMENTS, apart=alpha > 0), DAMPING)
         self.cones = [
             ConeCoordinates([one_cone(columns[MONOTONE], -1, columns[MONOTONE].rising())], MOMENTS, DIM),
             ConeCoordinates([one_cone(columns[CONVEX], 1, columns[CONVEX].hinged(0))], MOMENTS, DIM),

@@ -23,7 +23,7 @@ from lambdak.table.visible import visible
 
 if TYPE_CHECKING:
     from lambdak.cli import demo_results
-    from lambdak.explain.quantile_fan import Fan
+    from lambdak.explain.column_effect import Fan
 
 EXAMPLES = ("lambdak demo", "lambdak demo --out first-look")
 EFFORT = "balanced"

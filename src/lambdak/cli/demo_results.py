@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, train_test_split
 
 from lambdak._types import FloatArray
 from lambdak.estimators import SpectralQuantileRegressor, SpectralRegressor
-from lambdak.explain.quantile_fan import Fan
+from lambdak.explain.column_effect import Fan
 from lambdak.table.read import Table, named_array
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -15,6 +15,7 @@ from lambdak.cli.errors import naming
 from lambdak.cli.models import columns_of, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, OptionalTable, TableFormat
 from lambdak.cli.outputs import check_output, print_json, say
+from lambdak.export.targets import TARGETS, target_of
 
 EXAMPLES = (
     "lambdak export --to c",
@@ -22,16 +23,6 @@ EXAMPLES = (
     "lambdak export --to onnx --explain --dtype float32",
     "lambdak export patients.csv --target progression --to table --out patients.json",
 )
-
-
-class To(Enum):
-    """Formats that ``lambdak export`` can write a model in."""
-
-    C = "c"
-    JS = "js"
-    ONNX = "onnx"
-    SQL = "sql"
-    TABLE = "table"
 
 
 class Dtype(Enum):
@@ -49,27 +40,38 @@ class Dialect(Enum):
     SQLITE = "sqlite"
 
 
-# Which exports take an option of the command line.
-_TAKEN_BY = {
-    "--explain": (To.C, To.JS, To.ONNX, To.SQL),
-    "--name": (To.C, To.JS),
-    "--dtype": (To.ONNX,),
-    "--dialect": (To.SQL,),
-    "--offset-input": (To.ONNX,),
-    "--table": (To.SQL,),
-    "--key": (To.SQL,),
-    "--offset": (To.SQL,),
-    "TABLE": (To.TABLE,),
-    "--target": (To.TABLE,),
-    "--exposure": (To.TABLE,),
-    "--two-way": (To.TABLE,),
+# Which exports take an option of the command line; others are for every target that has an option of that name.
+_TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "--dtype": ("onnx",),
+    "--dialect": ("sql",),
+    "--offset-input": ("onnx",),
+    "--table": ("sql",),
+    "--key": ("sql",),
+    "--offset": ("sql",),
+    "TABLE": ("table",),
+    "--target": ("table",),
+    "--exposure": ("table",),
+    "--two-way": ("table",),
 }
+
+
+def _check_to(to: str | None) -> str | None:
+    if to is not None and to not in TARGETS:
+        raise typer.BadParameter(f"{to!r} is not one of {', '.join(map(repr, TARGETS))}.")
+    return to
 
 
 def export(
     table: OptionalTable = None,
     model: ModelFile = DEFAULT_MODEL,
-    to: Annotated[To | None, typer.Option(help="What it becomes; by default what the name of --out says.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            callback=_check_to,
+            metavar=f"[{'|'.join(TARGETS)}]",
+            help="What it becomes; by default what the name of --out says.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="The file, or for js a folder.", show_default="the model's name with another ending"),
@@ -103,8 +105,6 @@ def export(
 
     Tables need no TABLE; with one they are fitted to its rows, which are shown beside.
     """
-    from lambdak.export.targets import TARGETS
-
     kind = _kind(to, out, table)
     given = {
         "--explain": explain or None, "--name": name, "--dtype": dtype, "--dialect": dialect, "--table": source,
@@ -112,10 +112,10 @@ def export(
         "TABLE": table, "--target": target, "--exposure": exposure, "--two-way": two_way,
     }  # fmt: skip
     _check_taken(kind, given)
-    path = out or model.with_suffix(TARGETS[kind.value].endings[0])
+    path = out or model.with_suffix(TARGETS[kind].endings[0])
     if path.resolve() == model.resolve():
         raise typer.BadParameter(f"must not be the model itself; got {str(path)!r}", param_hint="--out")
-    if not (kind is To.JS and path.suffix == ""):
+    if not (TARGETS[kind].folder and path.suffix == ""):
         _check_ending(kind, path)
         check_output(path, "--out")
     fitted = read_model(model)
@@ -123,47 +123,38 @@ def export(
              "key": key or None, "offset": offset_input or offset}  # fmt: skip
     options = {key: own.value if isinstance(own, Enum) else own for key, own in plain.items() if own is not None}
     with naming(table or ""):
-        if kind is To.TABLE:
+        if kind == "table":
             options |= _rows(fitted, table, target, exposure, form) | {"two_way": two_way or 0}
-        fitted.export(path, kind.value, **options)
+        fitted.export(path, kind, **options)
     _report(kind, path, as_json)
 
 
-def _kind(to: To | None, out: Path | None, table: str | None) -> To:
-    found = to or _named(out)
-    if found is None:
-        choices, meant = ", ".join(kind.value for kind in To), None if table is None else _named(Path(table))
-        hint = f": did you mean --out {table}?" if meant not in (None, To.TABLE) else ""
+def _kind(to: str | None, out: Path | None, table: str | None) -> str:
+    kind = to or (None if out is None else target_of(out))
+    if kind is None:
+        choices, meant = ", ".join(TARGETS), None if table is None else target_of(table)
+        hint = f": did you mean --out {table}?" if meant not in (None, "table") else ""
         raise typer.BadParameter(
             f"one of {choices} is needed, unless the name of --out says it{hint}", param_hint="--to"
         )
-    return found
+    return kind
 
 
-def _named(path: Path | None) -> To | None:
-    """What the ending of a file says that it is to be."""
-    from lambdak.export.targets import TARGETS
-
-    ending = "" if path is None else path.suffix.lower()
-    return next((To(name) for name, target in TARGETS.items() if ending in target.endings), None)
-
-
-def _check_ending(kind: To, path: Path) -> None:
+def _check_ending(kind: str, path: Path) -> None:
     """Refuse a name by which a compiler, an import or a program of tables would not know the file."""
-    from lambdak.export.targets import TARGETS
-
-    endings = TARGETS[kind.value].endings
-    if kind in (To.C, To.JS, To.TABLE) and path.suffix.lower() not in endings:
+    endings = TARGETS[kind].endings
+    if not TARGETS[kind].any_ending and path.suffix.lower() not in endings:
         raise typer.BadParameter(
-            f"must end in {' or '.join(endings)} for --to {kind.value}; got {str(path)!r}", param_hint="--out"
+            f"must end in {' or '.join(endings)} for --to {kind}; got {str(path)!r}", param_hint="--out"
         )
 
 
-def _check_taken(kind: To, given: Mapping[str, object]) -> None:
-    for option, value in given.items():
-        if value is not None and kind not in _TAKEN_BY[option]:
-            others = ", ".join(each.value for each in _TAKEN_BY[option])
-            raise typer.BadParameter(f"is for --to {others}; got --to {kind.value}", param_hint=option)
+def _check_taken(kind: str, given: Mapping[str, object]) -> None:
+    for option in (option for option, value in given.items() if value is not None):
+        plain, takers = option.removeprefix("--"), _TAKEN_BY.get(option, ())
+        if kind not in takers if takers else plain not in TARGETS[kind].options:
+            takers = takers or tuple(name for name, target in TARGETS.items() if plain in target.options)
+            raise typer.BadParameter(f"is for --to {', '.join(takers)}; got --to {kind}", param_hint=option)
 
 
 def _rows(
@@ -183,19 +174,10 @@ def _rows(
     return {"X": columns_of(fitted, data), **observed}
 
 
-def _report(kind: To, path: Path, as_json: bool) -> None:
+def _report(kind: str, path: Path, as_json: bool) -> None:
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     size = sum(each.stat().st_size for each in files)
     if as_json:
-        print_json({"to": kind.value, "out": str(path), "bytes": size})
+        print_json({"to": kind, "out": str(path), "bytes": size})
     else:
-        say(f"{path} ({size / 1e6:.2f} MB): {_WAYS[kind]}")
-
-
-_WAYS = {
-    To.C: "compile it with its header, cc -O3 -c",
-    To.JS: "import it in a browser or in Node",
-    To.ONNX: "run it with onnxruntime",
-    To.SQL: "run it in the database",
-    To.TABLE: "a base and one table per column, with the proven deviation from the model",
-}
+        say(f"{path} ({size / 1e6:.2f} MB): {TARGETS[kind].then}")

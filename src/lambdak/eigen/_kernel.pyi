@@ -14,9 +14,9 @@ from lambdak.eigen.engine import (
     DesignRows,
     EpochState,
     Gradient,
-    Head,
     Ids,
     Knots,
+    LossHead,
     LossSums,
     Matrices,
     Numbers,
@@ -53,7 +53,7 @@ def adam(
 def epoch(
     design: DesignRows,
     target: RowTargets,
-    head: Head,
+    head: LossHead,
     state: EpochState,
     basis: Basis,
     pace: Pace,
@@ -61,7 +61,7 @@ def epoch(
 ) -> list[float]: ...
 def shared_epoch(
     shards: Sequence[Rows],
-    head: Head,
+    head: LossHead,
     state: EpochState,
     basis: Basis,
     pace: Pace,

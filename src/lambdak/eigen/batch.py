@@ -23,7 +23,7 @@ _FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 _BLOCK_BYTES = 1 << 17  # copied at a time from an array that no row stride describes
 
 
-class Family(NamedTuple):
+class MatrixRows(NamedTuple):
     """Matrices as the engines take them: packed rows and None, or diagonal and off-diagonal."""
 
     matrix: FloatArray
@@ -40,19 +40,19 @@ class Family(NamedTuple):
         return [(self.matrix, self.matrix.shape[-1:]), (self.off, (self.dim - 1,))]
 
 
-def dense(packed: ArrayLike, dim: int) -> Family:
+def dense(packed: ArrayLike, dim: int) -> MatrixRows:
     """Check packed rows."""
     dim = check_dim(dim)
     rows = check_floats(packed, "packed")
-    return Family(check_width(rows, "packed", packed_size(dim), f"d(d+1)/2 for dim={dim}"), None, dim)
+    return MatrixRows(check_width(rows, "packed", packed_size(dim), f"d(d+1)/2 for dim={dim}"), None, dim)
 
 
-def tridiagonal(diagonal: ArrayLike, offdiagonal: ArrayLike) -> Family:
+def tridiagonal(diagonal: ArrayLike, offdiagonal: ArrayLike) -> MatrixRows:
     """Check diagonals and off-diagonals."""
     rows = check_floats(diagonal, "diagonal")
     dim = check_dim(rows.shape[-1] if rows.ndim else 0)
     off = check_floats(offdiagonal, "offdiagonal", rows.dtype)
-    return Family(rows, check_shape(off, "offdiagonal", (*rows.shape[:-1], dim - 1)), dim)
+    return MatrixRows(rows, check_shape(off, "offdiagonal", (*rows.shape[:-1], dim - 1)), dim)
 
 
 def plain(
@@ -75,7 +75,7 @@ def plain(
 
 
 def solve(
-    family: Family, index: int | Sequence[int], backend: str, want_vector: bool, out: Outs, threads: int
+    family: MatrixRows, index: int | Sequence[int], backend: str, want_vector: bool, out: Outs, threads: int
 ) -> tuple[FloatArray, ...]:
     """Eigenvalues and, if wanted, eigenvectors."""
     matrix, off, dim = family
@@ -119,7 +119,7 @@ def outer(
 
 
 def vjp(
-    family: Family, pair: tuple[ArrayLike, ArrayLike], grads: tuple[ArrayLike, ArrayLike], backend: str, out: Outs
+    family: MatrixRows, pair: tuple[ArrayLike, ArrayLike], grads: tuple[ArrayLike, ArrayLike], backend: str, out: Outs
 ) -> tuple[FloatArray, ...]:
     """Reverse derivative through eigenvalues and eigenvectors, on as many threads as the process's setting says."""
     matrix, off, dim = family
@@ -152,11 +152,11 @@ def _grad_outputs(
 
 def _matching(array: ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dtype[np.floating]) -> FloatArray:
     """A Python number, or an array of this dtype, broadcast to the shape."""
-    given = np.asarray(array, dtype) if isinstance(array, (int, float)) else check_floats(array, name, dtype)
+    values = np.asarray(array, dtype) if isinstance(array, (int, float)) else check_floats(array, name, dtype)
     try:
-        return np.broadcast_to(given, shape)
+        return np.broadcast_to(values, shape)
     except ValueError:
-        raise ValueError(f"{name} must have shape {shape}; got {given.shape}") from None
+        raise ValueError(f"{name} must have shape {shape}; got {values.shape}") from None
 
 
 def _by_rows(

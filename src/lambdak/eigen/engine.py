@@ -36,7 +36,7 @@ Numbers: TypeAlias = list[
 ]  # of records: first byte, type (f8, f4, i4 or u1), where to (n,)
 
 
-class Entry(IntEnum):
+class EntryKind(IntEnum):
     """How the active entries of a cell are kept in a record, see :class:`RecordEngine`."""
 
     PIECE = 0  # two neighbours, with weights that add up to one
@@ -103,7 +103,7 @@ class Cones(NamedTuple):
 EpochState: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray, Cones | None]  # θ, moments, coefficients
 
 
-class Head(NamedTuple):
+class LossHead(NamedTuple):
     """How losses come from eigenvalues: raw = start + scale λ + offset, one pencil for each raw score."""
 
     dim: int
@@ -196,7 +196,7 @@ class StepEngine(Protocol):
         self,
         design: DesignRows,
         target: RowTargets,
-        head: Head,
+        head: LossHead,
         state: EpochState,
         basis: Basis,
         pace: Pace,
@@ -207,7 +207,7 @@ class StepEngine(Protocol):
     def shared_epoch(
         self,
         shards: Sequence[Rows],
-        head: Head,
+        head: LossHead,
         state: EpochState,
         basis: Basis,
         pace: Pace,
@@ -237,8 +237,8 @@ class StepEngine(Protocol):
 class RecordEngine(Protocol):
     """Design rows as compact records of equal length, in bytes.
 
-    A line of ``fields`` (columns, 6) says how one column is kept: its :class:`Entry`, first byte, bytes of its code,
-    first design column, pieces or levels, and the design column of a missing cell (-1: there is none).
+    A line of ``fields`` (columns, 6) says how one column is kept: its :class:`EntryKind`, first byte, bytes of its
+    code, first design column, pieces or levels, and the design column of a missing cell (-1: there is none).
 
     PIECE: a code, then the weight w of smaller size as float32. The other weight is 1 − w in double precision, rounded
     to float32, plus −1, 0 or 1 units in its last place; code = 6 piece + 3 (w is the first one) + 1 + these units. The

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import FloatArray
-from lambdak.eigen.engine import DesignBatch, Entry, Ids, Numbers, RecordEngine
+from lambdak.eigen.engine import DesignBatch, EntryKind, Ids, Numbers, RecordEngine
 from lambdak.eigen.runtime import native
 
 CODES_OF_PIECE = 6  # which weight is kept, and how far the other one is off
@@ -19,13 +19,13 @@ def pack(design: DesignBatch, fields: NDArray[np.int64], records: NDArray[np.uin
     ids, weights = design
     slot = 1
     for entry, first, code_bytes, start, count, missing in fields.tolist():
-        own = slice(slot, slot + (2 if entry == Entry.PIECE else 1))
-        code, kept = _ENCODERS[Entry(entry)](ids[:, own], weights[:, own], (start, count, missing))
+        slots = slice(slot, slot + (2 if entry == EntryKind.PIECE else 1))
+        code, kept = _ENCODERS[EntryKind(entry)](ids[:, slots], weights[:, slots], (start, count, missing))
         if code_bytes:
             write_numbers(records, first, f"u{code_bytes}", code)
         if kept is not None:
             write_numbers(records, first + code_bytes, "f4", kept)
-        slot = own.stop
+        slot = slots.stop
 
 
 def unpack(
@@ -44,19 +44,19 @@ def unpack(
     ids[:, 0], weights[:, 0] = 0, 1
     slot = 1
     for entry, first, code_bytes, start, count, missing in fields.tolist():
-        own = slice(slot, slot + (2 if entry == Entry.PIECE else 1))
+        slots = slice(slot, slot + (2 if entry == EntryKind.PIECE else 1))
         code = _code(chosen, first, code_bytes)
-        weight = None if entry == Entry.LEVEL else _read(chosen, first + code_bytes, "f4")
-        _DECODERS[Entry(entry)](code, weight, (start, count, missing), (ids[:, own], weights[:, own]))
-        slot = own.stop
+        weight = None if entry == EntryKind.LEVEL else _read(chosen, first + code_bytes, "f4")
+        _DECODERS[EntryKind(entry)](code, weight, (start, count, missing), (ids[:, slots], weights[:, slots]))
+        slot = slots.stop
     for first, kind, to in numbers:
         to[:] = _read(chosen, first, kind)
 
 
 def write_numbers(records: NDArray[np.uint8], first: int, kind: str, values: NDArray[Any]) -> None:
     """Fill the bytes of a number in records, from its first one on."""
-    own = np.ascontiguousarray(values.astype(kind, copy=False))
-    records[:, first : first + own.itemsize] = own.view(np.uint8).reshape(len(own), own.itemsize)
+    numbers = np.ascontiguousarray(values.astype(kind, copy=False))
+    records[:, first : first + numbers.itemsize] = numbers.view(np.uint8).reshape(len(numbers), numbers.itemsize)
 
 
 def other_weight(weight: FloatArray) -> NDArray[np.float32]:
@@ -135,8 +135,8 @@ def _check(valid: Any) -> None:
         raise ValueError("records hold a code that does not exist")
 
 
-_ENCODERS = {Entry.PIECE: _encode_pieces, Entry.LINE: _encode_line, Entry.LEVEL: _encode_levels}
-_DECODERS = {Entry.PIECE: _decode_pieces, Entry.LINE: _decode_line, Entry.LEVEL: _decode_levels}
+_ENCODERS = {EntryKind.PIECE: _encode_pieces, EntryKind.LINE: _encode_line, EntryKind.LEVEL: _encode_levels}
+_DECODERS = {EntryKind.PIECE: _decode_pieces, EntryKind.LINE: _decode_line, EntryKind.LEVEL: _decode_levels}
 
 
 def record_engine() -> RecordEngine:

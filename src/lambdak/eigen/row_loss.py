@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from lambdak._types import Float64Array
-from lambdak.eigen.engine import Head
+from lambdak.eigen.engine import LossHead
 
 _LIMIT = 40.0  # exp continues as its tangent from here
 _SMALLEST = 1e-15  # a target below is zero
 
 
-def values(head: Head, raw: Float64Array, y: Float64Array) -> Float64Array:
+def values(head: LossHead, raw: Float64Array, y: Float64Array) -> Float64Array:
     """Loss of each row, (members, rows)."""
     if head.loss == "softmax":
         below = raw - raw.max(axis=1, keepdims=True)
@@ -22,7 +22,7 @@ def values(head: Head, raw: Float64Array, y: Float64Array) -> Float64Array:
     return np.asarray(_VALUES[head.loss](raw[:, 0], y, *head.numbers))
 
 
-def slopes(head: Head, raw: Float64Array, y: Float64Array) -> Float64Array:
+def slopes(head: LossHead, raw: Float64Array, y: Float64Array) -> Float64Array:
     """Derivative of the loss with respect to the raw scores, in the shape of ``raw``."""
     if head.loss == "softmax":
         odds = np.exp(raw - raw.max(axis=1, keepdims=True))

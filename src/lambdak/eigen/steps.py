@@ -25,8 +25,8 @@ from lambdak.eigen.engine import (
     DesignBatch,
     DesignRows,
     EpochState,
-    Head,
     Ids,
+    LossHead,
     LossSums,
     Pace,
     Rows,
@@ -112,7 +112,7 @@ def adam(
 def epoch(
     design: DesignRows,
     target: RowTargets,
-    head: Head,
+    head: LossHead,
     state: EpochState,
     basis: Basis,
     pace: Pace,
@@ -124,8 +124,8 @@ def epoch(
     losses = []
     for step, (chosen, rate) in enumerate(zip(parts, pace.rates, strict=True), pace.steps_before + 1):
         grad = np.zeros_like(state[3])
-        given = ((ids, weights, chosen), target)
-        total, mass = _loss_sums(given, head, state[3], grad, chosen.shape[1], threads).T
+        batch = ((ids, weights, chosen), target)
+        total, mass = _loss_sums(batch, head, state[3], grad, chosen.shape[1], threads).T
         losses.append(np.where(mass > 0, total / np.where(mass > 0, mass, 1), 0.0))
         _take_step(state, grad, head.dim, basis, pace, (rate, step))
     return [float(loss) for loss in np.mean(losses, axis=0)]
@@ -133,7 +133,7 @@ def epoch(
 
 def shared_epoch(
     shards: Sequence[Rows],
-    head: Head,
+    head: LossHead,
     state: EpochState,
     basis: Basis,
     pace: Pace,
@@ -169,7 +169,7 @@ def sum_of_shards(grads: FloatArray, sums: NDArray[np.int64], reduce: Callable[[
 
 
 def _loss_sums(
-    rows: Rows, head: Head, coef: FloatArray, grad: FloatArray, total: int, threads: int
+    rows: Rows, head: LossHead, coef: FloatArray, grad: FloatArray, total: int, threads: int
 ) -> NDArray[np.float64]:
     """Σ weight · loss and Σ weight of each member, (members, 2); fills the gradient of the mean over ``total`` rows."""
     (ids, weights, chosen), (y, importance, offset) = rows
@@ -180,10 +180,10 @@ def _loss_sums(
     forward(rows_of, coef[..., :width], head.dim, [head.eig_idx], (value, vector), threads)
     raw = np.array(head.start)[:, None] + head.scale * value.reshape(members, head.pencils, batch).astype(np.float64)
     raw += 0 if offset is None else offset[chosen][:, None]
-    own = np.ones(chosen.shape) if importance is None else importance[chosen]
-    slope = head.scale / total * slopes(head, raw, y[chosen]) * own[:, None]
+    mass = np.ones(chosen.shape) if importance is None else importance[chosen]
+    slope = head.scale / total * slopes(head, raw, y[chosen]) * mass[:, None]
     backward(rows_of, vector, slope.astype(coef.dtype).reshape(-1, 1), head.dim, grad[..., :width], threads)
-    return np.stack([(own * values(head, raw, y[chosen])).sum(axis=1), own.sum(axis=1)], axis=1)
+    return np.stack([(mass * values(head, raw, y[chosen])).sum(axis=1), mass.sum(axis=1)], axis=1)
 
 
 def _take_step(state: EpochState, grad: FloatArray, dim: int, basis: Basis, pace: Pace, now: tuple[float, int]) -> None:

@@ -24,10 +24,9 @@ from lambdak.model.rows import row_offset
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.requested import listed
 from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 from lambdak.training.rows import GivenRows
 
@@ -98,6 +97,8 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         every j where classes are in order; more than two classes in no order have none. Validation rows, tables larger
         than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
@@ -141,10 +142,10 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         checked = GivenRows.of(rows, loss, _codes(known, target, "y", rows.weight))
         return self._continue(checked) if fitted else self._fit(checked, loss, known)
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Classes
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import ClassTargets
 
-        return Classes(_labels, self._class_loss, _known_codes, self.class_weight)
+        return ClassTargets(_labels, self._class_loss, _known_codes, self.class_weight)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -139,7 +139,7 @@ def fit_elsewhere(
     request: LargeRequest, X: Any, beside: Mapping[str, Any], cache: PathLike | None, transport: Transport | None
 ) -> Fit:
     """The fit of batches of rows, or of the rows of all processes of a transport; ``beside`` is what comes with X."""
-    from lambdak.training.large.fit import Source, fit_alone, fit_together
+    from lambdak.training.large.fit import TableSource, fit_alone, fit_together
 
     if transport is not None:
         if not isinstance(request.checkpoint, NoCheckpoint):
@@ -148,7 +148,7 @@ def fit_elsewhere(
         return fit_together(request, parts(X, **beside), transport)
     if not isinstance(X, Batches):
         raise TypeError(f"cache can be given only with a large table, such as a Parquet file; got {type(X).__name__}")
-    return fit_alone(request, Source(X, **beside, place=_place(X, cache)))
+    return fit_alone(request, TableSource(X, **beside, place=_place(X, cache)))
 
 
 def _place(batches: Batches, cache: PathLike | None) -> Path | None:

@@ -17,10 +17,9 @@ from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import Pinball
 from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -104,6 +103,8 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         Validation rows, tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in
         :meth:`SpectralRegressor.fit`.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         validation = validation_arguments(X_val, y_val, sample_weight_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
@@ -122,10 +123,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
             return self._continue_batches(X, y, sample_weight)
         return self._continue(rows_of_numbers(read_rows(X, y, sample_weight), self.model_.loss))
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Numbers
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import NumberTargets
 
-        return Numbers(Pinball(_levels(self.quantiles)))
+        return NumberTargets(Pinball(_levels(self.quantiles)))
 
     def predict_quantiles(self, X: Any) -> FloatArray:
         """The quantiles of each row, (rows, quantiles), in ascending order."""

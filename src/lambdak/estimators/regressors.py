@@ -16,10 +16,9 @@ from lambdak.losses import Loss, make_loss
 from lambdak.model.rows import check_exposure
 from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows, target_rows
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
-    from lambdak.training.large.targets import Targets
+    from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
 
 
@@ -207,6 +206,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file, loss = opened(X), open_checkpoint(checkpoint, checkpoint_every), self._loss()
         validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, exposure_val, eval_set)
         if is_elsewhere(X, cache, transport):
@@ -240,10 +241,10 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     def _loss(self) -> Loss:
         return make_loss(self.loss, quantile=self.quantile, power=self.power)
 
-    def _targets(self) -> Targets:
-        from lambdak.training.large.targets import Numbers
+    def _targets(self) -> LargeTargets:
+        from lambdak.training.large.targets import NumberTargets
 
-        return Numbers(self._loss())
+        return NumberTargets(self._loss())
 
     def predict(self, X: Any, *, offset: ArrayLike | None = None, exposure: ArrayLike | None = None) -> FloatArray:
         """The predicted mean (or quantile) of each row; with an ``exposure``, for that many units of it."""

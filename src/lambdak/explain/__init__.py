@@ -1,10 +1,9 @@
 """Explanations as data, and their plots.
 
 Modules: ``wording`` what predictions are called and how numbers are written; ``rows`` the numbers; ``what_if``;
-``local_explanation``, ``local_words``, ``row_words`` for readers who do not know the table, ``row_labels`` of its
-index; ``column_effect``, ``global_explanation``, ``interactions``, ``pair_surface`` two columns together, for plots
-and reports; ``quantile_fan``, ``learning_curves``; ``plots/``: ``canvas`` what they share, ``effects``, ``rows``,
-``pairs``, ``history``.
+``local_explanation``, ``row_words`` in words, also for readers who do not know the table; ``column_effect`` of columns
+and the fan of quantiles, ``global_explanation``, ``interactions``, ``pair_surface`` two columns together, for plots and
+reports; ``learning_curves``; ``plots/``: ``canvas`` what they share, ``model``, ``rows``.
 """
 
 from lambdak.explain.column_effect import ColumnEffect

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lambdak._types import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
 from lambdak.explain.wording import effect_words
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
@@ -186,8 +187,8 @@ def _seen(change: Float64Array, norm: Float64Array, proven: float) -> dict[str, 
 
 def _slopes(steep: Float64Array) -> dict[str, Any]:
     """Least, median and largest of the slopes of single rows; NaN if there are none."""
-    known = steep[np.isfinite(steep)]
-    least, median, most = np.quantile(known, [0.0, 0.5, 1.0]) if known.size else np.full(3, np.nan)
+    finite = steep[np.isfinite(steep)]
+    least, median, most = np.quantile(finite, [0.0, 0.5, 1.0]) if finite.size else np.full(3, np.nan)
     return {"slope_min": float(least), "slope_median": float(median), "slope_max": float(most)}
 
 
@@ -195,10 +196,10 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
     """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
     others = Design(design.ids, design.weights.copy())
     others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
-    packed, own = readout.packed(others), cells @ readout.column(i)
+    packed, of_cells = readout.packed(others), cells @ readout.column(i)
     scores = np.empty((len(design), len(cells)))
-    for rows in readout.blocks(len(design), len(cells) * own.shape[-1]):
-        values = eigenvalue(packed[:, rows, None] + own[:, None], readout.dim, readout.index)
+    for rows in readout.blocks(len(design), len(cells) * of_cells.shape[-1]):
+        values = eigenvalue(packed[:, rows, None] + of_cells[:, None], readout.dim, readout.index)
         scores[rows] = readout.over_members(values)
     return scores[:, 1:] - scores[:, :1]
 
@@ -225,3 +226,18 @@ def _density(column: Column, x: tuple[Any, ...], cells: Cells | None) -> dict[st
     ends = (low, high) if low < high else (low - 0.5, low + 0.5)
     counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=_BINS, range=ends)
     return {"counts": counts.astype(np.float64), "edges": edges}
+
+
+@dataclass(frozen=True)
+class Fan:
+    """Quantiles of test rows, in the order of their medians, and the targets of these rows."""
+
+    target: str
+    levels: tuple[float, ...]
+    quantiles: FloatArray  # (rows, quantile levels)
+    y: FloatArray
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which of the test rows lie between the lowest and the highest quantile."""
+        return np.asarray((self.quantiles[:, 0] <= self.y) & (self.y <= self.quantiles[:, -1]))

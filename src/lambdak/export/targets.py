@@ -1,19 +1,14 @@
-"""Which export a file wants: by its ending, or by name."""
+"""What a model can be exported to: a new target is a file with a function that writes it, and a line in TARGETS."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, final
-
-from lambdak.export.c import to_c
-from lambdak.export.javascript import to_javascript
-from lambdak.export.onnx import to_onnx
-from lambdak.export.sql import to_sql
-from lambdak.export.tables import ENDINGS, to_table
 
 
 @final
@@ -23,31 +18,56 @@ class Target:
 
     Attributes
     ----------
-    write
-        ``write(model, path, **options)``.
+    writer : str
+        Module and name of ``write(model, path, **options)``, which is imported at its first use.
     endings : tuple of str
         Of the files that it writes, the usual one first.
+    then : str
+        What to do with the file, in a few words.
+    any_ending : bool
+        Whether the command line takes other endings, too: no program knows the file by its ending.
+    folder : bool
+        Whether a path without ending is a folder.
     """
 
-    write: Callable[..., Any]
+    writer: str
     endings: tuple[str, ...]
+    then: str
+    any_ending: bool = False
+    folder: bool = False
+
+    @property
+    def write(self) -> Callable[..., Any]:
+        """The function that writes it."""
+        module, _, name = self.writer.partition(":")
+        function: Callable[..., Any] = getattr(import_module(module), name)
+        return function
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options that it takes, beside those that it passes on."""
+        options = tuple(signature(self.write).parameters.values())[2:]
+        return tuple(option.name for option in options if option.kind is not Parameter.VAR_KEYWORD)
 
     def check_options(self, name: str, given: Iterable[str]) -> None:
         """Refuse what it cannot be asked for."""
-        own = tuple(signature(self.write).parameters.values())[2:]
-        known = [option.name for option in own if option.kind is not Parameter.VAR_KEYWORD]
-        unknown = [option for option in given if option not in known]
-        if unknown and len(known) == len(own):  # otherwise what it passes them to says so
-            raise TypeError(f"an export to {name} takes {', '.join(known)}; got {unknown[0]!r}")
+        unknown = [option for option in given if option not in self.options]
+        kinds = {option.kind for option in signature(self.write).parameters.values()}
+        if unknown and Parameter.VAR_KEYWORD not in kinds:  # otherwise what it passes them to says so
+            raise TypeError(f"an export to {name} takes {', '.join(self.options)}; got {unknown[0]!r}")
 
+
+FACTOR_TABLES = {".xlsx": "to_excel", ".csv": "to_csv", ".json": "to_json"}  # by endings: methods of `TableSet`
 
 TARGETS = {
-    "c": Target(to_c, (".c",)),
-    "js": Target(to_javascript, (".mjs", ".js")),
-    "onnx": Target(to_onnx, (".onnx",)),
-    "sql": Target(to_sql, (".sql",)),
-    "table": Target(to_table, ENDINGS),
-}
+    "c": Target("lambdak.export.c:to_c", (".c",), "compile it with its header, cc -O3 -c"),
+    "js": Target("lambdak.export.javascript:to_javascript", (".mjs", ".js"), "import it in a browser or in Node",
+                 folder=True),
+    "onnx": Target("lambdak.export.onnx:to_onnx", (".onnx",), "run it with onnxruntime", any_ending=True),
+    "sql": Target("lambdak.export.sql:to_sql", (".sql",), "run it in the database", any_ending=True),
+    "table": Target("lambdak.export.targets:to_table", tuple(FACTOR_TABLES),
+                    "a base and one table per column, with the proven deviation from the model"),
+}  # fmt: skip
 
 
 def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None, **options: Any) -> None:
@@ -73,16 +93,42 @@ def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None
     target.write(model, path, **options)
 
 
+def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+    """Write the factor tables of a model to an Excel, CSV or JSON file.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator, its frozen model, or the path of a saved one.
+    path
+        Ends with .xlsx, .csv or .json.
+    X, y, **options
+        As in :func:`~lambdak.governance.tables.relativities`.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in FACTOR_TABLES:
+        raise ValueError(f"path must end with one of {', '.join(FACTOR_TABLES)} for tables; got {os.fspath(path)!r}")
+    from lambdak.export.formula import frozen
+    from lambdak.governance.tables.relativity import relativities
+
+    getattr(relativities(frozen(model), X, y, **options), FACTOR_TABLES[ending])(path)
+
+
 def _named(to: object) -> str:
     if not isinstance(to, str) or to not in TARGETS:
         raise ValueError(f"to must be one of {list(TARGETS)}; got {to!r}")
     return to
 
 
+def target_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the target whose files end like this one; None if there is none."""
+    ending = Path(path).suffix.lower()
+    return next((name for name, target in TARGETS.items() if ending in target.endings), None)
+
+
 def _by_ending(path: str | os.PathLike[str]) -> str:
-    found = Path(path).suffix.lower()
-    for name, target in TARGETS.items():
-        if found in target.endings:
-            return name
-    known = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
-    raise ValueError(f"path must end with one of {known}, or to must say what is meant; got {os.fspath(path)!r}")
+    name = target_of(path)
+    if name is None:
+        endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
+        raise ValueError(f"path must end with one of {endings}, or to must say what is meant; got {os.fspath(path)!r}")
+    return name

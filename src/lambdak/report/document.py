@@ -29,9 +29,9 @@ class Mark(str):
 
     def __new__(cls, text: str, tone: Tone) -> Mark:
         """Mark a text."""
-        own = super().__new__(cls, text)
-        own.tone = tone
-        return own
+        mark = super().__new__(cls, text)
+        mark.tone = tone
+        return mark
 
 
 TO_COMPLETE = Mark("To be completed by the owner", "open")
@@ -42,8 +42,8 @@ class _Block:
     """A block of a document, whose texts are safe to show."""
 
     def __post_init__(self) -> None:
-        for own in fields(self):
-            object.__setattr__(self, own.name, _harmless(getattr(self, own.name)))
+        for part in fields(self):
+            object.__setattr__(self, part.name, _harmless(getattr(self, part.name)))
 
 
 def _harmless(value: Any) -> Any:

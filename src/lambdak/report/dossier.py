@@ -18,9 +18,8 @@ from lambdak.model.rows import check_exposure
 from lambdak.report.card import card_text
 from lambdak.report.document import Document
 from lambdak.report.findings import Findings, Options, compute_all
-from lambdak.report.findings.fit import Progress
+from lambdak.report.findings.fit import SEEN, Progress
 from lambdak.report.findings.fit import model_file as file_of
-from lambdak.report.findings.likeness import SEEN
 from lambdak.report.html import to_html
 from lambdak.report.markdown import to_markdown
 from lambdak.report.pictures import check_pictures
@@ -68,8 +67,8 @@ def write_dossier(
     """
     write = _writer(path)
     check_pictures()
-    found = dossier_findings(subject, X, y, **options)
-    write(Path(path), document(found))
+    findings = dossier_findings(subject, X, y, **options)
+    write(Path(path), document(findings))
     return Path(path)
 
 
@@ -189,7 +188,7 @@ def _check_exposures(loss: Loss, rows: Rows | None, training: Rows, seeds: int) 
     """Refuse exposures that a fit would refuse, and to fit totals as if they were rates."""
     if training.exposure is not None:
         check_exposure(loss, training.offset, "exposure_train")
-    counted = any(own is not None for own in (training.exposure, training.offset, training.weight))
+    counted = any(values is not None for values in (training.exposure, training.offset, training.weight))
     if seeds and loss.link is LOG and rows is not None and rows.exposure is not None and not counted:
         raise ValueError(
             "exposure_train must be given where exposure is, so that the model is fitted again as it was; if it was "

@@ -37,7 +37,7 @@ def to_html(document: Document) -> str:
     """The whole page."""
     style = files("lambdak.report").joinpath("document.css").read_text(encoding="utf-8")
     numbered = document.numbered()
-    links = "".join(f'<li><a href="#{own.key}">{html.escape(own.title)}</a></li>' for _, own in numbered)
+    links = "".join(f'<li><a href="#{section.key}">{html.escape(section.title)}</a></li>' for _, section in numbered)
     sections = "\n".join(section_html(replace(section, title=title)) for title, section in numbered)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

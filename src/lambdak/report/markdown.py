@@ -43,15 +43,18 @@ def to_markdown(document: Document, folder: str) -> tuple[str, dict[str, bytes]]
     pictures: dict[str, bytes] = {}
     parts = [f"# {plain(document.title)}", plain(document.subtitle)]
     parts += [_block(block, pictures, folder) for block in document.front]
-    parts += ["## Contents", "\n".join(f"{i}. {plain(own.title)}" for i, own in enumerate(document.sections, 1))]
-    parts += [_section(title, own, pictures, folder) for title, own in document.numbered()]
+    parts += [
+        "## Contents",
+        "\n".join(f"{i}. {plain(section.title)}" for i, section in enumerate(document.sections, 1)),
+    ]
+    parts += [_section(title, section, pictures, folder) for title, section in document.numbered()]
     return "\n\n".join(parts) + "\n", pictures
 
 
 def sections_markdown(document: Document) -> str:
     """The text of a document without pictures, with neither contents nor numbers."""
     parts = [f"# {plain(document.title)}", *(_block(block, {}, "") for block in document.front)]
-    parts += [_section(own.title, own, {}, "") for own in document.sections]
+    parts += [_section(section.title, section, {}, "") for section in document.sections]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,12 +73,12 @@ def plain(text: str) -> str:
     a\|b \*c\* &lt;i&gt; \_d\_
     """
     escaped = _MARKUP.sub(r"\\\1", text).translate(_ENTITIES)
-    return _LINKS.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", escaped)
+    return _LINKS.sub(lambda match: f"{match[0][:-1]}&#{ord(match[0][-1])};", escaped)
 
 
 def _line(text: str) -> str:
     """Text in which nothing is markup at the beginning of a line, where more would be."""
-    return _AT_START.sub(lambda found: f"{found[1]}{_escaped_start(found[2])}", plain(text))
+    return _AT_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", plain(text))
 
 
 def _escaped_start(start: str) -> str:

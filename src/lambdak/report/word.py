@@ -74,21 +74,26 @@ def to_docx(document: Document) -> bytes:
 def _timeless(data: bytes) -> bytes:
     """Archive of these files, with equal bytes whenever it was written."""
     whole = BytesIO()
-    with zipfile.ZipFile(BytesIO(data)) as given, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as kept:
-        for name in given.namelist():
+    with zipfile.ZipFile(BytesIO(data)) as written, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as kept:
+        for name in written.namelist():
             entry = zipfile.ZipInfo(name, _ZIP_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
-            kept.writestr(entry, given.read(name))
+            kept.writestr(entry, written.read(name))
     return whole.getvalue()
 
 
 def _lay_out_(word: Any, title: str) -> None:
     from docx.shared import Cm, Pt, RGBColor
 
-    own = word.core_properties
-    own.title, own.author, own.last_modified_by, own.comments = title[:255], "lambdak", "lambdak", ""
-    own.created = own.modified = _LONG_AGO
+    properties = word.core_properties
+    properties.title, properties.author, properties.last_modified_by, properties.comments = (
+        title[:255],
+        "lambdak",
+        "lambdak",
+        "",
+    )
+    properties.created = properties.modified = _LONG_AGO
     page = word.sections[0]
     page.page_width, page.page_height = Cm(21.0), Cm(29.7)
     page.left_margin = page.right_margin = Cm(_MARGIN)
@@ -302,7 +307,7 @@ def _widths(lines: list[Any]) -> list[float]:
         wanted.append(max(_PADDING + _LETTER * min(max(map(len, column)), _LONGEST_TEXT), least[-1]))
     room, more = max(_WIDE - sum(least), 0.0), sum(wanted) - sum(least)
     widths = [low + room * (high - low) / more if more else low for low, high in zip(least, wanted, strict=True)]
-    return [_WIDE * own / sum(widths) for own in widths]
+    return [_WIDE * width / sum(widths) for width in widths]
 
 
 def _fill_(cell: Any, text: str, left: bool, head: bool, size: float, width: float) -> None:

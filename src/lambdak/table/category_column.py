@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import OTHER, Kind, kinds_of, kinds_of_pooled, natural, shown
 from lambdak.table.cell_rules import LevelRule
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries, plain_level
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 MAX_LEVELS = 1 << 17  # of one category: a model has a matrix for each
 _ALL_DRAWN = 1_000  # levels, up to which a picture has them all
@@ -86,9 +85,9 @@ class Category(Column):
         return 1
 
     @property
-    def packed_as(self) -> Entry:
+    def packed_as(self) -> EntryKind:
         """A level."""
-        return Entry.LEVEL
+        return EntryKind.LEVEL
 
     @property
     def bounded(self) -> bool:

@@ -21,12 +21,11 @@ from scipy import sparse
 
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.table.cell_rules import CellRule, KnotRule
 from lambdak.table.cells import Cells
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 
 class Saved(Enum):
@@ -109,7 +108,7 @@ class Column(ABC):
 
     @property
     @abstractmethod
-    def packed_as(self) -> Entry:
+    def packed_as(self) -> EntryKind:
         """How its active entries are kept in a record, see :mod:`lambdak.table.large.packed`."""
 
     @abstractmethod

@@ -18,16 +18,15 @@ from scipy import sparse
 
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.knots import auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 
@@ -97,9 +96,9 @@ class Curve(Numeric):
         return 2 if self.n_ramps else 1
 
     @property
-    def packed_as(self) -> Entry:
+    def packed_as(self) -> EntryKind:
         """A piece, or one of two levels if there are no pieces: a number, and "missing"."""
-        return Entry.PIECE if self.n_ramps else Entry.LEVEL
+        return EntryKind.PIECE if self.n_ramps else EntryKind.LEVEL
 
     def feature_names(self) -> list[str]:
         """Names of the design columns: one per knot, then "missing"."""

@@ -17,20 +17,18 @@ from scipy import sparse
 
 from lambdak._checks import check_dtype, check_int, freeze_arrays
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.categorical_features import listed_columns
 from lambdak.table.category_column import MAX_LEVELS
-from lambdak.table.cell_types import refuse_text_dates
+from lambdak.table.cells import refuse_text_dates
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.column_types import column_type
 from lambdak.table.design import Design
 from lambdak.table.knots import check_n_knots
 from lambdak.table.linear_column import Linear
-from lambdak.table.matching import check_width, matched
+from lambdak.table.matching import check_width, listed_columns, matched
 from lambdak.table.read import Table, position_names, read_table
 from lambdak.table.rows import weighted_rows
-from lambdak.table.seen import Seen, SeenCells
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen, SeenCells
 from lambdak.table.sparse import fit_sparse, read_sparse, sparse_rows
 
 __all__ = ["Column", "Design", "TableEncoder"]

@@ -18,8 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.cell_types import DATE, DURATION, NESTED, TIME, array_cells, refuse
-from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise_list, first_of_each, plain_levels
+from lambdak.table.cells import (
+    DATE,
+    DURATION,
+    EVERY_ROW,
+    NESTED,
+    TIME,
+    Cells,
+    RowIndex,
+    array_cells,
+    factorise_list,
+    first_of_each,
+    plain_levels,
+    refuse,
+)
 from lambdak.table.plain import (
     FEW_ROWS,
     PlainRows,

@@ -64,8 +64,8 @@ def _of_logarithms(loss: Loss, raw: Float64Array, y: Float64Array, weight: Float
 def _of_classes(model: Model, raw: Float64Array, codes: Float64Array, weight: Float64Array) -> Float64Array:
     """Newton's method: totals of probabilities are the slopes of a convex function of the start."""
     outputs, loss = model.loss.n_outputs, model.loss
-    own = np.eye(loss.n_classes or 2)[codes.astype(np.intp)]
-    wanted = weight @ own
+    is_class = np.eye(loss.n_classes or 2)[codes.astype(np.intp)]
+    wanted = weight @ is_class
     if not wanted.all():
         labels = np.arange(len(wanted)) if model.classes is None else model.classes
         raise ValueError(

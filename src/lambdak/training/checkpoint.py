@@ -53,12 +53,12 @@ class State:
 
     def copy_to_(self, name: str, array: NDArray[Any]) -> None:
         """Fill an array with the one of this name."""
-        own = self.arrays.get(name)
-        if own is None or own.shape != array.shape or own.dtype != array.dtype:
+        saved = self.arrays.get(name)
+        if saved is None or saved.shape != array.shape or saved.dtype != array.dtype:
             wanted = f"{array.dtype} of shape {array.shape}"
-            got = "none" if own is None else f"{own.dtype} of shape {own.shape}"
+            got = "none" if saved is None else f"{saved.dtype} of shape {saved.shape}"
             raise ValueError(f"{name!r} of the checkpoint must be {wanted}; got {got}: delete it to start over")
-        array[...] = own
+        array[...] = saved
 
     def number(self, name: str) -> Any:
         """The number, or list of numbers, of this name."""
@@ -184,8 +184,8 @@ def rows_digests(rows: GivenRows) -> dict[str, str]:
     """One digest of each part of the rows that a user gave."""
     tables = {"X": rows.X, "X_val": None if rows.validation is None else rows.validation.X}
     columns = {"y": rows.y, "sample_weight": rows.weight, "offset": rows.offset, "y_val": None}
-    if (own := rows.validation) is not None:
-        columns |= {"y_val": own.y, "sample_weight_val": own.weight, "offset_val": own.offset}
+    if (validation := rows.validation) is not None:
+        columns |= {"y_val": validation.y, "sample_weight_val": validation.weight, "offset_val": validation.offset}
     return {name: "None" if X is None else _table_digest(X) for name, X in tables.items()} | {
         name: "None" if values is None else digest(np.asarray(values)) for name, values in columns.items()
     }

@@ -128,9 +128,9 @@ class CheckpointFile(Checkpoint):
         arrays = {}
         if training is not None:
             name, state = training
-            own = {"name": name, "rng": self._rng.bit_generator.state, "scalars": dict(state.scalars)}
-            about["training"] = own
-            arrays = {each: np.ascontiguousarray(array) for each, array in state.arrays.items()}
+            progress = {"name": name, "rng": self._rng.bit_generator.state, "scalars": dict(state.scalars)}
+            about["training"] = progress
+            arrays = {key: np.ascontiguousarray(array) for key, array in state.arrays.items()}
         data = as_safetensors(arrays, {_KEY: json.dumps(about), "sha256": _NO_SUM})
         place = _place(data)
         return b"".join((data[:place], _checksum(data, place).encode(), memoryview(data)[place + len(_NO_SUM) :]))
@@ -196,7 +196,7 @@ class _StateOfFile(State):
     def check(self) -> None:
         """Refuse what no training writes."""
         for name, value in self.scalars.items():
-            if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
+            if not all(isinstance(number, int | float) for number in (value if isinstance(value, list) else [value])):
                 raise TypeError(f"{name!r} must be a number or numbers")
         if "epochs" in self.scalars:
             with _naming(self.path):
@@ -244,8 +244,8 @@ def _header_end(data: bytes) -> int:
 
 def _place(data: bytes) -> int:
     """Where the checksum is; -1 if nowhere."""
-    found = _SUM.search(data, 0, min(_header_end(data), len(data)))
-    return -1 if found is None else found.start(1)
+    match = _SUM.search(data, 0, min(_header_end(data), len(data)))
+    return -1 if match is None else match.start(1)
 
 
 def _checksum(data: bytes, place: int) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak._types import Float64Array
+from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart
 from lambdak.training.effort import GRID, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
@@ -20,7 +21,7 @@ from lambdak.training.pilots import compared, explore, sample_of, vanishing_colu
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Folds
 from lambdak.training.rows import TrainingRows
-from lambdak.training.session import Request, Session
+from lambdak.training.session import FitRequest, Session
 from lambdak.training.settings import FitSettings
 from lambdak.training.terms import Terms
 from lambdak.training.trainer import Trainer
@@ -50,9 +51,10 @@ class MembersChoice(NamedTuple):
     regularisations: list[Regularisation]
 
 
-def choose_members(request: Request) -> MembersChoice:
+def choose_members(request: FitRequest) -> MembersChoice:
     """Return what pilot and trial models choose, without the columns that vanish where they may."""
     stage = request.checkpoint.stage
+    warn_of_slow_loss(request.loss)
     option = _encoded(request, request.settings.fitted_to(request.loss))
     dropped, strengths = stage("pilot models", lambda: explore(option.session, option.plan))
     options = _capacities(request, _without(option, dropped))
@@ -71,7 +73,7 @@ def _without(option: Option, dropped: Iterable[int]) -> Option:
     return replace(option, plan=replace(option.plan, dropped=frozenset(dropped)))
 
 
-def _encoded(request: Request, settings: FitSettings, terms: Terms | None = None) -> Option:
+def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = None) -> Option:
     """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
     if sketch.promises.interactions is not None or sketch.promises.scalar:
@@ -81,7 +83,7 @@ def _encoded(request: Request, settings: FitSettings, terms: Terms | None = None
     return Option(session, session.plan(), rows)
 
 
-def _capacities(request: Request, option: Option) -> list[Option]:
+def _capacities(request: FitRequest, option: Option) -> list[Option]:
     """Return the option and, where there is a choice, one with more capacity."""
     session, columns = option.session, len(option.plan.columns) - len(option.plan.dropped)
     larger = session.settings.enlarged(session.problem.pencils, len(session.problem.design) / max(columns, 1))

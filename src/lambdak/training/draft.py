@@ -36,7 +36,7 @@ _RARE = -7.0  # logarithm of a mean of events below which their gradients would 
 _MOST_EVENTS = 49
 
 
-class Units(NamedTuple):
+class ProblemUnits(NamedTuple):
     """In which units a problem is trained: its loss, start and scale, and what becomes of offsets and counts."""
 
     loss: Loss
@@ -102,7 +102,7 @@ class Draft:
         """Encoded rows, written in the trained columns."""
         return replace(rows, design=self.trained.design(rows.design))
 
-    def problem(self, rows: TrainingRows, units: Units | None = None) -> Problem:
+    def problem(self, rows: TrainingRows, units: ProblemUnits | None = None) -> Problem:
         """What is to be fitted, in units that suit training, with every row once for each level of its outputs.
 
         Without ``units`` they are those of these rows.
@@ -121,14 +121,14 @@ class Draft:
             problem = replace(problem, offset=offset.astype(np.float32))
         return self._at_levels(problem) if self.outputs.levels else problem
 
-    def units(self, rows: TrainingRows) -> Units:
+    def units(self, rows: TrainingRows) -> ProblemUnits:
         """The units that suit these rows."""
         if self.loss.link is IDENTITY:
             weight = None if rows.weight is None else rows.weight.astype(np.float32)
-            return Units(self.loss.resolved(self._rescaled(rows), weight), np.zeros_like(self.start), 1.0)
+            return ProblemUnits(self.loss.resolved(self._rescaled(rows), weight), np.zeros_like(self.start), 1.0)
         if self.loss.link is LOG:
             return self._counted(rows)
-        return Units(self.loss, self.start, self.scale)
+        return ProblemUnits(self.loss, self.start, self.scale)
 
     def _rescaled(self, rows: TrainingRows) -> Float64Array:
         """Targets in units of eigenvalues, around the start; what is subtracted is subtracted in float64."""
@@ -136,24 +136,24 @@ class Draft:
         y = y if rows.offset is None else y - rows.offset
         return within_reach(y, rows.weight, self.start[0], self.scale, self.loss)
 
-    def _counted(self, rows: TrainingRows) -> Units:
-        """Units with offsets near zero, whose middle goes to the start, and rare events in units of their mean."""
+    def _counted(self, rows: TrainingRows) -> ProblemUnits:
+        """Return units with offsets near zero, their middle in the start, and rare events in units of their mean."""
         start, middle = self.start, 0.0
         if rows.offset is not None:
             middle = float(_FAR_OFFSET * np.round(np.median(rows.offset) / _FAR_OFFSET))
             start = check_log_mean(start + middle, self.loss)
         if start[0] >= _RARE:
-            return Units(self.loss, start, self.scale, middle)
+            return ProblemUnits(self.loss, start, self.scale, middle)
         smallest = np.frexp(rows.y.max())[1] - _MOST_EVENTS
         power = int(min(max(start[0] / np.log(2), smallest), 0.0))
-        return Units(self.loss, start - power * np.log(2), self.scale, middle, power)
+        return ProblemUnits(self.loss, start - power * np.log(2), self.scale, middle, power)
 
     def _at_levels(self, problem: Problem) -> Problem:
         """One output, but every row once for each level."""
         levels = len(self.outputs.levels)
         loss, y = self.loss.at_levels(problem.y)
         weight, offset = (
-            None if each is None else np.repeat(each, levels) for each in (problem.weight, problem.offset)
+            None if values is None else np.repeat(values, levels) for values in (problem.weight, problem.offset)
         )
         return replace(
             problem,

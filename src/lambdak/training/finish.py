@@ -27,7 +27,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.limits import check_fit
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
-from lambdak.training.session import Request
+from lambdak.training.session import FitRequest
 from lambdak.training.trainer import Event, Trainer
 
 _FACTORS = np.linspace(0.0, 1.0, 21)  # that are tried: twentieths; no study of its own
@@ -105,7 +105,7 @@ def of_some_rows(fit: Fit) -> Fit:
     return replace(fit, target=replace(fit.target, average=None))
 
 
-def in_balance(fit: Fit, rows: TrainingRows, request: Request) -> Fit:
+def in_balance(fit: Fit, rows: TrainingRows, request: FitRequest) -> Fit:
     """Return the fit with predictions that add up to the targets, if that was requested."""
     if not request.settings.balance:
         return fit
@@ -128,9 +128,9 @@ def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     return matrices
 
 
-def _centre_(coef: FloatArray, own: slice, plan: Plan) -> None:
+def _centre_(coef: FloatArray, span: slice, plan: Plan) -> None:
     """Move the mean matrix of a category to the constant, so that an unseen level, a zero, is average."""
-    rows, share = coef[:, own], plan.moments.mean[own].astype(coef.dtype)
+    rows, share = coef[:, span], plan.moments.mean[span].astype(coef.dtype)
     mean = np.einsum("p,mpw->mw", share / max(share.sum(), 1e-30), rows)
     rows -= mean[:, None]
     coef[:, 0] += mean
@@ -161,8 +161,8 @@ def _needed(error: FloatArray, weight: FloatArray | None, levels: tuple[float, .
     errors = error.reshape(-1, len(levels))
     weights = None if weight is None else weight.reshape(-1, len(levels))[:, 0]
     room = [np.clip(q + (2 * q - 1) / len(errors), 0.0, 1.0) for q in levels]
-    found = [np.quantile(errors[:, j], q, weights=weights, method="inverted_cdf") for j, q in enumerate(room)]
-    return np.asarray(isotonic_regression(np.asarray(found)), np.float64)
+    quantiles = [np.quantile(errors[:, j], q, weights=weights, method="inverted_cdf") for j, q in enumerate(room)]
+    return np.asarray(isotonic_regression(np.asarray(quantiles)), np.float64)
 
 
 def shrink_factor(trainer: Trainer) -> float:
@@ -204,8 +204,8 @@ def start_shift(trainer: Trainer, factor: float) -> float:
         return float(some.loss.value(raw + shift, some.y, some.weight)[0])
 
     reach = _FARTHEST * problem.scale
-    found = minimize_scalar(loss, bounds=(-reach, reach), method="bounded", options={"xatol": _CLOSE * reach})
-    return float(found.x) if found.fun < loss(0.0) else 0.0
+    minimum = minimize_scalar(loss, bounds=(-reach, reach), method="bounded", options={"xatol": _CLOSE * reach})
+    return float(minimum.x) if minimum.fun < loss(0.0) else 0.0
 
 
 def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
@@ -222,12 +222,12 @@ def settled(model: Model) -> Model:
     """The model with promises that hold exactly, and for what is computed; a constant, if all it says is rounding."""
     model, caps = _scaled(model, {}), _caps(model)
     for _ in range(_MOST_ROUNDS):
-        beyond = {own: factor for own, cap in caps.items() if (factor := _factor(model, own, cap)) < 1}
+        beyond = {columns: factor for columns, cap in caps.items() if (factor := _factor(model, columns, cap)) < 1}
         if not beyond:
             return _weighed(model)
-        for own, factor in beyond.items():
-            model = _scaled(model, dict.fromkeys(own, factor))
-    names = [model.encoder.columns[i].name for i in dict.fromkeys(i for own in caps for i in own)]
+        for columns, factor in beyond.items():
+            model = _scaled(model, dict.fromkeys(columns, factor))
+    names = [model.encoder.columns[i].name for i in dict.fromkeys(i for columns in caps for i in columns)]
     raise ValueError(f"max_influence of {names} cannot be kept, because rounding is as large: raise it, or omit them")
 
 

@@ -11,11 +11,11 @@ from lambdak.training.choice import choose_members
 from lambdak.training.draft import Draft
 from lambdak.training.finish import Fit, TrainingState, corrections, factor_of, finished, in_balance, of_some_rows
 from lambdak.training.members import gain_from_refit, refit_members, run_members
-from lambdak.training.session import Request, Session
+from lambdak.training.session import FitRequest, Session
 
 
 @nothing_kept()
-def fit_model(request: Request) -> Fit:
+def fit_model(request: FitRequest) -> Fit:
     """Return a new model: every line is a stage, and what it decides is decided in the function that it calls."""
     with single_threaded_blas():
         request.begin()
@@ -34,7 +34,7 @@ def fit_model(request: Request) -> Fit:
 
 
 @nothing_kept()
-def continue_fit(model: Model, state: TrainingState, request: Request, partial: bool) -> Fit:
+def continue_fit(model: Model, state: TrainingState, request: FitRequest, partial: bool) -> Fit:
     """Return the fit of a model whose members are trained further on these rows, for a few epochs if ``partial``."""
     with single_threaded_blas():
         request.begin(model.coef, model.start, *state.theta)

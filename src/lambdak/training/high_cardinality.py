@@ -47,10 +47,10 @@ def with_shared_levels(draft: Draft, rows: TrainingRows, rng: np.random.Generato
 
 def _counts(columns: Sequence[Column], rows: TrainingRows) -> dict[int, Float64Array]:
     """Rows of each level of every category."""
-    counted, given = row_counts(rows.weight), TrainedColumns.of(columns)
+    counted, plain = row_counts(rows.weight), TrainedColumns.of(columns)
     mass = np.ones(len(rows.design)) if counted is None else counted
     categories = [i for i, column in enumerate(columns) if not column.is_number]
-    return {i: _sums(given.codes(rows.design, i), mass, columns[i].width) for i in categories}
+    return {i: _sums(plain.codes(rows.design, i), mass, columns[i].width) for i in categories}
 
 
 def _sums(codes: Codes, mass: Float64Array, levels: int) -> Float64Array:
@@ -71,8 +71,8 @@ class SharedColumns:
 
     def design(self, design: Design, fold: Codes) -> Design:
         """Design rows of the table, which are in these folds, as trained ones."""
-        own = {i: some.take(self.trained.codes(design, i) * FOLDS + fold) for i, some in self.folds.items()}
-        return self.trained.design(design, own)
+        entries = {i: some.take(self.trained.codes(design, i) * FOLDS + fold) for i, some in self.folds.items()}
+        return self.trained.design(design, entries)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class LevelSharing:
     ``many_levels`` is category → rows of each level, ``rare`` category → which of its levels are rare.
     """
 
-    given: TrainedColumns  # those of the table
+    plain: TrainedColumns  # those of the table
     many_levels: Mapping[int, Float64Array]
     rare: Mapping[int, NDArray[np.bool_]]
     loss: Loss
@@ -93,16 +93,16 @@ class LevelSharing:
     @classmethod
     def of(cls, draft: Draft, rows: TrainingRows, counts: Mapping[int, Float64Array]) -> LevelSharing:
         """What some or all ``rows`` say, where levels have so many rows altogether."""
-        given, loss = TrainedColumns.of(draft.encoder.columns), draft.loss
-        ordered = {i for own in draft.promises.shapes for part in own.joined(given.given) for i in part}
+        plain, loss = TrainedColumns.of(draft.encoder.columns), draft.loss
+        ordered = {i for own in draft.promises.shapes for part in own.joined(draft.encoder.columns) for i in part}
         counts = {i: count for i, count in counts.items() if i not in ordered}  # their levels step one way
         many_levels = {i: count for i, count in counts.items() if _is_high_cardinality(count)}
         rare = {i: count < _RARE for i, count in counts.items() if i not in many_levels and (count < _RARE).sum() > 1}
         if not many_levels:
-            return cls(given, many_levels, rare, loss, np.zeros(0), None, Heights([]))
+            return cls(plain, many_levels, rare, loss, np.zeros(0), None, Heights([]))
         mass, start = _mass(rows), loss.start(rows.y, rows.weight, rows.offset)
-        others = explained(negative_gradient(loss, rows, start), *_without(given, many_levels, rows.design), mass)
-        return cls(given, many_levels, rare, loss, start, others, Heights.of(given.given, rows.design, mass))
+        others = explained(negative_gradient(loss, rows, start), *_without(plain, many_levels, rows.design), mass)
+        return cls(plain, many_levels, rare, loss, start, others, Heights.of(plain.table, rows.design, mass))
 
     @property
     def is_empty(self) -> bool:
@@ -111,29 +111,29 @@ class LevelSharing:
 
     def measured(self, measures: Measures, rows: TrainingRows, fold: Codes) -> dict[int, Sums]:
         """What measures say of these rows, category by category."""
-        design, _ = _without(self.given, self.many_levels, rows.design)
+        design, _ = _without(self.plain, self.many_levels, rows.design)
         gradient = less_explained(negative_gradient(self.loss, rows, self.start), design, self.others)
         along, mass = self.heights.at(rows.design), _mass(rows)
         return {
-            i: measure(LevelRows(self.given.codes(rows.design, i), fold, mass, gradient, along))
+            i: measure(LevelRows(self.plain.codes(rows.design, i), fold, mass, gradient, along))
             for i, measure in measures.items()
         }
 
     def shared(self, total: Callable[[Measures], Mapping[int, Sums]]) -> SharedColumns:
         """The trained columns; ``total`` sums measures up over all training rows."""
-        means = all_level_means({i: self.given.given[i].width for i in self.many_levels}, total)
-        found: dict[int, Rewriting] = {}
+        means = all_level_means({i: self.plain.table[i].width for i in self.many_levels}, total)
+        rewritings: dict[int, Rewriting] = {}
         parts: list[Sequence[Column]] = []
-        for i, column in enumerate(self.given.given):
+        for i, column in enumerate(self.plain.table):
             start = parts[-1][-1].stop if parts else 1
             if i in self.many_levels or i in self.rare:
-                found[i] = self._rewriting(i, start, means.get(i))
-            parts.append(found[i].columns if i in found else [replace(column, start=start)])
-        trained = TrainedColumns(self.given.given, parts, {i: some.levels for i, some in found.items()})
-        return SharedColumns(trained, {i: some.folds for i, some in found.items() if some.folds is not None})
+                rewritings[i] = self._rewriting(i, start, means.get(i))
+            parts.append(rewritings[i].columns if i in rewritings else [replace(column, start=start)])
+        trained = TrainedColumns(self.plain.table, parts, {i: some.levels for i, some in rewritings.items()})
+        return SharedColumns(trained, {i: some.folds for i, some in rewritings.items() if some.folds is not None})
 
     def _rewriting(self, i: int, start: int, means: LevelMeans | None) -> Rewriting:
-        column = cast("Category", self.given.given[i])
+        column = cast("Category", self.plain.table[i])
         if means is None:
             return _with_one_for_rare(column, start, self.rare[i])
         return level_curves(column, start, means, places(self.many_levels[i]))
@@ -143,15 +143,15 @@ def _mass(rows: TrainingRows) -> Float64Array:
     return np.ones(len(rows.y)) if rows.weight is None else rows.weight
 
 
-def _without(given: TrainedColumns, many_levels: Mapping[int, Float64Array], design: Design) -> tuple[Design, int]:
+def _without(plain: TrainedColumns, many_levels: Mapping[int, Float64Array], design: Design) -> tuple[Design, int]:
     """The design rows of all but the high-cardinality categories, and the number of their design columns."""
     parts: list[Sequence[Column]] = []
     stop = 1
-    for i, column in enumerate(given.given):
+    for i, column in enumerate(plain.table):
         parts.append([] if i in many_levels else [replace(column, start=stop)])
         stop += 0 if i in many_levels else column.width
-    nothing = {i: Entries.nothing(given.given[i].width + 1) for i in many_levels}
-    return TrainedColumns(given.given, parts, nothing).design(design), stop
+    nothing = {i: Entries.nothing(plain.table[i].width + 1) for i in many_levels}
+    return TrainedColumns(plain.table, parts, nothing).design(design), stop
 
 
 def _with_one_for_rare(column: Category, start: int, rare: NDArray[np.bool_]) -> Rewriting:

@@ -65,7 +65,7 @@ def all_level_means(
     levels: Mapping[int, int], total: Callable[[Measures], Mapping[int, Sums]]
 ) -> dict[int, LevelMeans]:
     """The means of several categories with so many levels; ``total`` sums measures up over all rows, in one pass."""
-    found: dict[int, LevelMeans] = {}
+    means: dict[int, LevelMeans] = {}
     running = {i: level_means(n) for i, n in levels.items()}
     wanted = {i: next(one) for i, one in running.items()}
     while wanted:
@@ -74,9 +74,9 @@ def all_level_means(
             try:
                 wanted[i] = running[i].send(sums[i])
             except StopIteration as end:
-                found[i] = end.value
+                means[i] = end.value
                 del wanted[i]
-    return found
+    return means
 
 
 def level_means(levels: int) -> Generator[Measure, Sums, LevelMeans]:
@@ -86,10 +86,10 @@ def level_means(levels: int) -> Generator[Measure, Sums, LevelMeans]:
     """
     count, sums, squares = yield partial(_by_level, levels)
     first = _First.of(count, sums, squares)
-    *parts, rows, sums, own, within = yield partial(_by_fold, levels, first)
+    *parts, rows, sums, by_chance, within = yield partial(_by_fold, levels, first)
     mass, gradients = (_Folded.of(part) for part in parts)
     means = [_over(gradient, size[..., None] + first.prior) for gradient, size in zip(gradients, mass, strict=True)]
-    basis, prior = _steepest(sums, own, float(within[0]), count)
+    basis, prior = _steepest(sums, by_chance, float(within[0]), count)
     if basis.shape[1]:
         product, plain, square = map(_Folded.of, (yield partial(_along, levels, first, basis)))
         slopes = zip(product, plain, square, means, strict=True)
@@ -154,13 +154,13 @@ def _by_fold(levels: int, first: _First, rows: LevelRows) -> Sums:
     left = gradient[:, 0] - first.level[rows.codes]
     both = left[:, None] * rows.along
     # Σ over pairs of different rows of a level, per row: what chance does to it is zero on average.
-    own = (rows.mass**2 / np.maximum(first.count, 1e-300)[rows.codes])[:, None] * both
+    by_chance = (rows.mass**2 / np.maximum(first.count, 1e-300)[rows.codes])[:, None] * both
     return (
         _counts(place, rows.mass, size).reshape(shape),
         _sums(place, rows.mass[:, None] * gradient, size).reshape(*shape, -1),
         _counts(place, np.ones(len(place)), size).reshape(shape),
         _sums(rows.codes, rows.mass[:, None] * both, levels + 1),
-        own.T @ both,
+        by_chance.T @ both,
         np.array([rows.mass @ left**2]),
     )
 
@@ -205,14 +205,14 @@ def _prior(sums: Float64Array, count: Float64Array, squares: Float64Array) -> Fl
 
 
 def _steepest(
-    sums: Float64Array, own: Float64Array, squares: float, count: Float64Array
+    sums: Float64Array, by_chance: Float64Array, squares: float, count: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """Combinations (p, n) of columns along which levels differ for certain, and most, in their slopes; k of each."""
     if not sums.shape[1]:
         return np.zeros((0, 0)), np.zeros(0)
     root = sums / np.sqrt(np.maximum(count, 1e-300))[:, None]
     pairs = max(count.sum() - np.count_nonzero(count), 1.0)
-    values, basis = np.linalg.eigh((root.T @ root - own) / pairs)
+    values, basis = np.linalg.eigh((root.T @ root - by_chance) / pairs)
     within = squares / count.sum()
     error = within * np.sqrt(2.0 * np.count_nonzero(count)) / pairs
     kept = np.flatnonzero(values > _CERTAIN * error)[::-1][:_MOST_SLOPES]

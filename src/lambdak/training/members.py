@@ -107,10 +107,10 @@ def events_of(state: State) -> list[Event]:
     """What happened in every epoch so far, from a state that holds it."""
     epochs, scalars = state.number("epochs"), [state.number(name) for name in _SCALARS]
     try:
-        each = list(zip(*(state.arrays[name] for name in _ARRAYS), *scalars, strict=True))
+        rows = list(zip(*(state.arrays[name] for name in _ARRAYS), *scalars, strict=True))
     except (KeyError, TypeError, ValueError):
-        each = []
-    if not each:
+        rows = []
+    if not rows:
         raise ValueError("the epochs of the checkpoint are missing or incomplete: delete it to start over")
     names = (*_ARRAYS, *_SCALARS)
-    return [Event(epoch + 1, epochs, **dict(zip(names, own, strict=True))) for epoch, own in enumerate(each)]
+    return [Event(epoch + 1, epochs, **dict(zip(names, values, strict=True))) for epoch, values in enumerate(rows)]

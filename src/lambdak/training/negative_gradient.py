@@ -89,11 +89,11 @@ class Heights(NamedTuple):
 
     def at(self, design: Design) -> Float64Array:
         """(rows, p): of these rows; a missing number is 0."""
-        found = np.zeros((len(design), len(self.columns)))
+        heights = np.zeros((len(design), len(self.columns)))
         for j, (column, slot, mean, deviation) in enumerate(self.columns):
             position, seen = _position(column, design, slot)
-            found[:, j] = np.where(seen, position - mean, 0.0) / deviation
-        return found
+            heights[:, j] = np.where(seen, position - mean, 0.0) / deviation
+        return heights
 
 
 def _height(column: Column, design: Design, slot: int, mass: Float64Array) -> _Height:
@@ -127,13 +127,13 @@ def interaction_strengths(loss: Loss, columns: Sequence[Column], rows: TrainingR
     n_design = max((column.stop for column in columns), default=1)
     gradient = unexplained(negative_gradient(loss, some), some.design, n_design, mass)
     codes = _codes(columns, some.design)
-    found = np.zeros((len(columns), len(columns)))
+    strengths = np.zeros((len(columns), len(columns)))
     for left in _standard(gradient, mass).T:
         alone = _excess_alone(codes, _standard(left[:, None] ** 2, mass)[:, 0], mass)
         kept = np.argsort(-alone, kind="stable")[:_MOST_PAIRED]
-        found[np.ix_(kept, kept)] += _excess_together(codes[:, kept], left, mass)
-        found[np.diag_indices(len(columns))] += alone
-    return found
+        strengths[np.ix_(kept, kept)] += _excess_together(codes[:, kept], left, mass)
+        strengths[np.diag_indices(len(columns))] += alone
+    return strengths
 
 
 def _standard(values: Float64Array, mass: Float64Array) -> Float64Array:
@@ -149,12 +149,12 @@ def _codes(columns: Sequence[Column], design: Design) -> NDArray[np.intp]:
     if design.ids.shape[1] != 1 + sum(column.n_slots for column in columns):  # a sparse table, whose columns are linear
         matrix = design.to_sparse(columns[-1].stop).tocsc()
         return np.stack([matrix[:, [column.start]].toarray()[:, 0] != 0 for column in columns], axis=1).astype(np.intp)
-    found, slot = [], 1
+    bins, slot = [], 1
     for column in columns:
-        own = slice(slot, slot + column.n_slots)
-        found.append(_bins(column, design.ids[:, own], design.weights[:, own].astype(np.float64)))
+        slots = slice(slot, slot + column.n_slots)
+        bins.append(_bins(column, design.ids[:, slots], design.weights[:, slots].astype(np.float64)))
         slot += column.n_slots
-    return np.stack(found, axis=1) if found else np.zeros((len(design), 0), np.intp)
+    return np.stack(bins, axis=1) if bins else np.zeros((len(design), 0), np.intp)
 
 
 def _bins(column: Column, ids: NDArray[np.int32], weights: Float64Array) -> NDArray[np.intp]:
@@ -173,11 +173,11 @@ def _bins(column: Column, ids: NDArray[np.int32], weights: Float64Array) -> NDAr
 
 def _excess_alone(codes: NDArray[np.intp], left: Float64Array, mass: Float64Array) -> Float64Array:
     """(columns,): what the bins of each column explain, beyond chance."""
-    found = []
-    for own in codes.T:
-        sums, counts = (np.asarray(np.bincount(own, each, _BINS), np.float64) for each in (mass * left, mass))
-        found.append(_explained(sums, counts).sum() / mass.mean() - (np.count_nonzero(counts) - 1))
-    return np.asarray(found, np.float64)
+    excess = []
+    for bins in codes.T:
+        sums, counts = (np.asarray(np.bincount(bins, weights, _BINS), np.float64) for weights in (mass * left, mass))
+        excess.append(_explained(sums, counts).sum() / mass.mean() - (np.count_nonzero(counts) - 1))
+    return np.asarray(excess, np.float64)
 
 
 def _excess_together(codes: NDArray[np.intp], left: Float64Array, mass: Float64Array) -> Float64Array:
@@ -187,8 +187,10 @@ def _excess_together(codes: NDArray[np.intp], left: Float64Array, mass: Float64A
     bins[np.arange(len(codes))[:, None], every, codes] = 1.0
     flat = bins.reshape(len(codes), -1)
     sums, counts = (
-        (flat.T @ (each.astype(np.float32)[:, None] * flat)).astype(np.float64).reshape(columns, _BINS, columns, _BINS)
-        for each in (mass * left / mass.mean(), mass / mass.mean())
+        (flat.T @ (weights.astype(np.float32)[:, None] * flat))
+        .astype(np.float64)
+        .reshape(columns, _BINS, columns, _BINS)
+        for weights in (mass * left / mass.mean(), mass / mass.mean())
     )
     cells, used = _explained(sums, counts).sum(axis=(1, 3)), (counts[every, :, every].sum(axis=2) > 0).sum(axis=1)
     alone = cells.diagonal()  # a column with itself has the cells of its bins

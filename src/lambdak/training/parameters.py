@@ -13,7 +13,7 @@ from lambdak.eigen.engine import (
     Cones,
     DesignRows,
     EpochState,
-    Head,
+    LossHead,
     Pace,
     Rows,
     RowTargets,
@@ -150,20 +150,20 @@ class Parameters:
         confined = self._reading is not None and self._reading.confined
         return len(self._cones) <= 1 and not (self._caps or confined)
 
-    def epoch_(self, design: DesignRows, target: RowTargets, head: Head, rates: Sequence[float]) -> Float64Array:
+    def epoch_(self, design: DesignRows, target: RowTargets, head: LossHead, rates: Sequence[float]) -> Float64Array:
         """Take the steps of an epoch on rows (members, n); returns the mean loss of each member."""
         arguments = self._compiled_arguments(head, rates)
         return self._taken_(rates, step_engine().epoch(design, target, *arguments, self.threads))
 
     def shared_epoch_(
-        self, shards: Sequence[Rows], head: Head, rates: Sequence[float], together: Together
+        self, shards: Sequence[Rows], head: LossHead, rates: Sequence[float], together: Together
     ) -> Float64Array:
         """Take steps together with other processes; returns Σ weight · loss and Σ weight, (shards, members, 2)."""
         arguments = self._compiled_arguments(head, rates)
         losses = self._taken_(rates, step_engine().shared_epoch(shards, *arguments, together, self.threads))
         return losses.reshape(len(shards), losses.size // max(2 * len(shards), 1), 2)  # there may be no shards here
 
-    def _compiled_arguments(self, head: Head, rates: Sequence[float]) -> tuple[Head, EpochState, Basis, Pace]:
+    def _compiled_arguments(self, head: LossHead, rates: Sequence[float]) -> tuple[LossHead, EpochState, Basis, Pace]:
         state = (self.theta[0], *self._moments[0], self.coef, self._compiled_cones)
         return head, state, self._free.basis, Pace(list(rates), self._decay.tolist(), self._steps, *ADAM)
 

@@ -39,24 +39,24 @@ _MANY = 100  # columns, of which models are trained with a single strength only:
 _WORTH = 0.02
 
 
-class Findings(NamedTuple):
+class PilotFindings(NamedTuple):
     """What pilot models found: trained columns to leave out, and the strengths of the grid, the best one first."""
 
     dropped: list[int]
     strengths: list[int]
 
 
-def explore(session: Session, plan: Plan) -> Findings:
+def explore(session: Session, plan: Plan) -> PilotFindings:
     """Train pilot models with all strengths, and without the columns that show no effect, if there are many."""
     small = _of_pilot_size(sample_of(session))
     folds = small.folds(1, larger=2)  # noise in the choice of a strength costs more than fewer rows
     if folds is None and session.validation is None:
-        return Findings(sorted(plan.dropped), [MIDDLE])
+        return PilotFindings(sorted(plan.dropped), [MIDDLE])
     least = max(_FEWEST_SUSPECTS, _SUSPECT_SHARE * len(plan.columns))
     suspects = columns_without_effect(session.problem, plan, session.copies) if len(plan.columns) > least else ()
     if len(suspects) < least:
         losses = _losses(small, plan, range(len(GRID)), folds)
-        return Findings(sorted(plan.dropped), np.argsort(losses).tolist())
+        return PilotFindings(sorted(plan.dropped), np.argsort(losses).tolist())
     lean = replace(plan, dropped=plan.dropped.union(suspects))
     without = _losses(small, lean, range(len(GRID)), folds)
     best = int(without.argmin())
@@ -64,8 +64,8 @@ def explore(session: Session, plan: Plan) -> Findings:
     stronger = range(min(first, len(GRID) - 1), min(best + 3, len(GRID)))  # more columns need no less
     whole = _losses(small, plan, stronger, folds)
     if without.min() > whole.min() - _WORTH * abs(whole.min()):
-        return Findings(sorted(plan.dropped), [stronger[i] for i in np.argsort(whole)])
-    return Findings(sorted(lean.dropped), np.argsort(without).tolist())
+        return PilotFindings(sorted(plan.dropped), [stronger[i] for i in np.argsort(whole)])
+    return PilotFindings(sorted(lean.dropped), np.argsort(without).tolist())
 
 
 def compared(
@@ -157,8 +157,8 @@ def columns_without_effect(problem: Problem, plan: Plan, copies: int) -> frozens
     Z = design.to_sparse(len(plan.moments.mean)).T
     means = [Z @ (share[:, None] * target) for target in targets]
     candidates = [i for i in range(len(plan.columns)) if i not in plan.rises]
-    found = [_smallest_p_value(plan.columns[i], plan, means, rows) for i in candidates]
-    suspected = [i for i, p in zip(candidates, found, strict=True) if p > _LEVEL]
+    p_values = [_smallest_p_value(plan.columns[i], plan, means, rows) for i in candidates]
+    suspected = [i for i, p in zip(candidates, p_values, strict=True) if p > _LEVEL]
     return frozenset(suspected) if len(suspected) < len(candidates) else frozenset()
 
 
@@ -166,12 +166,12 @@ def _sample(problem: Problem, copies: int) -> tuple[Design, Float64Array, Float6
     """Rows, their weights, and the gradients of the loss at the start (rows, outputs or copies)."""
     rows = len(problem.design) // copies
     chosen = np.arange(0, rows, max(rows // _SAMPLE, 1), dtype=np.int32)
-    each = (copies * chosen[:, None] + np.arange(copies)).ravel()
-    zero = np.zeros((problem.pencils, len(each), len(problem.outputs.indices)), np.float32)
-    raw = problem.raw(zero, each[None])
-    gradient = problem.loss.gradient(raw, problem.y[each][None])[0].reshape(len(chosen), -1).astype(np.float64)
-    weight = np.ones(len(chosen)) if problem.weight is None else problem.weight[each[::copies]].astype(np.float64)
-    return problem.design.take(each[::copies]), weight, gradient
+    copied = (copies * chosen[:, None] + np.arange(copies)).ravel()
+    zero = np.zeros((problem.pencils, len(copied), len(problem.outputs.indices)), np.float32)
+    raw = problem.raw(zero, copied[None])
+    gradient = problem.loss.gradient(raw, problem.y[copied][None])[0].reshape(len(chosen), -1).astype(np.float64)
+    weight = np.ones(len(chosen)) if problem.weight is None else problem.weight[copied[::copies]].astype(np.float64)
+    return problem.design.take(copied[::copies]), weight, gradient
 
 
 def _clipped(target: Float64Array) -> Float64Array:
@@ -193,20 +193,20 @@ def _smallest_p_value(column: Column, plan: Plan, means: Sequence[Float64Array],
     """Over both targets, and over the slow directions of the column and all of them; corrected for so many tests."""
     values, directions = _directions(column, plan)
     kept = values > _RANK * values.max(initial=1e-300)
-    found = [1.0]
+    p_values = [1.0]
     for mean in means:
         terms = rows * (directions[kept] @ mean[column.start : column.stop]) ** 2 / values[kept, None]
-        found += [chi2.sf(part.sum(), max(part.size, 1)) for part in (terms, terms[-_SLOW:])]
-    return float(min(found)) * (len(found) - 1)
+        p_values += [chi2.sf(part.sum(), max(part.size, 1)) for part in (terms, terms[-_SLOW:])]
+    return float(min(p_values)) * (len(p_values) - 1)
 
 
 def _directions(column: Column, plan: Plan) -> tuple[Float64Array, Any]:
     """Uncorrelated directions (n, p) of a column and their variances, those that change slowly along it last."""
-    own, covariance = slice(column.start, column.stop), plan.moments.covariance
+    span, covariance = slice(column.start, column.stop), plan.moments.covariance
     if covariance.ndim == 1 or not column.is_number:  # levels are uncorrelated but for the constant
-        return (covariance if covariance.ndim == 1 else covariance.diagonal())[own], sparse.eye_array(
+        return (covariance if covariance.ndim == 1 else covariance.diagonal())[span], sparse.eye_array(
             column.width
         ).tocsr()
     ramps = column.ramps()
-    values, basis = np.linalg.eigh(ramps.T @ plan.moments.block(own) @ ramps)
+    values, basis = np.linalg.eigh(ramps.T @ plan.moments.block(span) @ ramps)
     return values, (ramps @ basis).T

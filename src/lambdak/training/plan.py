@@ -25,7 +25,7 @@ from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
-from lambdak.training.whitening import FreeCoordinates, Whitening
+from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class Plan:
         return free_blocks(self.columns, self._constrained, self.dropped)
 
     @cached_property
-    def _whitening(self) -> Whitening:
-        return Whitening(self._blocks, self.moments, self.alpha > 0, self._roles)
+    def _whitening(self) -> ColumnWhitening:
+        return ColumnWhitening(self._blocks, self.moments, self.alpha > 0, self._roles)
 
     @cached_property
     def _cone_sizes(self) -> dict[tuple[int, ...], int]:

@@ -38,8 +38,8 @@ class Problem:
 
     def take(self, rows: RowIds) -> Problem:
         """Problem on these rows only."""
-        own = {name: getattr(self, name) for name in ("weight", "offset", "subtracted")}
-        beside = {name: values[rows] for name, values in own.items() if values is not None}
+        columns = {name: getattr(self, name) for name in ("weight", "offset", "subtracted")}
+        beside = {name: values[rows] for name, values in columns.items() if values is not None}
         return replace(self, design=self.design.take(rows), y=self.y[rows], **beside)
 
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:

@@ -59,13 +59,13 @@ class GivenRows(Rows):
         """The validation rows, if some were given."""
         if self.validation is None:
             return None
-        own = self.validation
-        if (self.offset is None) != (own.offset is None):
-            one, other = ("offset", "offset_val") if own.offset is None else ("offset_val", "offset")
+        unseen = self.validation
+        if (self.offset is None) != (unseen.offset is None):
+            one, other = ("offset", "offset_val") if unseen.offset is None else ("offset_val", "offset")
             raise ValueError(f"{one} must be given with {other}, or both as exposure; got {one} alone")
-        design = encoder.transform(own.X, threads=threads)
-        target = check_per_row(own.y, len(design), "y_val", "_val")
-        return TrainingRows(design, target, own.weight, optional_rows(own.offset, len(design), "offset_val"))
+        design = encoder.transform(unseen.X, threads=threads)
+        target = check_per_row(unseen.y, len(design), "y_val", "_val")
+        return TrainingRows(design, target, unseen.weight, optional_rows(unseen.offset, len(design), "offset_val"))
 
     def fitted(self, template: TableEncoder) -> TableEncoder:
         """The encoder with the settings of the ``template`` that suits these rows, or all rows of a larger table."""

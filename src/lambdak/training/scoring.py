@@ -47,7 +47,7 @@ class NamedScoring:
     def of(self, trainer: Trainer) -> tuple[FloatArray, FloatArray]:
         """The metric of every model, on training and on validation rows."""
         copies = max(len(self.draft.outputs.levels), 1)
-        train, validation = (self._scores(*own) for own in trainer.scores_now(_TRAINING_ROWS * copies))
+        train, validation = (self._scores(*scores) for scores in trainer.scores_now(_TRAINING_ROWS * copies))
         if np.isnan(validation).all():
             raise ValueError(
                 f"scoring={self.name!r} has no value on the validation rows, as 'r2' of one row or 'roc_auc' of one "
@@ -85,8 +85,8 @@ class NamedScoring:
         if draft.classes is not None:
             return _Classes(draft.classes, draft.loss.predict(raw), draft.loss.classify(raw), y)
         if draft.loss.link is IDENTITY:
-            own = raw[:, raw.shape[1] // 2] if raw.ndim > 1 else raw
-            return _Numbers(*(draft.start[0] + draft.scale * each + added for each in (own, y)))
+            middle = raw[:, raw.shape[1] // 2] if raw.ndim > 1 else raw
+            return _Numbers(*(draft.start[0] + draft.scale * values + added for values in (middle, y)))
         power = problem.power if draft.loss.link is LOG else 0
         return _Numbers(draft.loss.predict(raw + power * np.log(2.0)), np.ldexp(y.astype(np.float64), power))
 
@@ -113,5 +113,5 @@ class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self.codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Their probabilities."""
+        """Return the probabilities of the rows, whatever X is."""
         return self.chances

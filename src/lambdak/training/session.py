@@ -39,7 +39,7 @@ _FEW_ROWS = 40  # below this, a fold has a row or two, and validation rows cost 
 
 
 @dataclass(frozen=True)
-class Request:
+class FitRequest:
     """What is to be fitted: rows, a loss, settings; ``classes`` are the labels behind the codes of a classifier.
 
     ``parameters`` are the settings as the user gave them, by which a ``checkpoint`` knows the call that it belongs to.
@@ -81,7 +81,7 @@ class Session:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, draft: Draft, rows: TrainingRows, request: Request) -> Session:
+    def of(cls, draft: Draft, rows: TrainingRows, request: FitRequest) -> Session:
         """Return the session of a draft, with its rows as they are trained on, and the validation rows of a request."""
         validation = request.rows.encoded_validation(draft.encoder, request.settings.threads)
         measured = None if validation is None else draft.problem(draft.written(validation))
@@ -103,8 +103,8 @@ class Session:
         if rows <= most:
             return self
         chosen = np.linspace(0, rows, most, endpoint=False).astype(np.int32)
-        each = (self.copies * chosen[:, None] + np.arange(self.copies)).astype(np.int32)
-        return replace(self, problem=self.problem.take(each.ravel()))
+        rows_and_copies = (self.copies * chosen[:, None] + np.arange(self.copies)).astype(np.int32)
+        return replace(self, problem=self.problem.take(rows_and_copies.ravel()))
 
     def folds(self, members: int, larger: float = 1) -> Folds | None:
         """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""
@@ -165,7 +165,7 @@ def planned(draft: Draft, moments: Moments) -> Plan:
     columns, rises = trained.columns, {}
     spread = trained_spreads(draft)
     caps = {trained.first(i): cap / draft.reach(i) for i, cap in promises.capped.items() if cap}
-    groups = {tuple(map(trained.first, own)): cap / draft.reach(*own) for own, cap in promises.groups if cap}
+    groups = {tuple(map(trained.first, group)): cap / draft.reach(*group) for group, cap in promises.groups if cap}
     if levels:
         rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
         columns.append(level_column(levels, trained.n_design))

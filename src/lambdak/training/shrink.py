@@ -56,7 +56,7 @@ def prox(rows: FloatArray, threshold: float | FloatArray) -> FloatArray:
 
 def _lowered(values: Float64Array, threshold: float | FloatArray) -> Float64Array:
     """min(values, c) along the last axis, with the c ≥ 0 that takes ``threshold`` away in total."""
-    given = np.asarray(threshold)[..., None]
+    taken = np.asarray(threshold)[..., None]
     descending = np.sort(values, axis=-1)[..., ::-1]
-    levels = (np.cumsum(descending, axis=-1) - given) / np.arange(1, values.shape[-1] + 1)
+    levels = (np.cumsum(descending, axis=-1) - taken) / np.arange(1, values.shape[-1] + 1)
     return np.asarray(np.minimum(values, np.maximum(levels.max(axis=-1, keepdims=True), 0)))

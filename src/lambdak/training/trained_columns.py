@@ -47,18 +47,18 @@ class Entries:
 
     def combined(self, coef: FloatArray) -> FloatArray:
         """Σ_s w_s C[id_s], (models, n, width)."""
-        found = np.zeros((len(coef), len(self.ids), coef.shape[-1]), coef.dtype)
+        matrices = np.zeros((len(coef), len(self.ids), coef.shape[-1]), coef.dtype)
         for ids, weights in zip(self.ids.T, self.weights.T, strict=True):
-            found += weights.astype(coef.dtype)[:, None] * coef[:, ids]
-        return found
+            matrices += weights.astype(coef.dtype)[:, None] * coef[:, ids]
+        return matrices
 
     def combined_back(self, grad: FloatArray, size: int) -> FloatArray:
         """The transpose of :meth:`combined`: (models, size, width)."""
-        found = np.zeros((len(grad), size, grad.shape[-1]), grad.dtype)
+        gradient = np.zeros((len(grad), size, grad.shape[-1]), grad.dtype)
         models = np.arange(len(grad))[:, None]
         for ids, weights in zip(self.ids.T, self.weights.T, strict=True):
-            np.add.at(found, (models, ids), weights.astype(grad.dtype)[:, None] * grad)
-        return found
+            np.add.at(gradient, (models, ids), weights.astype(grad.dtype)[:, None] * grad)
+        return gradient
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,19 @@ class TrainedColumns:
     ``levels`` is position → the entries of each level, and at last those of an unseen one.
     """
 
-    given: Sequence[Column]
+    table: Sequence[Column]
     parts: Sequence[Sequence[Column]]
     levels: Mapping[int, Entries]
 
     @classmethod
-    def of(cls, given: Sequence[Column]) -> TrainedColumns:
+    def of(cls, table: Sequence[Column]) -> TrainedColumns:
         """Columns of a table, trained as they are."""
-        return cls(given, [(column,) for column in given], {})
+        return cls(table, [(column,) for column in table], {})
 
     @property
     def columns(self) -> list[Column]:
         """All trained columns, in order."""
-        return [column for own in self.parts for column in own]
+        return [column for parts in self.parts for column in parts]
 
     @property
     def n_design(self) -> int:
@@ -114,22 +114,22 @@ class TrainedColumns:
 
     def codes(self, design: Design, i: int) -> NDArray[np.intp]:
         """Level of every row in category i of the table, and its width for an unseen one."""
-        column, slot = self.given[i], self._first_slots[i]
-        found = design.ids[:, slot] - column.start
-        return np.where(design.weights[:, slot] == 0, column.width, found).astype(np.intp)
+        column, slot = self.table[i], self._first_slots[i]
+        levels = design.ids[:, slot] - column.start
+        return np.where(design.weights[:, slot] == 0, column.width, levels).astype(np.intp)
 
     def design(self, design: Design, rows: Mapping[int, Entries] | None = None) -> Design:
         """Design rows of the table as trained ones; ``rows`` has other entries for the rows of a category."""
         if not self.levels:
             return design
         written = [Entries(design.ids[:, :1], design.weights[:, :1])]
-        for i, (column, first) in enumerate(zip(self.given, self._first_slots, strict=True)):
+        for i, (column, first) in enumerate(zip(self.table, self._first_slots, strict=True)):
             if i in self.levels:
                 written.append((rows or {}).get(i) or self.levels[i].take(self.codes(design, i)))
             else:
-                own = slice(first, first + column.n_slots)
-                moved = design.ids[:, own] + np.int32(self.parts[i][0].start - column.start)
-                written.append(Entries(moved, design.weights[:, own]))
+                slots = slice(first, first + column.n_slots)
+                moved = design.ids[:, slots] + np.int32(self.parts[i][0].start - column.start)
+                written.append(Entries(moved, design.weights[:, slots]))
         joined = Entries.joined(written)
         return Design(joined.ids, joined.weights.astype(design.weights.dtype, copy=False))
 
@@ -140,15 +140,15 @@ class TrainedColumns:
         """
         if not self.levels:
             return coef
-        constant, found = coef[:, :1].copy(), []
-        for i, own in enumerate(self.parts):
-            rows = self.levels[i].combined(coef) if i in self.levels else coef[:, own[0].start : own[0].stop]
+        constant, tables = coef[:, :1].copy(), []
+        for i, parts in enumerate(self.parts):
+            rows = self.levels[i].combined(coef) if i in self.levels else coef[:, parts[0].start : parts[0].stop]
             if i in self.levels:
                 constant += rows[:, -1:]
                 rows = rows[:, :-1] - rows[:, -1:]
-            found.append(rows)
-        return np.concatenate([constant, *found, coef[:, self.n_design :]], axis=1)
+            tables.append(rows)
+        return np.concatenate([constant, *tables, coef[:, self.n_design :]], axis=1)
 
     @property
     def _first_slots(self) -> list[int]:
-        return list(accumulate((column.n_slots for column in self.given[:-1]), initial=1))
+        return list(accumulate((column.n_slots for column in self.table[:-1]), initial=1))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import FloatArray
-from lambdak.eigen.engine import Head, RowTargets
+from lambdak.eigen.engine import LossHead, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.model.eigenvalues import evaluate
@@ -148,13 +148,13 @@ class Trainer:
         """(members, n): the rows that each member trains on, cut to the same number."""
         return self._folds.without(np.arange(len(self.problem.design), dtype=np.int32))
 
-    def _compiled(self) -> tuple[Head | None, RowTargets | None]:
+    def _compiled(self) -> tuple[LossHead | None, RowTargets | None]:
         """What the kernel needs to take the steps of an epoch by itself, where it can."""
         problem, named = self.problem, compiled_loss(self.problem)
         if named is None or not self.parameters.compiled:
             return None, None
         outputs, start = problem.outputs, np.broadcast_to(problem.start, problem.outputs.pencils)
-        head = Head(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)
+        head = LossHead(self.parameters.dim, outputs.indices[0], outputs.pencils, start.tolist(), problem.scale, *named)
         return head, row_targets(problem, self._importance)
 
     def _step(self, chosen: RowIds, rate: float) -> FloatArray:
@@ -168,9 +168,9 @@ class Trainer:
         """Fill the gradient of the parameters from the rows ``chosen`` (members, batch); returns the loss of each."""
         problem, raw = self.problem, self.backward_(self.problem, self._importance, chosen).astype(np.float64)
         self.parameters.pull_back_(self._grad)
-        own = None if self._importance is None else self._importance[chosen]
-        value = problem.loss.value(raw, problem.y[chosen], own)
-        return np.asarray(value if own is None else value * own.mean(axis=1), np.float64)
+        importance = None if self._importance is None else self._importance[chosen]
+        value = problem.loss.value(raw, problem.y[chosen], importance)
+        return np.asarray(value if importance is None else value * importance.mean(axis=1), np.float64)
 
     def backward_(self, problem: Problem, importance: FloatArray | None, chosen: RowIds) -> FloatArray:
         """Fill the gradient of the coefficients from the rows ``chosen`` (members, batch); returns their raw scores.
@@ -189,8 +189,8 @@ class Trainer:
         raw = problem.raw(value.reshape(models, batch, m), chosen)
         slope = problem.loss.gradient(raw, problem.y[chosen]).astype(np.float32)
         if importance is not None:
-            own = importance[chosen]
-            slope *= own if raw.ndim == 2 else own[..., None]
+            mass = importance[chosen]
+            slope *= mass if raw.ndim == 2 else mass[..., None]
         engine.backward(design, vector, problem.eigenvalue_gradient(slope), dim, self._grad[..., :width], threads)
         return raw
 
@@ -229,20 +229,20 @@ class Trainer:
     def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Eigenvalues on the rows that models are measured on, the indices of these rows, and their problem."""
         problem, rows = self.validation or self.problem, self._validation_rows
-        each = None if rows is None else np.repeat(rows, problem.pencils, axis=0)
+        of_pencils = None if rows is None else np.repeat(rows, problem.pencils, axis=0)
         parameters = self.parameters
-        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, each, parameters.threads)
+        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, of_pencils, parameters.threads)
         return values, slice(None) if rows is None else rows, problem
 
     def scores_now(self, most: int) -> list[tuple[FloatArray, RowIds | slice, Problem]]:
         """Raw scores of the models as they are, on up to ``most`` training rows and on those they are measured on."""
         coef, problem = self.parameters.coef, self.problem
         rows = self.training_rows()[:, :most]
-        each = np.repeat(rows, problem.pencils, axis=0)
+        of_pencils = np.repeat(rows, problem.pencils, axis=0)
         parameters = self.parameters
-        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, each, parameters.threads)
-        unseen, own, measured = self._measure(coef)
-        return [(problem.raw(values, rows), rows, problem), (measured.raw(unseen, own), own, measured)]
+        values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, of_pencils, parameters.threads)
+        unseen, unseen_rows, measured = self._measure(coef)
+        return [(problem.raw(values, rows), rows, problem), (measured.raw(unseen, unseen_rows), unseen_rows, measured)]
 
     def _keep_best(self) -> FloatArray:
         """Measure every model, and keep the states that improved."""
@@ -280,6 +280,6 @@ def _in_order(shuffled: RowIds, design: Design, target: RowTargets, order: RowId
 
 def row_targets(problem: Problem, importance: FloatArray | None) -> RowTargets:
     """Targets, importance and offsets as the kernel takes them."""
-    given = (problem.y, importance, problem.offset)
-    y, own, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in given)
-    return np.empty(0) if y is None else y, own, offset
+    columns = (problem.y, importance, problem.offset)
+    y, mass, offset = (None if part is None else np.ascontiguousarray(part, np.float64) for part in columns)
+    return np.empty(0) if y is None else y, mass, offset

@@ -36,21 +36,21 @@ _SMALLEST_SHARE = 1e-6  # of the variance that columns by themselves would have,
 _VARIES = 1e-12
 
 
-class Joint(NamedTuple):
+class JointDirections(NamedTuple):
     """I + V D Vᵀ: directions V (ramps, r) over columns, and how much longer D (r,) each becomes."""
 
     directions: Float64Array
     lengthened: Float64Array
 
 
-class Kind(NamedTuple):
+class CoordinateKind(NamedTuple):
     """What the coordinates of a model depend on: its damping, and which of the terms of a member it is."""
 
     damping: float
     term: int
 
 
-class Whitening:
+class ColumnWhitening:
     """The covariance of the ramps of each column, and the correlations between columns unless they are ``apart``.
 
     ``roles`` (terms, columns) are those of each term; columns of different ones are apart.
@@ -70,18 +70,18 @@ class Whitening:
         if self._joint:
             self._correlate(moments.covariance)
 
-    def bases(self, kinds: Sequence[Kind]) -> Iterator[tuple[Block, Float64Array]]:
+    def bases(self, kinds: Sequence[CoordinateKind]) -> Iterator[tuple[Block, Float64Array]]:
         """T_c (Σ_c + ε s I)^{-1/2} of every column, (kinds, rows, cols); zero in terms that do not read it."""
         ridge = np.array([[kind.damping * self._unit] for kind in kinds])
         read = self._roles[[kind.term for kind in kinds]] != Role.ZERO
-        for group, (values, basis), own in zip(self.groups, self._spectra, read.T, strict=True):
-            root = own[:, None] / np.sqrt(values + ridge)  # (kinds, cols)
+        for group, (values, basis), reads in zip(self.groups, self._spectra, read.T, strict=True):
+            root = reads[:, None] / np.sqrt(values + ridge)  # (kinds, cols)
             yield group, (group.ramps @ basis) * root[:, None, :] @ basis.T
 
-    def joints(self, kinds: Sequence[Kind]) -> list[Joint]:
+    def joints(self, kinds: Sequence[CoordinateKind]) -> list[JointDirections]:
         """What is to be whitened across columns, for each kind."""
         if not self._joint:
-            return [Joint(np.empty((self.size - 1, 0)), np.empty(0)) for _ in kinds]
+            return [JointDirections(np.empty((self.size - 1, 0)), np.empty(0)) for _ in kinds]
         return [self._joint_of(kind.damping * self._unit, self._roles[kind.term]) for kind in kinds]
 
     def _correlate(self, covariance: Float64Array) -> None:
@@ -92,29 +92,33 @@ class Whitening:
         design, owner = np.zeros((len(self.mean), len(chosen))), np.empty(len(chosen), int)
         for place, (group, (_, basis)) in enumerate(zip(self.groups, self._spectra, strict=True)):
             first, last = np.searchsorted(chosen, [group.cols.start - 1, group.cols.stop - 1])
-            own = basis[:, chosen[first:last] - group.cols.start + 1]
-            self._leading[group.cols.start - 1 : group.cols.stop - 1, first:last] = own
-            design[group.rows, first:last], owner[first:last] = group.ramps @ own, place
+            directions = basis[:, chosen[first:last] - group.cols.start + 1]
+            self._leading[group.cols.start - 1 : group.cols.stop - 1, first:last] = directions
+            design[group.rows, first:last], owner[first:last] = group.ramps @ directions, place
         across = owner[:, None] != owner
         self._between, self._places = np.where(across, design.T @ covariance @ design, 0), owner
 
-    def _joint_of(self, ridge: float, roles: Roles) -> Joint:
-        root, own = 1 / np.sqrt(self._variance + ridge), roles[self._places]
-        between = np.where((own[:, None] == own) & (own != Role.ZERO), self._between, 0)
+    def _joint_of(self, ridge: float, roles: Roles) -> JointDirections:
+        root, roles_of_places = 1 / np.sqrt(self._variance + ridge), roles[self._places]
+        between = np.where(
+            (roles_of_places[:, None] == roles_of_places) & (roles_of_places != Role.ZERO), self._between, 0
+        )
         values, basis = np.linalg.eigh(np.eye(len(root)) + root[:, None] * between * root)
         longer = 1 / np.sqrt(np.maximum(values, _SMALLEST_SHARE)) - 1
         order = np.argsort(-np.abs(longer), kind="stable")[:MOST_JOINT]
         chosen = order[np.abs(longer[order]) > _WORTH_IT]
-        return Joint(self._leading @ basis[:, chosen], longer[chosen])
+        return JointDirections(self._leading @ basis[:, chosen], longer[chosen])
 
 
 class FreeCoordinates:
     """C = B θ: the coefficients of the free columns of a stack of models, each with its own damping ε and term."""
 
-    def __init__(self, whitening: Whitening, damping: Sequence[float], terms: Sequence[int] | None = None) -> None:
-        own = [Kind(*kind) for kind in zip(damping, terms or [0] * len(damping), strict=True)]
-        self._whitening, self._kinds = whitening, sorted(set(own))
-        self._which = [self._kinds.index(kind) for kind in own]
+    def __init__(
+        self, whitening: ColumnWhitening, damping: Sequence[float], terms: Sequence[int] | None = None
+    ) -> None:
+        kinds = [CoordinateKind(*kind) for kind in zip(damping, terms or [0] * len(damping), strict=True)]
+        self._whitening, self._kinds = whitening, sorted(set(kinds))
+        self._which = [self._kinds.index(kind) for kind in kinds]
         self.size, self.n_design = whitening.size, len(whitening.mean)
         self.basis = self._basis(whitening.joints(self._kinds))
 
@@ -128,8 +132,8 @@ class FreeCoordinates:
         """What :meth:`write_` writes, in float64 throughout."""
         coef, mixed = np.zeros((len(theta), self.n_design, theta.shape[-1])), theta.copy()
         for model, joint in enumerate(self._whitening.joints(self._kinds)[kind] for kind in self._which):
-            own = theta[model, 1:]
-            mixed[model, 1:] += joint.directions * joint.lengthened @ (joint.directions.T @ own)
+            free = theta[model, 1:]
+            mixed[model, 1:] += joint.directions * joint.lengthened @ (joint.directions.T @ free)
         coef[:, 0] = theta[:, 0]
         for group, basis in self._whitening.bases(self._kinds):
             rows = basis[self._which] @ mixed[:, group.cols]
@@ -156,7 +160,7 @@ class FreeCoordinates:
         result += theta
         return result
 
-    def _basis(self, joints: list[Joint]) -> Basis:
+    def _basis(self, joints: list[JointDirections]) -> Basis:
         kinds, groups = len(self._kinds), self._whitening.groups
         reach = max((group.cols.stop - group.cols.start for group in groups), default=1)
         back_reach = max((group.rows.stop - group.rows.start for group in groups), default=1)
@@ -179,7 +183,7 @@ class FreeCoordinates:
         arrays = (left, left_spans, back, back_spans, thin.astype(np.float32), wide.astype(np.float32))
         return Basis(*arrays, np.negative(centre[:, None], dtype=np.float32, casting="same_kind"), self._which)
 
-    def _thin_and_wide(self, joints: list[Joint]) -> tuple[Float64Array, Float64Array]:
+    def _thin_and_wide(self, joints: list[JointDirections]) -> tuple[Float64Array, Float64Array]:
         """Vᵀ (kinds, r, size) and V D (kinds, size, r), zeros where one damping has fewer directions."""
         most = max((len(joint.lengthened) for joint in joints), default=0)
         thin, wide = np.zeros((len(joints), most, self.size)), np.zeros((len(joints), self.size, most))

@@ -12,9 +12,7 @@ from lambdak.explain.plots.canvas import (
     short_name,
     side_by_side,
 )
-from lambdak.explain.plots.effects import draw_effect, draw_interactions, draw_strengths
-from lambdak.explain.plots.history import draw_history
-from lambdak.explain.plots.pairs import draw_pair
+from lambdak.explain.plots.model import draw_effect, draw_history, draw_interactions, draw_pair, draw_strengths
 from lambdak.explain.plots.rows import draw_fan, draw_waterfall, draw_what_if
 
 __all__ = [

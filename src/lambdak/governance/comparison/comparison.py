@@ -24,11 +24,12 @@ from lambdak.governance.comparison.rival import check_predictions, rescored, riv
 from lambdak.governance.performance.bands import BANDS, MOST_BANDS, quantile_codes
 from lambdak.governance.performance.bootstrap import CONFIDENCE, RESAMPLES, Resampling
 from lambdak.governance.performance.columns import Columns, Split
-from lambdak.governance.performance.measures import Measure, Measures
+from lambdak.governance.performance.measures import Measures
 from lambdak.governance.performance.outcome import prediction_of
 from lambdak.governance.performance.scored import ScoredRows, check_exposed, exposure_word, score_rows
 from lambdak.governance.performance.segments import Segments, segments
 from lambdak.model import Model
+from lambdak.model.metrics import Metric
 from lambdak.table.frames import make_frame
 from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
@@ -93,7 +94,7 @@ class Comparison:
         sides = zip(first.known, first().tolist(), second().tolist(), found.tolist(), strict=True)
         return tuple(self._difference(own, a, b, interval) for own, a, b, interval in sides)
 
-    def _difference(self, own: Measure, model: float, other: float, interval: Sequence[float]) -> Difference:
+    def _difference(self, own: Metric, model: float, other: float, interval: Sequence[float]) -> Difference:
         gap, low, high = interval
         better = self._better(own.better, low, high, abs(model) + abs(other))
         return Difference(own.name, model, other, gap, low, high, better, own.meaning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,6 @@ from lambdak._types import Float64Array
 RESAMPLES = 200
 CONFIDENCE = 0.95
 _MOST_RESAMPLES = 100_000
-
-
-class Estimate(NamedTuple):
-    """A number with its confidence interval, its name, and what it means; NaN where there is none."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    meaning: str
-
-    def __str__(self) -> str:
-        interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
-        return f"{self.name} {self.value:.4g}{interval}"
 
 
 @final

@@ -1,9 +1,8 @@
-"""How well rows are predicted, in the numbers that belong to the task, for any resample of the rows."""
+"""The metrics of one output on scored rows, those of its ranking among them, for any resample of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, final
+from typing import Self, final
 
 import numpy as np
 
@@ -12,119 +11,230 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.governance.performance.lorenz import Ranking, perfect_ranking
 from lambdak.governance.performance.roc import auc_and_ks
 from lambdak.governance.performance.scored import ScoredRows
+from lambdak.model.metrics import METRICS, Mae, MeanLoss, Metric, Rmse, RocAuc, Scores
 
-
-class Measure(NamedTuple):
-    """What is measured: its name, what it means, and whether more is better (1), less (−1), or neither (0)."""
-
-    name: str
-    meaning: str
-    better: int
-
-
-_BALANCE = Measure("actual / expected", "what was observed over what was expected in total; 1 is in balance", 0)
-_GINI = Measure("Gini", "how well the order of predictions tells rows apart; 0 is not at all", 1)
-_NORMALISED = Measure("normalised Gini", "Gini over that of a perfect order; 1 is perfect", 1)
-_EXPLAINED = "share of the loss of one prediction for all that the model removes; 1 is perfect"
-_AUC = Measure("ROC AUC", "chance that a row of the class is ranked above another one; 0.5 is chance", 1)
-_ACCURACY_RATIO = Measure("normalised Gini", "2 AUC − 1, also called Gini or accuracy ratio; 0 is chance", 1)
-_KS = Measure("KS", "largest difference between shares of the class and of the others below a probability", 1)
-_BRIER = Measure("Brier score", "mean squared difference between probability and 0 or 1; 0 is perfect", -1)
-_RMSE = Measure("RMSE", "root mean squared error; large errors count more", -1)
-_MAE = Measure("MAE", "mean absolute error", -1)
 _ROUNDING = 1e-12  # of what was observed: a smaller spread is none
 
 
 @final
-class Measures:
-    """The measures of scored rows; call it with how often each row counts."""
+class OutputScores(Scores):
+    """Scored rows of one output, each as often as ``counts`` say; a resample shares what does not depend on these."""
 
-    def __init__(self, scored: ScoredRows) -> None:
-        self._scored = scored
+    def __init__(self, scored: ScoredRows, counts: Float64Array | None = None) -> None:
+        outcome = scored.outcome
+        self.scored, self.counts, self.kind = scored, counts, outcome.task
+        self.loss_name = f"mean {outcome.loss_name}" if outcome.loss_name else ""
+        self.observed, self.predicted = outcome.observed, outcome.expected
+        self.row_loss, self.null_loss = outcome.loss, outcome.null_loss
+        self.actual, self.expected = scored.actual, scored.expected
+        self._masses: dict[str, Float64Array] = {"actual": scored.actual, "expected": scored.expected}
+
+    def resampled(self, counts: Float64Array) -> OutputScores:
+        """The rows, each as often as ``counts`` say."""
+        drawn = OutputScores.__new__(OutputScores)
+        drawn.__dict__ = {name: value for name, value in vars(self).items() if name != "auc_and_ks"}
+        drawn.counts = counts
+        return drawn
+
+    @cached_property
+    def unit(self) -> float:
+        """A power of two by which squares of errors are finite."""
+        largest = max(np.abs(self.observed).max(), np.abs(self.predicted).max())
+        return float(np.exp2(np.clip(np.frexp(largest)[1], -1000, 1000)))
 
     @cached_property
     def ranking(self) -> Ranking:
         """Rows in the order of predictions."""
-        return Ranking.of(self._scored.predicted, self._scored.exposure, self._scored.actual)
+        return Ranking.of(self.scored.predicted, self.scored.exposure, self.actual)
 
     @cached_property
     def perfect(self) -> Ranking:
         """Rows in the order of what was observed."""
-        return perfect_ranking(self._scored.exposure, self._scored.actual)
+        return perfect_ranking(self.scored.exposure, self.actual)
 
     @cached_property
-    def has_gini(self) -> bool:
-        """Whether Lorenz curves are defined."""
-        actual = self._scored.actual
-        return self._scored.outcome.task != "coverage" and bool((actual >= 0).all() and actual.any())
+    def auc_and_ks(self) -> tuple[float, float]:
+        """Area under the ROC curve, and the largest difference of shares."""
+        return auc_and_ks(self.ranking, self.counts)
 
     @cached_property
     def varies(self) -> bool:
         """Whether rows differ in what was observed: otherwise there is no order, and nothing to explain."""
-        observed = self._scored.outcome.observed
-        return bool(np.ptp(observed) > _ROUNDING * np.abs(observed).max())
+        return bool(np.ptp(self.observed) > _ROUNDING * np.abs(self.observed).max())
 
-    @cached_property
-    def known(self) -> tuple[Measure, ...]:
-        """What is measured, in this order."""
-        outcome = self._scored.outcome
-        loss = (Measure(f"mean {outcome.loss_name}", "0 is perfect", -1),) if outcome.loss_name else ()
-        explained = Measure(outcome.explained, _EXPLAINED, 1)
-        if outcome.task == "class":
-            return (_AUC, _ACCURACY_RATIO, _KS, _BALANCE, *loss, explained, _BRIER)
-        if outcome.task == "coverage":
-            share = Measure(outcome.words or "", f"of the exposure; {outcome.expected[0]:g} is wanted", 0)
-            return (share, *loss, explained)
-        order = (_GINI, _NORMALISED) if self.has_gini else ()
-        return (*order, _BALANCE, *loss, explained, _RMSE, _MAE)
+    def total(self, part: str) -> float:
+        """The sum over all rows, by exposure."""
+        if part not in self._masses:
+            exposure = self.scored.exposure
+            self._masses[part] = exposure if part == "exposure" else exposure * getattr(self, part)
+        mass = self._masses[part]
+        return float(mass.sum() if self.counts is None else mass @ self.counts)
 
-    @cached_property
-    def _sums(self) -> Float64Array:
-        """(7, n): what is summed up over rows, errors in units in which squares are finite."""
-        own = self._scored
-        error = (own.outcome.observed - own.outcome.expected) / self._unit
-        parts = [np.ones(len(own)), own.outcome.loss, own.outcome.null_loss, error * error, np.abs(error)]
-        return np.stack([own.actual, own.expected, *(own.exposure * part for part in parts)])
+    def mean(self, part: str) -> float:
+        """The mean over all rows, by exposure."""
+        return float(np.float64(self.total(part)) / self.total("exposure"))
 
-    @cached_property
-    def _unit(self) -> float:
-        own = self._scored.outcome
-        largest = max(np.abs(own.observed).max(), np.abs(own.expected).max())
-        return float(np.exp2(np.clip(np.frexp(largest)[1], -1000, 1000)))
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss of the rows."""
+        return self.mean("row_loss")
+
+    @property
+    def roc_area(self) -> float:
+        """The area under the ROC curve of the class."""
+        return self.auc_and_ks[0]
+
+
+class OutputMetric(Metric):
+    """A metric that only single outputs have."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> tuple[Self, ...]:
+        """The metric of this class, if rows have it."""
+        return cls.of_output(scores) if isinstance(scores, OutputScores) else ()
+
+    def value(self, scores: Scores) -> float:
+        """The metric of rows."""
+        assert isinstance(scores, OutputScores)
+        return self.of_rows(scores)
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """The metric of this class, if rows have it."""
+        raise NotImplementedError
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """The metric of rows."""
+        raise NotImplementedError
+
+
+@final
+class Gini(OutputMetric):
+    """How well the order of predictions tells rows apart."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """Gini of numbers none of which is negative."""
+        defined = scores.kind == "numbers" and (scores.actual >= 0).all() and scores.actual.any()
+        return (cls("Gini", "how well the order of predictions tells rows apart; 0 is not at all", 1),) * bool(defined)
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """The Gini index."""
+        return scores.ranking.gini(scores.counts) if scores.varies else 0.0
+
+
+@final
+class NormalisedGini(OutputMetric):
+    """Gini over that of a perfect order."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """Normalised Gini where there is a Gini, and of a class."""
+        if scores.kind == "class":
+            return (cls("normalised Gini", "2 AUC − 1, also called Gini or accuracy ratio; 0 is chance", 1),)
+        return (cls("normalised Gini", "Gini over that of a perfect order; 1 is perfect", 1),) * len(Gini.of(scores))
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """2 AUC − 1 of a class."""
+        if scores.kind == "class":
+            return 2 * scores.auc_and_ks[0] - 1
+        if not scores.varies:
+            return np.nan
+        return float(scores.ranking.gini(scores.counts) / np.float64(scores.perfect.gini(scores.counts)))
+
+
+@final
+class Ks(OutputMetric):
+    """The statistic of Kolmogorov and Smirnov."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """KS of a class."""
+        words = "largest difference between shares of the class and of the others below a probability"
+        return (cls("KS", words, 1),) if scores.kind == "class" else ()
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """The largest difference of shares."""
+        return scores.auc_and_ks[1]
+
+
+@final
+class Balance(OutputMetric):
+    """What was observed over what was expected in total; of a quantile, how often it holds."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """The balance of means and classes, and the share of a quantile."""
+        if scores.kind == "coverage":
+            share = scores.predicted[0]
+            return (cls(scores.scored.outcome.words or "", f"of the exposure; {share:g} is wanted"),)
+        return (cls("actual / expected", "what was observed over what was expected in total; 1 is in balance"),)
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """Total over total."""
+        balance = np.float64(scores.total("actual")) / scores.total("expected")
+        return float(balance * scores.predicted[0] if scores.kind == "coverage" else balance)
+
+
+@final
+class Explained(OutputMetric):
+    """The share of the loss of one prediction for all that the model removes."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """The share, named after the loss."""
+        words = "share of the loss of one prediction for all that the model removes; 1 is perfect"
+        return (cls(scores.scored.outcome.explained, words, 1),)
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """1 − loss / loss of the best constant; NaN if that one is always right."""
+        null = np.float64(scores.mean("null_loss"))
+        right = null <= 0 if scores.kind == "coverage" else not scores.varies
+        return np.nan if right else float(1 - scores.mean("row_loss") / null)
+
+
+@final
+class Brier(OutputMetric):
+    """Mean squared difference between a probability and 0 or 1."""
+
+    @classmethod
+    def of_output(cls, scores: OutputScores) -> tuple[Self, ...]:
+        """The Brier score of a class."""
+        words = "mean squared difference between probability and 0 or 1; 0 is perfect"
+        return (cls("Brier score", words, -1),) if scores.kind == "class" else ()
+
+    def of_rows(self, scores: OutputScores) -> float:
+        """The mean square."""
+        return scores.mean("squared_error") * scores.unit**2
+
+
+# In this order, and then all others that an output has.
+OUTPUT_METRICS: list[type[Metric]] = [
+    RocAuc, Gini, NormalisedGini, Ks, Balance, MeanLoss, Explained, Brier, Rmse, Mae,
+]  # fmt: skip
+
+
+@final
+class Measures:
+    """The metrics of scored rows; call it with how often each row counts."""
+
+    def __init__(self, scored: ScoredRows) -> None:
+        self._scores = OutputScores(scored)
+        kinds = dict.fromkeys([*OUTPUT_METRICS, *METRICS])
+        self.known = tuple(metric for kind in kinds for metric in kind.of(self._scores))
+
+    @property
+    def ranking(self) -> Ranking:
+        """Rows in the order of predictions."""
+        return self._scores.ranking
+
+    @property
+    def perfect(self) -> Ranking:
+        """Rows in the order of what was observed."""
+        return self._scores.perfect
 
     def __call__(self, counts: Float64Array | None = None) -> Float64Array:
         """The values of ``known`` if each row counts so often."""
-        task = self._scored.outcome.task
-        compute: Callable[[Float64Array | None], list[float]] = {
-            "numbers": self._of_numbers, "class": self._of_class, "coverage": self._of_coverage,
-        }[task]  # fmt: skip
+        scores = self._scores if counts is None else self._scores.resampled(counts)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.array(compute(counts))
-
-    def _summed(self, counts: Float64Array | None) -> Float64Array:
-        sums = self._sums.sum(axis=1) if counts is None else self._sums @ counts
-        return np.asarray(np.concatenate([sums[:2], sums[3:] / sums[2]]))  # totals, and means
-
-    def _of_numbers(self, counts: Float64Array | None) -> list[float]:
-        actual, expected, loss, null, square, absolute = self._summed(counts)
-        order = []
-        if self.has_gini:
-            gini = self.ranking.gini(counts) if self.varies else 0.0
-            order = [gini, gini / np.float64(self.perfect.gini(counts)) if self.varies else np.nan]
-        mean = [loss] if self._scored.outcome.loss_name else []
-        errors = [self._unit * float(np.sqrt(square)), self._unit * absolute]
-        return [*order, actual / expected, *mean, self._explained(loss, null), *errors]
-
-    def _of_class(self, counts: Float64Array | None) -> list[float]:
-        actual, expected, loss, null, square, _ = self._summed(counts)
-        auc, ks = auc_and_ks(self.ranking, counts)
-        return [auc, 2 * auc - 1, ks, actual / expected, loss, self._explained(loss, null), square * self._unit**2]
-
-    def _of_coverage(self, counts: Float64Array | None) -> list[float]:
-        actual, expected, loss, null, *_ = self._summed(counts)
-        share = actual / expected * self._scored.outcome.expected[0]
-        return [share, loss, 1 - loss / null if null > 0 else np.nan]
-
-    def _explained(self, loss: float, null: float) -> float:
-        """The share of the loss of one prediction for all that the model removes; NaN if that one is always right."""
-        return 1 - loss / null if self.varies else np.nan
+            return np.array([metric.value(scores) for metric in self.known])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from lambdak._checks import check_int
 from lambdak.eigen.lazy import cached_property
 from lambdak.governance.performance.bands import BANDS, MOST_BANDS, quantile_codes
-from lambdak.governance.performance.bootstrap import CONFIDENCE, RESAMPLES, Estimate, Resampling
+from lambdak.governance.performance.bootstrap import CONFIDENCE, RESAMPLES, Resampling
 from lambdak.governance.performance.columns import Columns, Split
 from lambdak.governance.performance.lorenz import Lorenz, lorenz_curve, refuse_lorenz
 from lambdak.governance.performance.measures import Measures
@@ -19,6 +19,7 @@ from lambdak.governance.performance.roc import Roc, roc_curve
 from lambdak.governance.performance.scored import ScoredRows, score_rows
 from lambdak.governance.performance.segments import Segments, segments
 from lambdak.model import Model
+from lambdak.model.metrics import Estimate
 from lambdak.table.frames import make_frame
 
 PLOTS = ("lift", "calibration", "lorenz", "roc")

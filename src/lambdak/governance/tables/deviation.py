@@ -28,7 +28,7 @@ from lambdak.model.rounding import column_sizes
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.frontier import Clock, Solution, Status
 from lambdak.optimize.linear import LinearRows
-from lambdak.optimize.minimum import bounded
+from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.branch import branch_and_bound
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.scores import Score
@@ -143,9 +143,9 @@ def _least(
                  (layout.factors[pair[0]].vertices.owner, layout.factors[pair[1]].vertices.owner))
         for pair, table in zip(layout.pairs, tables, strict=True)
     )  # fmt: skip
-    own = bounded.Factor(bounded.Prediction((score,), (score.negative(),), IDENTITY), 1.0, None, 0.0)
-    goal = bounded.Goal(0.0, np.zeros(len(score.axes)), (own, *pairs))
-    problem = Problem(score.axes, goal, LinearRows.none(len(score.axes)), (), (), lambda value: value, {})
+    model = ScaledPrediction(Prediction((score,), (score.negative(),), IDENTITY), 1.0, None, 0.0)
+    excess = BoundedSum(0.0, np.zeros(len(score.axes)), (model, *pairs))
+    problem = Problem(score.axes, excess, LinearRows.none(len(score.axes)), (), (), lambda value: value, {})
     floor = _SMALL * float(np.abs(score.weights) @ score.size)
 
     def is_close(value: float, bound: Any) -> Any:

@@ -18,10 +18,10 @@ from lambdak._checks import check_int
 from lambdak._types import Float64Array
 from lambdak.governance.tables.factors import Positions
 from lambdak.governance.tables.layout import Coded, Layout, Pair
-from lambdak.losses.links import IDENTITY
 from lambdak.optimize.axes import Axis
-from lambdak.optimize.minimum.bounded import Prediction, Relaxed
+from lambdak.optimize.minimum.bounded import Relaxed
 from lambdak.optimize.relaxation import Separable, linear
+from lambdak.optimize.scores import Score
 from lambdak.table.close_names import asked
 
 _MOST_CELLS = 1 << 16  # of the table of a pair
@@ -115,9 +115,9 @@ class PairTerm:
     owners: tuple[Positions, Positions]
 
     @property
-    def prediction(self) -> Prediction:
-        """None."""
-        return Prediction((), (), IDENTITY)
+    def scores(self) -> tuple[Score, ...]:
+        """No raw score: a table depends on no model."""
+        return ()
 
     def values(self, x: Float64Array) -> Float64Array:
         """At coordinates (n, axes), (n,)."""

@@ -73,7 +73,7 @@ def _words(model: Model, position: int, complement: bool) -> str:
     return f"the probability of class {labels[int((model.loss.sign > 0) != complement)]!r}"
 
 
-class Term(NamedTuple):
+class Inequality(NamedTuple):
     """Σ sign · raw score over (output, sign) ≥ ``possible`` wherever it may hold, and it holds from ``certain`` on."""
 
     parts: tuple[tuple[int, int], ...]
@@ -96,7 +96,7 @@ class Goal:
         The prediction that it is about; None if that is the class.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[Inequality, ...]
     every: bool
     reached: Callable[[Float64Array], NDArray[np.bool_]]
     words: str
@@ -111,7 +111,7 @@ def threshold_goal(wanted: Chosen, relation: str, limit: float) -> Goal:
     """The prediction is >=, <=, > or < a number."""
     k, sign = wanted.position, wanted.sign
     low, high = raw_limits(wanted.readout.link, limit)
-    term = Term(((k, sign),), low, high) if relation in (">=", ">") else Term(((k, -sign),), -high, -low)
+    term = Inequality(((k, sign),), low, high) if relation in (">=", ">") else Inequality(((k, -sign),), -high, -low)
     compare = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}[relation]
     said = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}[relation]
     return Goal(
@@ -156,7 +156,8 @@ def class_goal(model: Model, code: int) -> Goal:
 def other_class_goal(model: Model, code: int) -> Goal:
     """The predicted class is any other one."""
     terms = (
-        Term(tuple((k, -s) for k, s in own.parts), -own.certain, -own.possible) for own in _class_terms(model, code)
+        Inequality(tuple((k, -sign) for k, sign in term.parts), -term.certain, -term.possible)
+        for term in _class_terms(model, code)
     )
     return Goal(
         tuple(terms), False, lambda raw: _codes(model, raw) != code, f"the class is no longer {_label(model, code)}"
@@ -177,15 +178,15 @@ def ordered_goal(model: Model, relation: str, code: int) -> Goal:
     )
 
 
-def _class_terms(model: Model, code: int) -> list[Term]:
+def _class_terms(model: Model, code: int) -> list[Inequality]:
     """The inequalities that make this the predicted class."""
     outputs, slack = len(model.output_names), 4 * model.loss.link.rounding
     if model.loss.link.joint:
-        return [Term(((code, 1), (k, -1)), -slack, slack) for k in range(outputs) if k != code]
+        return [Inequality(((code, 1), (k, -1)), -slack, slack) for k in range(outputs) if k != code]
     if model.loss.predicts is Predicts.ORDERED_CLASSES:
-        above = [Term(((code - 1, -1),), -_CROSSED, 0.0)] if code else []
-        return [*above, *([Term(((code, 1),), -_CROSSED, 0.0)] if code < outputs else [])]
-    return [Term(((0, 1 if code else -1),), -slack, slack)]
+        above = [Inequality(((code - 1, -1),), -_CROSSED, 0.0)] if code else []
+        return [*above, *([Inequality(((code, 1),), -_CROSSED, 0.0)] if code < outputs else [])]
+    return [Inequality(((0, 1 if code else -1),), -slack, slack)]
 
 
 def _codes(model: Model, raw: Float64Array) -> NDArray[np.intp]:

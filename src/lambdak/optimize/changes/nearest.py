@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.changes.rows import Price
-from lambdak.optimize.frontier import Clock, Solution, Status
+from lambdak.optimize.frontier import Clock, Frontier, Open, Solution, Status
 from lambdak.optimize.relaxation import Boxes, Separable
 
 _HALVINGS = 24
@@ -163,26 +163,6 @@ def _reached(
     return np.concatenate(values, axis=1), np.concatenate(places, axis=1)
 
 
-class _Open(NamedTuple):
-    """Boxes that may hold the cheapest point: ends (n, axes), bounds (n,), and what each axis does, (n, axes).
-
-    They are replaced all at once, so that whatever interrupts a round leaves their bounds true.
-    """
-
-    low: Float64Array
-    high: Float64Array
-    bound: Float64Array
-    effects: Float64Array
-
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Open:
-        """Boxes at these positions, or where a mask is true."""
-        return _Open(*(own[which] for own in self))
-
-    def join(self, other: _Open) -> _Open:
-        """Boxes of this set and of another one."""
-        return _Open(*(np.concatenate(both) for both in zip(self, other, strict=True)))
-
-
 @final
 @dataclass(eq=False)
 class Nearest:
@@ -204,28 +184,27 @@ class Nearest:
     clock: Clock
     reached: Callable[[Float64Array], NDArray[np.bool_]]
     closer: Callable[[Float64Array], Float64Array]
-    x: Float64Array | None = None
-    best: float = np.inf
-    work: int = 0
     shortened: float = np.finfo(np.float64).max  # the price that axes were shortened for
-    open: _Open = field(init=False)
+    frontier: Frontier = field(init=False)
 
     def run(self, low: Float64Array, high: Float64Array, starts: Iterable[Float64Array] = ()) -> Solution:
-        """The cheapest point in any of the boxes (n, axes); ``starts`` are valid points to begin with."""
-        self.open = _Open(low, high, self.price.joined(self.price.least(low, high)), np.ones(low.shape))
+        """Return the cheapest point in any of the boxes (n, axes); ``starts`` are valid points to begin with."""
+        boxes = Open.of(low, high, self.price.joined(self.price.least(low, high)))
+        self.frontier = Frontier(boxes, self.clock)
         try:
             for x in starts:
                 self._offer(x)
             self._shorten(low, high)
-            self.open = self._bounded(low, high, self.open.bound)
-            status = self._loop(low, high)
+            self.frontier.open = self._bounded(boxes)
+            status = self._search(low, high)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return Solution(self.x, self.best, self._lowest, status, "branch and bound", tuple(self.clock.trace))
+        return self.frontier.solution(status, "branch and bound")
 
     @property
-    def _lowest(self) -> float:
-        return float(min(self.open.bound.min(initial=np.inf), self.best))
+    def best(self) -> float:
+        """The price of the cheapest point so far."""
+        return self.frontier.best.value
 
     def _shorten(self, low: Float64Array, high: Float64Array) -> None:
         """Leave out of the axes what is too dear anywhere in the boxes to search."""
@@ -237,19 +216,16 @@ class Nearest:
             self.region = self.region.within(first[full].min(axis=0), last[full].max(axis=0))
         self.shortened = self.best
 
-    def _loop(self, low: Float64Array, high: Float64Array) -> Status:
-        at_once = 1
+    def _search(self, low: Float64Array, high: Float64Array) -> Status:
+        """Halve boxes, more and more in one round, until the search ends."""
+        frontier, at_once = self.frontier, 1
         while True:
             self._shorten(low, high)
-            self.open = self.open.take(self.open.bound < self.best)
-            self.clock.note(self.best, self._lowest, self.work)
-            if not len(self.open.bound):
-                return Status.INFEASIBLE if self.x is None else Status.OPTIMAL
-            if self.clock.is_close(self.best, self._lowest):
-                return Status.OPTIMAL
-            if self.clock.is_over:
-                return Status.TIME_LIMIT
-            if not self._round(at_once):
+            frontier.open = frontier.open.take(frontier.open.bound < self.best)
+            frontier.note()
+            if (status := frontier.status()) is not None:
+                return status
+            if not self._halve(at_once):
                 return Status.STALLED
             at_once = min(2 * at_once, self._most)
 
@@ -261,51 +237,44 @@ class Nearest:
 
     # ---- boxes
 
-    def _round(self, at_once: int) -> bool:
+    def _halve(self, at_once: int) -> bool:
         """Halve the boxes with the lowest bounds; False if the first of them is too narrow."""
-        chosen = np.argsort(self.open.bound, kind="stable")[:at_once]
-        axis = self._axis(self.open.take(chosen))
+        boxes = self.frontier.open
+        chosen = np.argsort(boxes.bound, kind="stable")[:at_once]
+        axis = self._axis(boxes.take(chosen))
         if axis[0] < 0:
             return False
         chosen, axis = chosen[axis >= 0], axis[axis >= 0]
-        some = self.open.take(chosen)
-        found = self._bounded(*self._halves(some, axis), np.repeat(some.bound, 2))
-        self.open = self.open.take(~np.isin(np.arange(len(self.open.bound)), chosen)).join(found)
+        first, second = boxes.take(chosen).halved(axis, self._split)
+        side_by_side = np.arange(2 * len(chosen)).reshape(2, -1).T.ravel()
+        halves = self._bounded(first.joined(second).take(side_by_side))
+        self.frontier.open = boxes.without(chosen).joined(halves)
         return True
 
-    def _axis(self, some: _Open) -> NDArray[np.intp]:
-        """Along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
-        wide = some.high - some.low > _NARROW * (np.abs(some.low) + np.abs(some.high) + 1 / self.price.unit)
-        effects = np.where(wide, some.effects, -1.0)
+    def _axis(self, boxes: Open) -> NDArray[np.intp]:
+        """Return along which axis each box is halved: that with the largest effect; -1 if all are narrow."""
+        wide = boxes.high - boxes.low > _NARROW * (np.abs(boxes.low) + np.abs(boxes.high) + 1 / self.price.unit)
+        effects = np.where(wide, boxes.effects, -1.0)
         return np.where(wide.any(axis=1), effects.argmax(axis=1), -1)
 
-    def _halves(self, some: _Open, axis: NDArray[np.intp]) -> tuple[Float64Array, Float64Array]:
-        low, high = np.repeat(some.low, 2, axis=0), np.repeat(some.high, 2, axis=0)
-        for i in np.unique(axis):
-            own = np.flatnonzero(axis == i)
-            end, begin = self._split(int(i), low[2 * own, i], high[2 * own, i])
-            high[2 * own, i], low[2 * own + 1, i] = end, begin
-        return low, high
-
     def _split(self, i: int, low: Float64Array, high: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Where intervals of an axis are halved; of a category first the row's own level, which costs nothing."""
+        """Return where intervals of an axis are halved: of a category first the row's own level, which is free."""
         end, begin = self.region.axes[i].split(low, high)
-        own = self.price.levels[i] & (low == self.price.start[i])
-        return np.where(own, low, end), np.where(own, low + 1, begin)
+        stays = self.price.levels[i] & (low == self.price.start[i])
+        return np.where(stays, low, end), np.where(stays, low + 1, begin)
 
-    def _bounded(self, low: Float64Array, high: Float64Array, least: Float64Array) -> _Open:
-        """Boxes without what is too dear, and those of them that may hold a better point; ``least`` bounds them all."""
-        low, high = self.price.affordable(low, high, self.best)
-        full = (low <= high).all(axis=1)
-        low, high, least = low[full], high[full], least[full]
-        if not len(low):
-            return _Open(low, high, least, low)
-        found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, low, high))
-        self.work += len(low)
-        single = self._single(low, high, found.price < self.best)
+    def _bounded(self, boxes: Open) -> Open:
+        """Return boxes without what is too dear, and those of them that may hold a better point, with their bounds."""
+        low, high = self.price.affordable(boxes.low, boxes.high, self.best)
+        boxes = boxes._replace(low=low, high=high).take(np.asarray((low <= high).all(axis=1)))
+        if not boxes.size:
+            return boxes
+        found = box_bounds(self.region, self.price, Boxes.between(self.region.axes, boxes.low, boxes.high))
+        self.frontier.work += boxes.size
+        single = self._single(boxes.low, boxes.high, found.price < self.best)
         some = np.isfinite(found.price) & ~single
         self._try(found.points[some])
-        return _Open(low, high, np.maximum(found.price, least), found.effects).take(some)
+        return boxes._replace(bound=np.maximum(found.price, boxes.bound), effects=found.effects).take(some)
 
     # ---- points
 
@@ -317,9 +286,7 @@ class Nearest:
                 self._take(own)
 
     def _take(self, x: Float64Array) -> None:
-        total = float(self.price.total(x[None])[0])
-        if total < self.best:
-            self.x, self.best = x, total
+        self.frontier.best.offer(x, float(self.price.total(x[None])[0]))
 
     def _single(self, low: Float64Array, high: Float64Array, cheap: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which boxes are single points: of them ``predict`` tells all."""

@@ -7,10 +7,9 @@ which they are chosen more precisely follow, until the gap is closed. Without th
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
-from itertools import count
-from typing import NamedTuple, final
+from dataclasses import replace
+from typing import final
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.convex.interior import Iterate, iterates
 from lambdak.optimize.convex.lifted import Cost, Lifted, cheapest, is_infeasible, lift, narrow
-from lambdak.optimize.frontier import Clock, Solution, Status
+from lambdak.optimize.frontier import Clock, Frontier, Open, Solution, Status
 from lambdak.optimize.linear import LinearRows
 from lambdak.optimize.scores import Score
 
@@ -29,92 +28,86 @@ _STRAIGHT = 1e-9  # relative to the matrices: what bends may lack, which the gap
 _WHOLE = 1e-6  # a number this close to a whole one is that one
 
 
-class _Box(NamedTuple):
-    """A box to search: no point of it is below ``bound``."""
-
-    bound: float
-    order: int
-    low: Float64Array
-    high: Float64Array
-
-
 @final
 class Search:
-    """One run: the best point, the open boxes, and the least bounds of the current and of the closed ones."""
+    """One run: the frontier, and the bound that was proven so far."""
 
     def __init__(self, score: Score, linear: LinearRows, clock: Clock, cost: Cost) -> None:
         self.score, self.linear, self.clock, self.cost = score, linear, clock, cost
         self.whole = np.array([axis.whole for axis in score.axes], np.bool_)
-        self.x: Float64Array | None = None
-        self.value = self.closed = self.current = np.inf
-        self.work, self._proven, self._order = 0, -np.inf, count()
-        low, high = (np.array([getattr(axis, end) for axis in score.axes]) for end in ("low", "high"))
-        self.heap = [_Box(-np.inf, next(self._order), low, high)]
+        self.frontier, self._proven = Frontier(Open.root(score.axes), clock), -np.inf
 
     @property
     def bound(self) -> float:
         """No feasible point is below it."""
-        lowest = min(self.closed, self.current, self.heap[0].bound if self.heap else np.inf)
-        self._proven = max(self._proven, min(lowest, self.value))
+        self._proven = max(self._proven, self.frontier.bound)
         return self._proven
 
     def status(self) -> Status:
-        """Why the search ended."""
+        """Return why the search ended."""
         if self.bound == np.inf:
             return Status.INFEASIBLE
-        if self._is_close(self.value, self.bound):
+        if self.frontier.is_closed(self.bound):
             return Status.OPTIMAL
         return Status.TIME_LIMIT if self.clock.is_over else Status.STALLED
 
     def run(self) -> None:
         """Search the boxes, the one with the least bound first; an interrupt loses none."""
-        while self.heap and not self.clock.is_over and not self._is_close(self.value, self.bound):
-            self.current = self.heap[0].bound
-            self._search(heapq.heappop(self.heap))
-            self.current = np.inf
+        while self.frontier.open.size and not self.clock.is_over and not self.frontier.is_closed(self.bound):
+            first = int(np.argmin(self.frontier.open.bound))
+            parts = self._parts(first)
+            self.frontier.open = self.frontier.open.without(np.array([first])).joined(parts)
 
-    def _search(self, box: _Box) -> None:
-        score, cost = narrow(self.score, self.cost, box.low, box.high)
+    def note(self) -> None:
+        """Add where the search stands to the trace."""
+        self.clock.note(self.frontier.best.value, self.bound, self.frontier.work)
+
+    def _parts(self, k: int) -> Open:
+        """Return the parts of an open box that are still to be searched; its bound rises meanwhile."""
+        box = self.frontier.open.take(np.array([k]))
+        none = box.take(np.zeros(0, np.intp))
+        score, cost = narrow(self.score, self.cost, box.low[0], box.high[0])
         if is_infeasible(score.axes, self.linear):
-            return
+            return none
         lifted = lift(score, self.linear, cost)
-        last = self._relax(score, lifted)
-        mixed = np.flatnonzero(self.whole & (box.low < box.high))
+        last = self._relax(score, lifted, k)
+        mixed = np.flatnonzero(self.whole & (box.low[0] < box.high[0]))
         if len(mixed):
             self._round(score, lifted, last)
-        if len(mixed) and not self.clock.is_over and not self._is_close(self.value, self.current):
-            self._split(box, score, lifted, last)
-        else:
-            self.closed = min(self.closed, self.current)
+        current = self.frontier.open.bound[[k]]
+        if len(mixed) and not self.clock.is_over and not self.frontier.is_closed(float(current[0])):
+            return self._split(box._replace(bound=current), score, lifted, last)
+        self.frontier.settle(current)
+        return none
 
-    def _relax(self, score: Score, lifted: Lifted, bounds: bool = True) -> Iterate:
-        """Improve point and bound of a box until it is solved, or has nothing better; it ``bounds`` the current one."""
+    def _relax(self, score: Score, lifted: Lifted, k: int | None = None) -> Iterate:
+        """Improve point and bound of a box until it is solved, or has nothing better; of an open one the bound, too."""
         mixed = any(axis.whole and len(axis.points) > 1 for axis in score.axes)
-        bound = self.current if bounds else -np.inf
+        bound = -np.inf if k is None else float(self.frontier.open.bound[k])
         for iterate in iterates(lifted):
             x = point(score, lifted, iterate.mu)
             bound = max(bound, lifted.bound(iterate.packed, iterate.multipliers))
-            self.current = bound if bounds else self.current
+            if k is not None:
+                self.frontier.open.bound[k] = bound
             value = np.inf
             if self.linear.hold(x[None])[0]:
                 value = lifted.value(iterate.mu) if mixed else self._offer(x)
-            self.work += 1
-            self.clock.note(self.value, self.bound, self.work)
-            if self.clock.is_over or self._is_close(min(value, self.value), bound):
+            self.frontier.work += 1
+            self.note()
+            if self.clock.is_over or self._is_close(min(value, self.frontier.best.value), bound):
                 break
         return iterate
 
     def _value(self, x: Float64Array) -> float:
-        """Score and cost at a point."""
+        """Return score and cost at a point."""
         axes = self.score.axes
         paid = sum(float(np.interp(x[i], axes[i].points, own)) for i, own in enumerate(self.cost))
         return float(self.score.values(x[None])[0]) + paid
 
     def _offer(self, x: Float64Array) -> float:
-        """The value of a feasible point, which is kept if it is the best so far."""
+        """Return the value of a feasible point, which is kept if it is the best so far."""
         value = self._value(x)
-        if value < self.value:
-            self.x, self.value = x, value
+        self.frontier.best.offer(x, value)
         return value
 
     def _is_close(self, value: float, bound: float) -> bool:
@@ -129,17 +122,18 @@ class Search:
         high = np.where(self.whole, np.round(near), [axis.high for axis in score.axes])
         fixed, cost = narrow(self.score, self.cost, low, high)
         if not is_infeasible(fixed.axes, self.linear):
-            self._relax(fixed, lift(fixed, self.linear, cost), bounds=False)
+            self._relax(fixed, lift(fixed, self.linear, cost))
 
-    def _split(self, box: _Box, score: Score, lifted: Lifted, last: Iterate) -> None:
-        """Open the parts of a box, with the bounds that its last dual matrices prove for them."""
+    def _split(self, box: Open, score: Score, lifted: Lifted, last: Iterate) -> Open:
+        """Return the parts of a box, with the bounds that its last dual matrices prove for them."""
         i, parts = _parts(score, lifted, last.mu)
-        for first, end in parts:
-            low, high = box.low.copy(), box.high.copy()
-            low[i], high[i] = first, end
-            part, cost = narrow(self.score, self.cost, low, high)
-            bound = max(self.current, lift(part, self.linear, cost).bound(last.packed, last.multipliers))
-            heapq.heappush(self.heap, _Box(bound, next(self._order), low, high))
+        low, high = (np.repeat(end, len(parts), axis=0) for end in (box.low, box.high))
+        low[:, i], high[:, i] = np.array(parts).T
+        bounds = []
+        for first, end in zip(low, high, strict=True):
+            part, cost = narrow(self.score, self.cost, first, end)
+            bounds.append(lift(part, self.linear, cost).bound(last.packed, last.multipliers))
+        return Open.of(low, high, np.array([max(float(box.bound[0]), bound) for bound in bounds]))
 
 
 def point(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
@@ -222,7 +216,7 @@ def minimize_convex(score: Score, linear: LinearRows, clock: Clock, cost: Cost =
         with single_threaded_blas():
             search.run()
         status = search.status()
-        clock.note(search.value, search.bound, search.work)
+        search.note()
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Solution(search.x, search.value, search.bound, status, METHOD, tuple(clock.trace))
+    return replace(search.frontier.solution(status, METHOD), bound=search.bound)

@@ -179,26 +179,29 @@ class Prediction:
         return linear(relaxed.boxes, 0.0, np.zeros(relaxed.boxes.low.shape[1]))
 
 
-class Term(Protocol):
-    """One summand of a goal: a function of coordinates with a prediction in it."""
+class Bounded(Protocol):
+    """A function of coordinates with a proven lower bound on every box: whatever fills this in can be minimised."""
 
     @property
-    def prediction(self) -> Prediction:
-        """The raw scores behind it."""
+    def scores(self) -> tuple[Score, ...]:
+        """The raw scores that it is made of, and their negatives; none if it depends on no model."""
 
     def values(self, x: Float64Array) -> Float64Array:
-        """At coordinates (n, axes), (n,)."""
+        """Return the function at coordinates (n, axes), (n,)."""
 
     def errors(self, x: Float64Array) -> Float64Array:
-        """How far computed values can be from real ones, (n,)."""
+        """Return how far computed values can be from real ones, (n,)."""
 
     def relaxed(self, relaxed: Relaxed) -> Separable:
-        """A lower bound on each box."""
+        """Return a function that is nowhere above it on each box, and on the way between vertices nowhere below theirs.
+
+        So its least value is at a vertex. Rounding must be taken off.
+        """
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Factor:
+class ScaledPrediction:
     """A prediction times offset + slope · x_axis; without an axis times ``offset``."""
 
     prediction: Prediction
@@ -206,18 +209,23 @@ class Factor:
     axis: int | None
     slope: float
 
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """The raw scores behind the prediction, and their negatives."""
+        return (*self.prediction.scores, *self.prediction.negatives)
+
     def values(self, x: Float64Array) -> Float64Array:
-        """At coordinates (n, axes), (n,)."""
-        own = self.offset if self.axis is None else self.offset + self.slope * x[:, self.axis]
-        return np.asarray(own * self.prediction.values(x))
+        """Return the product at coordinates (n, axes), (n,)."""
+        factor = self.offset if self.axis is None else self.offset + self.slope * x[:, self.axis]
+        return np.asarray(factor * self.prediction.values(x))
 
     def errors(self, x: Float64Array) -> Float64Array:
-        """How far computed values can be from real ones, (n,)."""
-        own = abs(self.offset) + (0.0 if self.axis is None else abs(self.slope) * np.abs(x[:, self.axis]))
-        return np.asarray(own * self.prediction.errors(x))
+        """Return how far computed values can be from real ones, (n,)."""
+        factor = abs(self.offset) + (0.0 if self.axis is None else abs(self.slope) * np.abs(x[:, self.axis]))
+        return np.asarray(factor * self.prediction.errors(x))
 
     def relaxed(self, relaxed: Relaxed) -> Separable:
-        """A lower bound on each box."""
+        """Return a lower bound on each box."""
         boxes = relaxed.boxes
         if self.axis is None:
             return self.prediction.times(np.full(len(boxes), self.offset), relaxed)
@@ -232,7 +240,7 @@ class Factor:
         return better.shifted(-_ROUNDING * terms)  # offset and slope may cancel out
 
     def _mccormick(self, t: Float64Array, q: Float64Array, relaxed: Relaxed) -> Separable:
-        """t₀ q + q₀ t(x) − t₀ q₀."""
+        """Return t₀ q + q₀ t(x) − t₀ q₀ on each box."""
         own = self.prediction.times(t, relaxed)
         axis = self.axis or 0
         line = q[:, None] * (self.offset + self.slope * relaxed.boxes.coordinates[axis])
@@ -241,7 +249,7 @@ class Factor:
 
 
 def _chosen(first: Separable, second: Separable, where: NDArray[np.bool_]) -> Separable:
-    """The first where it says so, the second elsewhere."""
+    """Return the first function where it says so, the second elsewhere."""
     parts = tuple(np.where(where[:, None], a, b) for a, b in zip(first.parts, second.parts, strict=True))
     loose = np.where(where[:, None], first.loose, second.loose)
     return Separable(np.where(where, first.base, second.base), parts, loose)
@@ -249,30 +257,35 @@ def _chosen(first: Separable, second: Separable, where: NDArray[np.bool_]) -> Se
 
 @final
 @dataclass(frozen=True, eq=False)
-class Goal:
-    """constant + Σ linear_i x_i + Σ factors, as a function of coordinates."""
+class BoundedSum:
+    """constant + Σ linear_i x_i + Σ terms, as a function of coordinates: what is minimised, or must be at most 0."""
 
     constant: float
     linear: Float64Array  # (axes,)
-    factors: tuple[Term, ...] = ()
-    begun: float = 0.0  # the size of all terms of the constant: they may cancel out
+    terms: tuple[Bounded, ...] = ()
+    begun: float = 0.0  # the size of what the constant adds up: that may cancel out
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """The raw scores of all terms, and their negatives."""
+        return tuple(score for term in self.terms for score in term.scores)
 
     def values(self, x: Float64Array) -> Float64Array:
-        """At coordinates (n, axes), (n,)."""
-        return np.asarray(self.constant + x @ self.linear + sum(own.values(x) for own in self.factors))
+        """Return the sum at coordinates (n, axes), (n,)."""
+        return np.asarray(self.constant + x @ self.linear + sum(term.values(x) for term in self.terms))
 
     def relaxed(self, relaxed: Relaxed) -> Separable:
-        """A lower bound on each box."""
-        terms = [linear(relaxed.boxes, self.constant, self.linear), *(own.relaxed(relaxed) for own in self.factors)]
-        found = sum(terms[1:], terms[0])
-        return found.shifted(-_ROUNDING * (np.sum([own.size() for own in terms], axis=0) + self.begun))
+        """Return a lower bound on each box."""
+        parts = [linear(relaxed.boxes, self.constant, self.linear), *(term.relaxed(relaxed) for term in self.terms)]
+        found = sum(parts[1:], parts[0])
+        return found.shifted(-_ROUNDING * (np.sum([part.size() for part in parts], axis=0) + self.begun))
 
     def errors(self, x: Float64Array) -> Float64Array:
-        """How far computed values can be from real ones, (n,)."""
+        """Return how far computed values can be from real ones, (n,)."""
         size = max(abs(self.constant), self.begun) + np.abs(x) @ np.abs(self.linear)
-        return np.asarray(_ROUNDING * size + sum(own.errors(x) for own in self.factors))
+        return np.asarray(_ROUNDING * size + sum(term.errors(x) for term in self.terms))
 
     @property
     def is_linear(self) -> bool:
         """Whether it has no prediction."""
-        return not self.factors
+        return not self.terms

@@ -1,7 +1,8 @@
 r"""Branch and bound: boxes of the free columns, those with the lowest bound first, each halved in one column.
 
 A box is dropped once no point of it can be better than the best point by more than the gap. Constraints come in by
-Lagrange's multipliers: for every y ≥ 0, goal + Σ y_r limit_r ≤ goal wherever the limits hold, and the sum is separable.
+Lagrange's multipliers: for every y ≥ 0, objective + Σ y_r limit_r ≤ objective wherever the limits hold, and the sum is
+separable.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
-from lambdak.optimize.frontier import Clock, Solution, Status
+from lambdak.optimize.frontier import Clock, Frontier, Open, Solution, Status
 from lambdak.optimize.linear import LinearRows, propagate
 from lambdak.optimize.minimum.bounded import Relaxed
 from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, straight_score
@@ -27,33 +28,8 @@ _DUAL_STEPS = 12
 _FIRST_SEARCH = 1024  # boxes, after which points are looked for once more
 _MOST_JOINT = 512  # combinations of vertices
 _UNUSED = 1e-3  # how much a limit that has no multiplier counts where a box is halved
-_MOST_OPEN = 4_000_000  # boxes, so that memory stays bounded
 _SLACK = 8.0  # so many times what rounding does to a bound: nothing is halved for less
 _METHOD = "branch and bound"
-
-
-@final
-@dataclass(eq=False)
-class Open:
-    """Boxes that may hold a better point: ends (n, axes), bounds (n,), looseness (n, axes), multipliers (n, R)."""
-
-    low: Float64Array
-    high: Float64Array
-    bound: Float64Array
-    loose: Float64Array
-    duals: Float64Array
-
-    def __len__(self) -> int:
-        return len(self.bound)
-
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Open:
-        """Boxes at these positions, or where a mask is true."""
-        return Open(self.low[rows], self.high[rows], self.bound[rows], self.loose[rows], self.duals[rows])
-
-    def joined(self, other: Open) -> Open:
-        """Boxes of this set and of another one."""
-        own = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in vars(self))
-        return Open(*own)
 
 
 @final
@@ -65,109 +41,81 @@ class Search:
     clock: Clock
     best: Incumbent
     rng: np.random.Generator
-    work: int = 0
     milestone: int = _FIRST_SEARCH
-    unsplit: float = np.inf  # the lowest bound of boxes too small to be halved
     most: float = np.inf  # boxes, after which the search ends
     went_down: float = np.inf  # the value from which no convex majorant leads lower
     rows: LinearRows = field(init=False)
     score: Score | None = field(init=False)
+    frontier: Frontier = field(init=False)
 
     def __post_init__(self) -> None:
         self.rows = self.problem.linear.one_sided()
         self.score = straight_score(self.problem)
+        root = Open.root(self.problem.axes, len(self.rows) + len(self.problem.limits))
+        self.frontier = Frontier(root, self.clock, self.best, most=self.most)
 
     def run(self) -> Solution:
         """Until the gap is closed, the time is over, or the user interrupts."""
-        status, bound = Status.INTERRUPTED, -np.inf
+        frontier, status = self.frontier, None
         try:
             if self.best.x is None:
                 self.best.begin(self.rng)
-            boxes = self._root()
-            while True:
-                bound = self._lowest(boxes)
-                self.clock.note(self.best.value, bound, self.work)
-                status = self._status(boxes, bound)
-                if status is not Status.INTERRUPTED:
-                    break
-                boxes = self._step(boxes)
+            frontier.open = self._bounded(frontier.open)
+            frontier.note()
+            while (status := frontier.status()) is None:
+                frontier.open = self._halved()
                 self._search_again()
+                frontier.note()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return Solution(self.best.x, self.best.value, bound, status, _METHOD, tuple(self.clock.trace))
+        return frontier.solution(status, _METHOD)
 
     def _search_again(self) -> None:
         """Look for a better point from other starts, whenever the work has doubled."""
-        if self.work >= self.milestone:
+        if self.frontier.work >= self.milestone:
             self.best.begin(self.rng)
             if self.score is not None and self.best.x is not None and self.best.value < self.went_down:
                 self.best.offer(*descend_by_majorants(self.problem, self.score, self.best.x, self.clock))
                 self.went_down = self.best.value
             self.milestone *= 2
 
-    def _status(self, boxes: Open, bound: float) -> Status:
-        """Why the search ends now; INTERRUPTED if it does not."""
-        if self.best.x is not None and self.clock.is_close(self.best.value, bound):
-            return Status.OPTIMAL
-        if not len(boxes):
-            return Status.INFEASIBLE if self.best.x is None and self.unsplit == np.inf else Status.STALLED
-        if self.work >= self.most:
-            return Status.LOCAL
-        return Status.TIME_LIMIT if self.clock.is_over or len(boxes) > _MOST_OPEN else Status.INTERRUPTED
-
-    def _lowest(self, boxes: Open) -> float:
-        """No point has a value below this."""
-        own = float(min(boxes.bound.min(initial=np.inf), self.unsplit))
-        return min(own, self.best.value)
-
-    def _root(self) -> Open:
-        low, high = (np.array([[getattr(axis, end) for axis in self.problem.axes]]) for end in ("low", "high"))
-        return self._bounded(low, high, np.full(1, -np.inf), np.zeros((1, len(self.rows) + len(self.problem.limits))))
-
-    def _step(self, boxes: Open) -> Open:
-        """Halve the boxes with the lowest bounds."""
-        count = min(len(boxes), self._batch())
+    def _halved(self) -> Open:
+        """Return the open boxes after those with the lowest bounds were halved."""
+        boxes = self.frontier.open
+        count = min(boxes.size, self._batch())
         first = np.argpartition(boxes.bound, count - 1)[:count]
-        rest = np.ones(len(boxes), bool)
-        rest[first] = False
-        low, high, parent = self._halves(boxes.take(first))
-        new = self._bounded(low, high, parent.bound, parent.duals)
-        return self._worth(boxes.take(rest).joined(new))
+        chosen = boxes.take(first)
+        axis = chosen.effects.argmax(axis=1)
+        halves = chosen.halved(axis, lambda i, low, high: self.problem.axes[i].split(low, high))
+        return self._worth(boxes.without(first).joined(self._bounded(halves[0].joined(halves[1]))))
 
     def _batch(self) -> int:
         points = max(len(axis.points) for axis in self.problem.axes)
         return int(np.clip(_AT_ONCE // (points * self.problem.width), 8, _MOST_AT_ONCE))
 
-    def _halves(self, boxes: Open) -> tuple[Float64Array, Float64Array, Open]:
-        """Low and high ends of the two halves of each box, and the boxes, once for each half."""
-        axis = boxes.loose.argmax(axis=1)
-        low, high = (np.concatenate([end, end]) for end in (boxes.low, boxes.high))
-        for i in np.unique(axis):
-            own = np.flatnonzero(axis == i)
-            end, begin = self.problem.axes[i].split(boxes.low[own, i], boxes.high[own, i])
-            high[own, i], low[own + len(boxes), i] = end, begin
-        return low, high, boxes.joined(boxes)
+    def _bounded(self, boxes: Open) -> Open:
+        """Return boxes, whose bounds are those of what they are part of, with bounds of their own.
 
-    def _bounded(self, low: Float64Array, high: Float64Array, above: Float64Array, duals: Float64Array) -> Open:
-        """Bounds of boxes, not below those of the boxes that they are part of; their best points are tried."""
+        The points where these are attained are tried.
+        """
         whole = np.array([axis.whole for axis in self.problem.axes])
-        low, high, kept = propagate(self.rows, low, high, whole)
-        low, high, above, duals = low[kept], high[kept], above[kept], duals[kept]
-        self.work += len(kept)
-        if not len(low):
-            return Open(low, high, above, low, duals)
-        found = Open(low, high, above, np.zeros(low.shape), duals)
-        self._tighten_(found, np.arange(len(low)), joint=False)
-        few = np.flatnonzero(self._has_few_vertices(found) & self._is_open(found))
+        low, high, kept = propagate(self.rows, boxes.low, boxes.high, whole)
+        boxes = boxes._replace(low=low, high=high).take(kept)
+        self.frontier.work += len(kept)
+        if not boxes.size:
+            return boxes
+        boxes = boxes._replace(effects=np.zeros(boxes.low.shape))
+        self._tighten_(boxes, np.arange(boxes.size), joint=False)
+        few = np.flatnonzero(self._has_few_vertices(boxes) & self._is_open(boxes))
         if len(few):
-            self._tighten_(found, few, joint=True)
-        return self._splittable(found)
+            self._tighten_(boxes, few, joint=True)
+        return self._splittable(boxes)
 
     def _tighten_(self, boxes: Open, rows: NDArray[np.intp], joint: bool) -> None:
         """Raise the bounds of some boxes, and try the points where these are reached."""
         low, high = boxes.low[rows], boxes.high[rows]
         relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
-        goal = self.problem.goal.relaxed(relaxed)
+        objective = self.problem.objective.relaxed(relaxed)
         rooms = self.rows.rooms(low, high).T
         limits = [
             linear(relaxed.boxes, -most, row).shifted(-room)
@@ -175,13 +123,13 @@ class Search:
         ]
         limits += [own.relaxed(relaxed) for own in self.problem.limits]
         for limit in limits[len(self.rows) :]:
-            goal.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
-        bound, duals, places = self._dual(goal, limits, boxes.duals[rows])
+            objective.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
+        bound, duals, places = self._dual(objective, limits, boxes.duals[rows])
         self.best.try_points(relaxed.boxes.points(places))
         boxes.bound[rows], boxes.duals[rows] = np.maximum(boxes.bound[rows], bound), duals
         if not joint:
             used = (own.loose * (y + _UNUSED)[:, None] for own, y in zip(limits, duals.T, strict=True))
-            boxes.loose[rows] = goal.loose + sum(used)
+            boxes.effects[rows] = objective.loose + sum(used)
 
     def _has_few_vertices(self, boxes: Open) -> NDArray[np.bool_]:
         """Whether all combinations of vertices of a box can be looked at."""
@@ -199,17 +147,17 @@ class Search:
 
     def _slack(self, x: Float64Array) -> float:
         """About how far rounding keeps every bound from a value: halving boxes does not gain that."""
-        return _SLACK * self.problem.slack * float(self.problem.goal.errors(x[None])[0])
+        return _SLACK * self.problem.slack * float(self.problem.objective.errors(x[None])[0])
 
     def _dual(
-        self, goal: Separable, limits: list[Separable], duals: Float64Array
+        self, objective: Separable, limits: list[Separable], duals: Float64Array
     ) -> tuple[Float64Array, Float64Array, list[NDArray[np.intp]]]:
         """The best bound of some steps over the multipliers, with these and the lowest vertices."""
-        best = np.full(len(goal.base), -np.inf)
+        best = np.full(len(objective.base), -np.inf)
         kept, y = duals.copy(), duals.copy()
         places: list[NDArray[np.intp]] = []
         for _ in range(_DUAL_STEPS if limits else 1):
-            total = _weighted(goal, limits, y)
+            total = _weighted(objective, limits, y)
             at = [part.argmin(axis=1) for part in total.parts]
             value = total.lowest()
             better = value > best
@@ -232,20 +180,17 @@ class Search:
         return np.asarray(np.maximum(y + step[:, None] * slope, 0.0))
 
     def _splittable(self, boxes: Open) -> Open:
-        """Boxes that can be halved; ``unsplit`` keeps the lowest bound of the others."""
+        """Return the boxes that can be halved; the others are settled."""
         narrow = np.array([_least_width(axis.low, axis.high) for axis in self.problem.axes])
         splits = np.asarray(boxes.high - boxes.low > narrow)
-        boxes.loose[~splits] = -np.inf
-        wide = np.flatnonzero(splits.any(axis=1))
-        small = np.flatnonzero(~splits.any(axis=1))
-        self.unsplit = min(self.unsplit, float(boxes.bound[small].min(initial=np.inf)))
-        return boxes.take(wide)
+        boxes.effects[~splits] = -np.inf
+        self.frontier.settle(boxes.bound[~splits.any(axis=1)])
+        return boxes.take(np.flatnonzero(splits.any(axis=1)))
 
     def _worth(self, boxes: Open) -> Open:
-        """Boxes that are open; ``unsplit`` keeps the lowest bound of the others, if it is below the best value."""
+        """Return the boxes that are open; the others are settled, if their bounds are below the best value."""
         is_open = self._is_open(boxes)
-        close = boxes.bound[~is_open & (boxes.bound < self.best.value)]
-        self.unsplit = min(self.unsplit, float(close.min(initial=np.inf)))
+        self.frontier.settle(boxes.bound[~is_open & (boxes.bound < self.best.value)])
         return boxes.take(np.flatnonzero(is_open))
 
 
@@ -254,8 +199,8 @@ def _least_width(low: float, high: float) -> float:
     return 1e-12 * max(abs(low), abs(high), high - low)
 
 
-def _weighted(goal: Separable, limits: list[Separable], y: Float64Array) -> Separable:
-    total = goal
+def _weighted(objective: Separable, limits: list[Separable], y: Float64Array) -> Separable:
+    total = objective
     for r, limit in enumerate(limits):
         if y[:, r].any():
             total = total + limit * y[:, r]
@@ -269,4 +214,4 @@ def _value_at(function: Separable, at: list[NDArray[np.intp]]) -> Float64Array:
 
 def branch_and_bound(problem: Problem, clock: Clock, rng: np.random.Generator) -> Solution:
     """The least value of a problem, with a proven bound."""
-    return Search(problem, clock, Incumbent(problem), rng).run()
+    return Search(problem, clock, Incumbent(problem=problem), rng).run()

@@ -13,9 +13,9 @@ from lambdak._types import Float64Array
 from lambdak.model import Model
 from lambdak.optimize.axes import Axis, make_axis
 from lambdak.optimize.linear import LinearRows
-from lambdak.optimize.minimum.bounded import Factor, Goal, Prediction
+from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.expression import Expression, Limit, Predicted
-from lambdak.optimize.minimum.problem import Problem, raw_goal, raw_limit
+from lambdak.optimize.minimum.problem import Problem, raw_limit, raw_objective
 from lambdak.optimize.scores import Score, check_fixed_inputs, restrict
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.column_contract import Column
@@ -32,13 +32,15 @@ class Builder:
     row: Mapping[str, Any]
     made: dict[tuple[int, str, float], tuple[Score, Score]] = field(default_factory=dict)
 
-    def goal(self, expression: Expression, factor: float = 1.0) -> Goal:
+    def function(self, expression: Expression, factor: float = 1.0) -> BoundedSum:
         """An expression times a number, as a function of coordinates."""
         linear, constant, begun = self._linear(expression.linear)
         factors = tuple(self._factor(own.predicted, own.column, own.offset, own.slope) for own in expression.products)
-        scaled = tuple(Factor(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors)
+        scaled = tuple(
+            ScaledPrediction(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors
+        )
         begun += abs(expression.constant)
-        return Goal(factor * (expression.constant + constant), factor * linear, scaled, abs(factor) * begun)
+        return BoundedSum(factor * (expression.constant + constant), factor * linear, scaled, abs(factor) * begun)
 
     def _linear(self, coefficients: Mapping[str, float]) -> tuple[Float64Array, float, float]:
         """The coefficients of free columns, the sum of what fixed ones contribute, and the size of its terms."""
@@ -52,11 +54,11 @@ class Builder:
                 linear[axis] += a
         return linear, constant, begun
 
-    def _factor(self, predicted: Predicted, name: str | None, offset: float, slope: float) -> Factor:
+    def _factor(self, predicted: Predicted, name: str | None, offset: float, slope: float) -> ScaledPrediction:
         axis = None if name is None else self._axis(name)
         if name is not None and axis is None:
             offset, slope = offset + slope * self._number(name), 0.0
-        return Factor(self._prediction(predicted), offset, axis, slope)
+        return ScaledPrediction(self._prediction(predicted), offset, axis, slope)
 
     def _prediction(self, predicted: Predicted) -> Prediction:
         pairs = [self._score(predicted, i) for i in range(len(predicted.readouts))]
@@ -102,9 +104,9 @@ def build(
     finite = {name: _finite(name, columns[name], bounds.get(name), name in named) for name in free}
     axes = tuple(_axis(name, columns[name], finite[name], name in whole) for name in free)
     builder = Builder(axes, row)
-    goal = builder.goal(objective, -1.0 if maximize else 1.0)
+    function = builder.function(objective, -1.0 if maximize else 1.0)
     sign = -1.0 if maximize else 1.0
-    plain, seen = raw_goal(goal, sign) or (goal, _signed(sign))
+    plain, seen = raw_objective(function, sign) or (function, _signed(sign))
     linear, others, requested = _split(builder, limits)
     return Problem(axes, plain, linear, others, requested, seen, row)
 
@@ -196,19 +198,19 @@ def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axi
     return Axis(name, np.unique(np.array([np.ceil(own[0]), np.floor(own[1])]) if whole else own), (), whole)
 
 
-def _split(builder: Builder, limits: Sequence[Limit]) -> tuple[LinearRows, tuple[Goal, ...], tuple[Limit, ...]]:
-    """Linear constraints, and the others, as goals and as they were written."""
-    goals = [(builder.goal(limit.expression), limit) for limit in limits]
-    linear = [(goal, limit) for goal, limit in goals if goal.is_linear]
-    others = [(goal, limit) for goal, limit in goals if not goal.is_linear]
+def _split(builder: Builder, limits: Sequence[Limit]) -> tuple[LinearRows, tuple[BoundedSum, ...], tuple[Limit, ...]]:
+    """Linear constraints, and the others, as functions and as they were written."""
+    functions = [(builder.function(limit.expression), limit) for limit in limits]
+    linear = [(function, limit) for function, limit in functions if function.is_linear]
+    others = [(function, limit) for function, limit in functions if not function.is_linear]
     for _, limit in others:
         if limit.relation == "==":
             raise ValueError(f"constraint {limit.text!r}: a prediction cannot be held to one number; use <= or >=")
-    high = np.array([-goal.constant for goal, _ in linear])
+    high = np.array([-function.constant for function, _ in linear])
     low = np.where([limit.relation == "==" for _, limit in linear], high, -np.inf) if linear else high
-    matrix = np.array([goal.linear for goal, _ in linear]).reshape(-1, len(builder.axes))
+    matrix = np.array([function.linear for function, _ in linear]).reshape(-1, len(builder.axes))
     rows = LinearRows(matrix, low, high, tuple(limit.text for _, limit in linear))
-    return rows, tuple(raw_limit(goal) for goal, _ in others), tuple(limit for _, limit in others)
+    return rows, tuple(raw_limit(function) for function, _ in others), tuple(limit for _, limit in others)
 
 
 def _finite(name: str, columns: Sequence[Column], bounds: Any, in_formula: bool) -> Any:

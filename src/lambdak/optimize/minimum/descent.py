@@ -14,7 +14,7 @@ and a semidefinite program of k instead of d rows: so no step falls less, and :m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair
 from lambdak.optimize.convex.solver import minimize_convex
-from lambdak.optimize.frontier import Clock
+from lambdak.optimize.frontier import Best, Clock
 from lambdak.optimize.minimum.problem import Problem
 from lambdak.optimize.relaxation import compression
 from lambdak.optimize.scores import Score
@@ -32,19 +32,17 @@ _SWEEPS = 12
 _FINEST = 2.0**-20  # of a column's range: the last step of a polish
 _STEPS = np.array([1.0, 0.5, 0.25, 0.125])
 _MOST_STEPS = 100
-_LEAST_FALL = 1e-6  # of the goal's spread: a step that gains less is the last one
+_LEAST_FALL = 1e-6  # of the objective's spread: a step that gains less is the last one
 _SOLVED = 0.1  # of what a step gains: how far its minimum may be
 _MOST_CHECKED = 16  # points, best first, that may turn out to miss a limit in the last digit
 
 
 @final
 @dataclass(eq=False)
-class Incumbent:
-    """The best point that meets all constraints: x (axes,) or None, and its value."""
+class Incumbent(Best):
+    """The best point that meets all constraints of a problem, and where it is looked for."""
 
-    problem: Problem
-    x: Float64Array | None = None
-    value: float = np.inf
+    problem: Problem = field(kw_only=True)
 
     def try_points(self, points: Float64Array) -> None:
         """Keep the best of these points if it is better; a better one is polished."""
@@ -64,11 +62,6 @@ class Incumbent:
             first, own = best_of(self.problem, x[[i]])
             if first is not None:
                 self.offer(*polish(self.problem, first, own, _SWEEPS))
-
-    def offer(self, x: Float64Array, value: float) -> None:
-        """Keep a point that meets the constraints if it is better."""
-        if value < self.value:
-            self.x, self.value = x, value
 
 
 def best_of(problem: Problem, points: Float64Array) -> tuple[Float64Array | None, float]:

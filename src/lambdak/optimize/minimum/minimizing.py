@@ -146,7 +146,7 @@ def solve(problem: Problem, clock: Clock, random_state: int, method: str = "auto
 def _clock(problem: Problem, gap: float, time_limit: float | None, progress: Callable[[Moment], None] | None) -> Clock:
     """Ends when value and bound are close in the user's units."""
     floor = _TINY + _SMALL * float(
-        np.ptp(problem.seen(problem.goal.values(problem.anywhere(64, np.random.default_rng(0)))))
+        np.ptp(problem.seen(problem.objective.values(problem.anywhere(64, np.random.default_rng(0)))))
     )
 
     def is_close(value: float, bound: Any) -> Any:
@@ -197,7 +197,7 @@ def convex_concave(problem: Problem, clock: Clock, rng: np.random.Generator) -> 
             f"method={METHOD!r} minimises one raw score over straight columns within linear constraints: a Pencil, or "
             "a regressor with n_knots=0, without whole numbers or levels; leave method out for all others"
         )
-    best = Incumbent(problem)
+    best = Incumbent(problem=problem)
     try:
         best.begin(rng)
         starts = problem.starts(_STARTS, rng)[:_STARTS]

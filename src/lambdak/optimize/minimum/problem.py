@@ -1,4 +1,4 @@
-"""A problem in coordinates: minimise a goal over the axes, with linear and other limits.
+"""A problem in coordinates: minimise a function over the axes, with linear and other limits.
 
 Columns in which a score is monotone are pinned to their best end: nothing is to be searched there. A column that adds a
 semidefinite matrix at every step never lowers an eigenvalue (Weyl). What a step lacks of that, by rounding, is charged
@@ -23,7 +23,7 @@ from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
 from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.linear import LinearRows, lowest_point
-from lambdak.optimize.minimum.bounded import Factor, Goal, Prediction
+from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.expression import Limit, evaluate
 from lambdak.optimize.relaxation import slack
 from lambdak.optimize.scores import Score
@@ -38,37 +38,37 @@ _LEAST = 1e-300  # predictions below it may be rounded to 0
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The least value of ``goal`` where ``linear`` and ``limits`` hold.
+    """The least value of ``objective`` where ``linear`` and ``limits`` hold.
 
     Attributes
     ----------
     axes : tuple of Axis
         The free columns.
-    goal : Goal
-        What is minimised: the user's objective, its negative, or the raw score behind it.
+    objective : BoundedSum
+        What is minimised: what the user wrote, its negative, or the raw score behind it.
     linear : LinearRows
         Linear constraints.
-    limits : tuple of Goal
+    limits : tuple of BoundedSum
         Each must be at most 0.
     requested : tuple of Limit
         The same as the user wrote them.
     seen : callable
-        From values of the goal to those of the user's objective.
+        From values of the objective here to those of what the user wrote.
     row : mapping
         The cells of the fixed columns.
     """
 
     axes: tuple[Axis, ...]
-    goal: Goal
+    objective: BoundedSum
     linear: LinearRows
-    limits: tuple[Goal, ...]
+    limits: tuple[BoundedSum, ...]
     requested: tuple[Limit, ...]
     seen: Callable[[Any], Any]
     row: Mapping[str, Any]
 
     def values(self, x: Float64Array) -> Float64Array:
-        """The goal at coordinates (n, axes), (n,); infinite where a limit does not hold, whatever rounding does."""
-        found = self.goal.values(x)
+        """Return the objective at coordinates (n, axes), (n,); infinite where a limit does not hold for certain."""
+        found = self.objective.values(x)
         for limit in self.limits:
             found = np.where(limit.values(x) <= limit.errors(x), found, np.inf)
         return np.asarray(found)
@@ -85,34 +85,34 @@ class Problem:
 
     def only_score(self) -> Score | None:
         """The score that is minimised, up to linear terms, if that is all there is."""
-        if self.limits or len(self.goal.factors) != 1:
+        if self.limits or len(self.objective.terms) != 1:
             return None
-        own = self.goal.factors[0]
-        if not isinstance(own, Factor) or own.axis is not None or not own.offset:
+        term = self.objective.terms[0]
+        if not isinstance(term, ScaledPrediction) or term.axis is not None or not term.offset:
             return None
-        if own.prediction.link is not IDENTITY:
+        if term.prediction.link is not IDENTITY:
             return None
-        score = (own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0].scaled(abs(own.offset))
-        return score.shifted(self.goal.constant, self.goal.begun)
+        score = (term.prediction.scores if term.offset > 0 else term.prediction.negatives)[0].scaled(abs(term.offset))
+        return score.shifted(self.objective.constant, self.objective.begun)
 
     def pinned(self) -> tuple[Problem, float]:
         """The problem with monotone columns at their best end, and what to take off its bound."""
-        if self.limits or len(self.goal.factors) != 1:
+        if self.limits or len(self.objective.terms) != 1:
             return self, 0.0
-        own = self.goal.factors[0]
-        if not isinstance(own, Factor) or own.axis is not None or own.prediction.link is not IDENTITY:
+        term = self.objective.terms[0]
+        if not isinstance(term, ScaledPrediction) or term.axis is not None or term.prediction.link is not IDENTITY:
             return self, 0.0
-        used = (self.goal.linear != 0) | (self.linear.matrix != 0).any(axis=0)
-        score, charge = pin((own.prediction.scores if own.offset > 0 else own.prediction.negatives)[0], used)
+        used = (self.objective.linear != 0) | (self.linear.matrix != 0).any(axis=0)
+        score, charge = pin((term.prediction.scores if term.offset > 0 else term.prediction.negatives)[0], used)
         prediction = Prediction((score,), (score.negative(),), IDENTITY)
-        goal = replace(self.goal, factors=(Factor(prediction, abs(own.offset), None, 0.0),))
-        return replace(self, axes=score.axes, goal=goal), abs(own.offset) * charge
+        objective = replace(self.objective, terms=(ScaledPrediction(prediction, abs(term.offset), None, 0.0),))
+        return replace(self, axes=score.axes, objective=objective), abs(term.offset) * charge
 
     def costs(self) -> tuple[Float64Array, ...]:
-        """The linear terms of the goal at the points of each axis; none if there are none."""
-        if not self.goal.linear.any():
+        """The linear terms of the objective at the points of each axis; none if there are none."""
+        if not self.objective.linear.any():
             return ()
-        return tuple(a * axis.points for a, axis in zip(self.goal.linear.tolist(), self.axes, strict=True))
+        return tuple(a * axis.points for a, axis in zip(self.objective.linear.tolist(), self.axes, strict=True))
 
     @property
     def ends(self) -> tuple[Float64Array, Float64Array]:
@@ -127,20 +127,18 @@ class Problem:
     @property
     def width(self) -> int:
         """Floats of all matrices at one point."""
-        goals = (self.goal, *self.limits)
-        scores = [score for goal in goals for own in goal.factors for score in own.prediction.scores]
-        return max(1, sum(score.constant.size for score in scores))
+        scores = [score for function in (self.objective, *self.limits) for score in function.scores]
+        return max(1, sum(score.constant.size for score in scores) // 2)  # each is there with either sign
 
     @cached_property
     def slack(self) -> float:
-        """How far bounds of the goal stay from its values by rounding, in units of the error of a value."""
-        scores = [score for own in self.goal.factors for score in (*own.prediction.scores, *own.prediction.negatives)]
-        return max((slack(score) for score in scores), default=1.0)
+        """How far bounds of the objective stay from its values by rounding, in units of the error of a value."""
+        return max((slack(score) for score in self.objective.scores), default=1.0)
 
     @cached_property
     def spread(self) -> float:
-        """A natural change of the goal: between some points."""
-        values = self.goal.values(self.anywhere(64, np.random.default_rng(0)))
+        """A natural change of the objective: between some points."""
+        values = self.objective.values(self.anywhere(64, np.random.default_rng(0)))
         return float(np.ptp(values)) or 1.0
 
     def anywhere(self, count: int, rng: np.random.Generator) -> Float64Array:
@@ -187,20 +185,20 @@ def _exchange(row: Float64Array, size: Float64Array, i: int, j: int) -> Float64A
     return np.asarray(step * min(size[i] * abs(row[i]), size[j] * abs(row[j])))
 
 
-def raw_goal(goal: Goal, sign: float) -> tuple[Goal, Callable[[Any], Any]] | None:
-    """The raw score behind a goal that is one prediction, if its link is monotone, and the way back to the objective.
+def raw_objective(function: BoundedSum, sign: float) -> tuple[BoundedSum, Callable[[Any], Any]] | None:
+    """Return the raw score behind a function that is one prediction, if its link is monotone, and the way back from it.
 
-    ``sign`` is −1 if the goal is the negative of the user's objective.
+    ``sign`` is −1 if the function is the negative of the user's objective.
     """
-    if goal.linear.any() or len(goal.factors) != 1:
+    if function.linear.any() or len(function.terms) != 1:
         return None
-    own = goal.factors[0]
-    if not isinstance(own, Factor) or own.axis is not None or own.prediction.link.joint or not own.offset:
+    term = function.terms[0]
+    if not isinstance(term, ScaledPrediction) or term.axis is not None or term.prediction.link.joint or not term.offset:
         return None
-    link, factor, constant = own.prediction.link, own.offset, goal.constant
-    plain = Prediction(own.prediction.scores, own.prediction.negatives, IDENTITY)
+    link, factor, constant = term.prediction.link, term.offset, function.constant
+    plain = Prediction(term.prediction.scores, term.prediction.negatives, IDENTITY)
     direction = float(np.sign(factor))
-    raw = Goal(0.0, goal.linear, (Factor(plain, direction, None, 0.0),))
+    raw = BoundedSum(0.0, function.linear, (ScaledPrediction(plain, direction, None, 0.0),))
 
     def seen(value: Any) -> Any:
         scores = np.asarray(direction * np.asarray(value, float))
@@ -209,16 +207,16 @@ def raw_goal(goal: Goal, sign: float) -> tuple[Goal, Callable[[Any], Any]] | Non
     return raw, seen
 
 
-def raw_limit(goal: Goal) -> Goal:
+def raw_limit(function: BoundedSum) -> BoundedSum:
     """The limit on the raw score behind a limited prediction, where that is possible; else the limit as it is."""
-    found = raw_goal(goal, 1.0)
-    own = goal.factors[0] if found else None
-    if found is None or not isinstance(own, Factor):
-        return goal
-    direction = float(np.sign(own.offset))
-    threshold = -goal.constant / own.offset  # prediction ≤ it, or ≥ it if the factor is negative
-    score = raw_threshold(own.prediction.link, threshold, direction)
-    return Goal(-direction * score, goal.linear, found[0].factors)
+    found = raw_objective(function, 1.0)
+    term = function.terms[0] if found else None
+    if found is None or not isinstance(term, ScaledPrediction):
+        return function
+    direction = float(np.sign(term.offset))
+    threshold = -function.constant / term.offset  # prediction ≤ it, or ≥ it if the factor is negative
+    score = raw_threshold(term.prediction.link, threshold, direction)
+    return BoundedSum(-direction * score, function.linear, found[0].terms)
 
 
 def raw_threshold(link: Link, threshold: float, direction: float) -> float:

@@ -3,10 +3,9 @@
 To add one, write a property of ``Findings``; a dossier computes those in ``_STEPS`` before it is written.
 
 - ``assessment``: how well the model does, on which rows, and in which segments it does worst.
-- ``likeness``: whether rows are those that the model was fitted to.
 - ``behaviour``: what the columns do, as a page shows it.
 - ``table``: what the columns of a table hold, and which of its rows are typical.
-- ``fit``: the file that the model was saved to, and how much its seed matters.
+- ``fit``: the rows that the fit saw, the file that the model was saved to, and how much its seed matters.
 """
 
 from __future__ import annotations

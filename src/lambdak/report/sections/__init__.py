@@ -3,20 +3,15 @@
 A file has a function ``page`` or ``dossier`` (or several with names of their own) that turns findings into a section,
 and a line below, in the order of reading. What a section of a page draws is in ``page/sections/<key>.js``.
 
-- ``front``: the first page of a dossier and the top of a page: what the model is, how well it does, what is guaranteed.
-- ``purpose``: what the model is for: only its owner can say.
+- ``front``: the first page of a dossier, with its purpose, and the top of a page.
 - ``data``: the rows that the document speaks of, and those that the model was fitted to, as far as they are known.
-- ``method``: what kind of model it is, in plain words; the formula is one line behind a fold.
-- ``parameters``: all settings of the fit, as they were set, and what was made of those that were left to the library.
-- ``performance``: how well the model does, and on which rows.
-- ``calibration``: whether predictions are as high as what was observed, from low predictions to high ones.
-- ``stability``: how much the model depends on its seed.
+- ``method``: what kind of model it is, in plain words, and all settings of its fit.
+- ``performance``: how well the model does, on which rows, and whether predictions are as high as what was observed.
 - ``guarantees``: what is proven, and how to check it.
 - ``behaviour``: which columns matter, how, and which act together.
 - ``limits``: where not to trust the model: outside of what training saw, where nothing is proven, where it does worst.
 - ``monitoring``: what to watch once the model is in use: proposals with numbers, for the owner to decide about.
-- ``reproduction``: how to compute the figures of the document again, starting from the model's file and the table.
-- ``versions``: what the figures were computed with, and who signed the model's file.
+- ``reproduction``: how to compute the figures again, with which versions, and how much the model depends on its seed.
 - ``words``: what the words mean.
 """
 
@@ -29,18 +24,14 @@ from lambdak.report.document import Section
 from lambdak.report.findings import Findings
 from lambdak.report.sections import (
     behaviour,
-    calibration,
     data,
+    front,
     guarantees,
     limits,
     method,
     monitoring,
-    parameters,
     performance,
-    purpose,
     reproduction,
-    stability,
-    versions,
     words,
 )
 
@@ -74,17 +65,17 @@ PAGE = (
 )
 
 DOSSIER: tuple[Build, ...] = (
-    purpose.dossier,
+    front.purpose,
     data.dossier,
     method.dossier,
-    parameters.dossier,
+    method.parameters,
     performance.dossier,
-    calibration.dossier,
-    stability.dossier,
+    performance.calibration,
+    reproduction.stability,
     guarantees.dossier,
     behaviour.dossier,
     limits.dossier,
     monitoring.dossier,
     reproduction.dossier,
-    versions.dossier,
+    reproduction.versions,
 )

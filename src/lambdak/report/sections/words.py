@@ -79,7 +79,7 @@ _PAGE_WORDS = (
 )
 
 
-def page(found: Findings) -> Section:
+def page(findings: Findings) -> Section:
     """Return how to read a page."""
     return Section("reading", "How to read this page", (Fold("What the words mean", (Terms(_PAGE_WORDS),)),))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.records import CODES_OF_PIECE, record_engine, write_numbers
 from lambdak.table.cells import Cells
@@ -79,7 +79,7 @@ class RowPacking:
     @property
     def n_slots(self) -> int:
         """Slots of a design row, the constant included."""
-        return 1 + len(self.fields) + int(np.count_nonzero(self.fields[:, 0] == Entry.PIECE))
+        return 1 + len(self.fields) + int(np.count_nonzero(self.fields[:, 0] == EntryKind.PIECE))
 
     @cached_property
     def _numbers(self) -> list[tuple[int, str]]:
@@ -192,19 +192,19 @@ def _fields(columns: Sequence[Column]) -> Iterator[tuple[int, ...]]:
     first = 0
     for column in columns:
         entry = column.packed_as
-        count = {Entry.PIECE: column.n_ramps, Entry.LINE: 1, Entry.LEVEL: column.width}[entry]
+        count = {EntryKind.PIECE: column.n_ramps, EntryKind.LINE: 1, EntryKind.LEVEL: column.width}[entry]
         code_bytes = _code_bytes(entry, count, column.is_number)
         yield int(entry), first, code_bytes, column.start, count, column.missing
         first += _width(entry, code_bytes)
 
 
 def _width(entry: int, code_bytes: int) -> int:
-    return code_bytes + (0 if entry == Entry.LEVEL else 4)
+    return code_bytes + (0 if entry == EntryKind.LEVEL else 4)
 
 
-def _code_bytes(entry: Entry, count: int, is_number: bool) -> int:
+def _code_bytes(entry: EntryKind, count: int, is_number: bool) -> int:
     """Bytes that the largest code needs; a number that is always the same needs none."""
-    if entry == Entry.LINE or (is_number and count == 1 and entry == Entry.LEVEL):
+    if entry == EntryKind.LINE or (is_number and count == 1 and entry == EntryKind.LEVEL):
         return 0
-    largest = count * CODES_OF_PIECE if entry == Entry.PIECE else count
+    largest = count * CODES_OF_PIECE if entry == EntryKind.PIECE else count
     return 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4

@@ -11,20 +11,19 @@ from numpy.typing import NDArray
 
 from lambdak.table.large.batches import ChangedSourceError, Drawn
 from lambdak.table.large.packed import Records, RowPacking
-from lambdak.table.large.sample import row_keys
-from lambdak.table.large.seals import Seal
+from lambdak.table.large.sample import Seal, row_keys
 from lambdak.table.large.summary import SAMPLE_ROWS, TableSummary
 from lambdak.training.checkpoint import Checkpoint, settings_text
 from lambdak.training.choice import choose_members
-from lambdak.training.draft import Units, encoder_template
+from lambdak.training.draft import ProblemUnits, encoder_template
 from lambdak.training.effort import Regularisation
 from lambdak.training.high_cardinality import LevelSharing, SharedColumns
-from lambdak.training.large.targets import KnownTargets, Targets
+from lambdak.training.large.targets import KnownTargets, LargeTargets
 from lambdak.training.level_means import Codes
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
-from lambdak.training.session import Request, Session
+from lambdak.training.session import FitRequest, Session
 from lambdak.training.settings import FitSettings
 
 # Rows whose numbers are looked at, if it is known that there are more: it bounds the time of sketches
@@ -40,7 +39,7 @@ class LargeRequest:
     """What a large fit is to fit, apart from the rows."""
 
     estimator: str
-    targets: Targets
+    targets: LargeTargets
     settings: FitSettings
     seed: int
     parameters: dict[str, Any]
@@ -58,17 +57,21 @@ class LargeRequest:
         """Whether the sample is the whole table."""
         return summary.rows <= self.sample_rows
 
-    def request(self, rows: GivenRows, known: KnownTargets) -> Request:
+    def request(self, rows: GivenRows, known: KnownTargets) -> FitRequest:
         """The request of an ordinary fit."""
         rng = np.random.default_rng(self.seed)
-        return Request(
+        return FitRequest(
             self.estimator, rows, known.loss, self.settings, rng, known.classes, self.parameters, self.checkpoint
         )
 
     def call(self, summary: TableSummary) -> dict[str, str]:
         """What a checkpoint knows a fit by."""
-        own = {"estimator": self.estimator, "rows": str(summary.rows), "X, y, sample_weight, offset": summary.digest()}
-        return own | settings_text(self.parameters)
+        about = {
+            "estimator": self.estimator,
+            "rows": str(summary.rows),
+            "X, y, sample_weight, offset": summary.digest(),
+        }
+        return about | settings_text(self.parameters)
 
     def read(self, part: Drawn) -> Drawn:
         """A batch with its target checked."""
@@ -83,7 +86,7 @@ class Choice:
     plan: Plan
     regularisations: list[Regularisation]
     rows: TrainingRows  # of the sample, in the columns of the table
-    units: Units
+    units: ProblemUnits
     packing: RowPacking
     targets: KnownTargets
     mean_weight: float
@@ -146,14 +149,14 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
     held_out = max(int(_VALIDATION * len(y)), 1)
 
     def given(rows: NDArray[np.intp], validation: GivenRows | None = None) -> GivenRows:
-        own = sample.take(rows)
-        own_weight = None if weight is None else weight[rows]
-        return GivenRows(own.table, y[rows], own_weight, own.offset, validation=validation, summary=summary)
+        part = sample.take(rows)
+        part_weight = None if weight is None else weight[rows]
+        return GivenRows(part.table, y[rows], part_weight, part.offset, validation=validation, summary=summary)
 
     unseen, seen = np.split(np.arange(len(y)), [held_out])
-    own = request.request(given(seen, given(unseen)), known)
-    own.checkpoint.begin(lambda: request.call(summary), own.rng)
-    chosen = choose_members(own)
+    fit_request = request.request(given(seen, given(unseen)), known)
+    fit_request.checkpoint.begin(lambda: request.call(summary), fit_request.rng)
+    chosen = choose_members(fit_request)
     session, rows = chosen.session.sampled(_KEPT), chosen.rows.sampled(_KEPT)
     draft = session.draft
     categories = {i: column for i, column in enumerate(draft.encoder.columns) if not column.is_number}
@@ -174,5 +177,5 @@ def choose(request: LargeRequest, summary: TableSummary) -> Choice:
         digest=summary.digest(),
         seals=summary.seals,
         sharing=sharing if shares else None,
-        validation=own.rows.encoded_validation(draft.encoder, request.settings.threads) if shares else None,
+        validation=fit_request.rows.encoded_validation(draft.encoder, request.settings.threads) if shares else None,
     )

@@ -52,17 +52,17 @@ def summarised(request: LargeRequest, parts: Iterable[Drawn], rows: int | None =
 @nothing_kept()
 def fit_together(request: LargeRequest, parts: Iterable[Drawn], transport: Transport) -> Fit:
     """One model from the rows of all processes; each has some of them, and all return the same model."""
-    own: list[Drawn] = []
+    batches: list[Drawn] = []
     request = replace(request, seed=on_first(transport, lambda: request.seed))  # one that was drawn differs
     summary = request.summary()
-    for each in everywhere(transport, lambda: summarised(request, _kept(_numbered(parts, transport.rank), own))):
-        summary.merge_(each)
+    for other in everywhere(transport, lambda: summarised(request, _kept(_numbered(parts, transport.rank), batches))):
+        summary.merge_(other)
     if request.is_small(summary):
         return on_first(transport, lambda: fit_sample(request, summary))
     choice = on_first(transport, lambda: choose(request, summary))
     threads, rank, records = request.settings.threads, transport.rank, [choice.no_records()]
-    packed = (choice.packed(request.read(part), threads) for part in own)
-    lengths = everywhere(transport, lambda: sum(len(each) for each in _kept(packed, records)))
+    packed = (choice.packed(request.read(part), threads) for part in batches)
+    lengths = everywhere(transport, lambda: sum(len(other) for other in _kept(packed, records)))
     shard = {rank: MemoryShard(records, (request.seed, rank))} if lengths[rank] else {}
     return train_members(choice, shard, lengths, transport, request.checkpoint, threads)
 
@@ -81,7 +81,7 @@ def _numbered(parts: Iterable[Drawn], rank: int) -> Iterator[Drawn]:
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """A large table on this machine: its batches, which columns are special, and where its cache may be."""
 
     batches: Batches
@@ -97,7 +97,7 @@ class Source:
 
 
 @nothing_kept()
-def fit_alone(request: LargeRequest, source: Source) -> Fit:
+def fit_alone(request: LargeRequest, source: TableSource) -> Fit:
     """The model of a table that need not fit in memory."""
     settings, total = request.settings, source.batches.n_rows
     _check_cache(request, source)
@@ -118,7 +118,7 @@ def fit_alone(request: LargeRequest, source: Source) -> Fit:
     return fit
 
 
-def _check_cache(request: LargeRequest, source: Source) -> None:
+def _check_cache(request: LargeRequest, source: TableSource) -> None:
     """Refuse a place without room for a byte per column, the least that records take, before anything is read."""
     rows, columns = source.batches.n_rows, len(source.batches.column_names)
     if rows is None and source.place is not None:
@@ -127,20 +127,20 @@ def _check_cache(request: LargeRequest, source: Source) -> None:
         check_place(source.place, rows * columns)
 
 
-def _fit_from_cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> Fit:
+def _fit_from_cache(request: LargeRequest, choice: Choice, source: TableSource, rows: int) -> Fit:
     with _cache(request, choice, source, rows) as cache:
         shard = {0: DiskShard(cache, (request.seed, 0))}
         return train_members(choice, shard, [cache.n_rows], Alone(), request.checkpoint, request.settings.threads)
 
 
-def _cache(request: LargeRequest, choice: Choice, source: Source, rows: int) -> PackedCache:
+def _cache(request: LargeRequest, choice: Choice, source: TableSource, rows: int) -> PackedCache:
     """The records of all training rows on disk: those of an earlier fit, if they are the same."""
     columns = [source.y, source.sample_weight, source.offset, source.exposure]
     more = {"rows": choice.digest, "seed": choice.seed, "columns": columns, "targets": choice.targets.saved()}
     key = cache_key(source.batches.fingerprint or "", choice.session.draft.encoder, choice.packing, **more)
-    found = None if source.place is None else open_cache(source.place, key)
-    if found is not None:
-        return found
+    cache = None if source.place is None else open_cache(source.place, key)
+    if cache is not None:
+        return cache
     parts = _shown(source.drawn(), "encoding", source.batches.n_rows, request.settings.verbose)
     records = _packed(request, choice, parts)
     return build_cache(source.place, key, choice.packing.record_bytes, rows, records, choice.seed)

@@ -96,19 +96,19 @@ class _Totals:
             for k, shard in self.shards.items():
                 for records, order in shard.take(first, max(min(first + _AT_ONCE, self.lengths[k]), first)):
                     rows = self.choice.unpacked(records, order, self.threads)
-                    found = self.sharing.measured(measures, rows, fold_of(order))
-                    sums[k] = {i: _added(sums[k].get(i), parts) for i, parts in found.items()}
+                    measured = self.sharing.measured(measures, rows, fold_of(order))
+                    sums[k] = {i: _added(sums[k].get(i), parts) for i, parts in measured.items()}
             self.transport.allreduce(np.zeros(1, np.int64))  # so that no process is silent for long
-        return {i: self._together([own[i] for own in sums.values() if own]) for i in measures}
+        return {i: self._together([of_shard[i] for of_shard in sums.values() if of_shard]) for i in measures}
 
     def _together(self, parts: list[Sums]) -> Sums:
         """The sums of the shards of all processes, from those of the shards of this one."""
-        arrays = [np.stack(each) for each in zip(*parts, strict=True)]
-        found = everywhere(self.transport, lambda: [(each.shape[1:], _exponent(each)) for each in arrays])
-        shapes = next(own for own in found if own)
+        arrays = [np.stack(part) for part in zip(*parts, strict=True)]
+        sizes = everywhere(self.transport, lambda: [(part.shape[1:], _exponent(part)) for part in arrays])
+        shapes = next(of_rank for of_rank in sizes if of_rank)
         arrays = arrays or [np.zeros((1, *shape)) for shape, _ in shapes]
-        exponents = [max(own[j][1] for own in found if own) for j in range(len(shapes))]
-        return tuple(self._whole_sum(*each) for each in zip(arrays, exponents, strict=True))
+        exponents = [max(of_rank[j][1] for of_rank in sizes if of_rank) for j in range(len(shapes))]
+        return tuple(self._whole_sum(*part) for part in zip(arrays, exponents, strict=True))
 
     def _whole_sum(self, array: Float64Array, exponent: int) -> Float64Array:
         units = np.rint(np.ldexp(array, _BITS - exponent)).astype(np.int64).sum(axis=0)

@@ -22,13 +22,13 @@ class Shard(ABC):
 
     def take(self, first: int, last: int) -> list[tuple[Records, Order]]:
         """Records and which of them, for the positions [first, last) of the sequence."""
-        found: list[tuple[Records, Order]] = []
+        records: list[tuple[Records, Order]] = []
         while first < last:
             epoch, begin = divmod(first, self.rows)
             end = min(begin + last - first, self.rows)
-            found += self._within(epoch, begin, end)
+            records += self._within(epoch, begin, end)
             first += end - begin
-        return found
+        return records
 
     @abstractmethod
     def _within(self, epoch: int, begin: int, end: int) -> list[tuple[Records, Order]]:
@@ -75,11 +75,11 @@ class DiskShard(Shard):
 
     def _within(self, epoch: int, begin: int, end: int) -> list[tuple[Records, Order]]:
         order, ends = self._ordered(epoch)
-        found = []
+        taken = []
         for i in range(int(np.searchsorted(ends, begin, "right")), len(order)):
             start = int(ends[i - 1]) if i else 0
             if start >= end:
                 break
             records, shuffled = self._loaded(epoch, int(order[i]))
-            found.append((records, shuffled[max(begin - start, 0) : end - start]))
-        return found
+            taken.append((records, shuffled[max(begin - start, 0) : end - start]))
+        return taken

@@ -18,7 +18,7 @@ from lambdak.losses import Loss
 Labels = Mapping[Any, float]  # rows of each label
 
 
-class Targets(ABC):
+class LargeTargets(ABC):
     """Targets of a large table, numbers or labels, which are checked batch by batch."""
 
     counts_labels: bool  # whether labels are counted in the first pass
@@ -46,23 +46,23 @@ class KnownTargets(ABC):
 
     @abstractmethod
     def coded(self, y: NDArray[Any], weight: Float64Array | None) -> tuple[NDArray[Any], Float64Array | None]:
-        """Targets as numbers or codes, and their weights."""
+        """Return targets as numbers or codes, and their weights."""
 
 
 @final
 @dataclass(frozen=True)
-class Numbers(Targets):
+class NumberTargets(LargeTargets):
     """Targets of a regression."""
 
     loss: Loss
     counts_labels = False
 
     def checked(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Numbers that the loss takes."""
+        """Return the numbers of a batch, if the loss takes them."""
         return self.loss.check_target(y)
 
     def resolved(self, labels: Labels) -> KnownTargets:
-        """Numbers stay what they are."""
+        """Return targets that stay what they are."""
         return _KnownNumbers(self.loss, None, "float64")
 
 
@@ -75,7 +75,7 @@ class _KnownNumbers(KnownTargets):
 
 @final
 @dataclass(frozen=True)
-class Classes(Targets):
+class ClassTargets(LargeTargets):
     """Labels of classes: ``check`` says which are labels at all, ``loss`` takes the number of classes."""
 
     check: Callable[[NDArray[Any]], NDArray[Any]]
@@ -85,11 +85,11 @@ class Classes(Targets):
     counts_labels = True
 
     def checked(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Labels."""
+        """Return the labels of a batch, if that is what they are."""
         return self.check(y)
 
     def resolved(self, labels: Labels) -> KnownTargets:
-        """All labels, in order, are the classes."""
+        """Return targets whose classes are all labels, in order."""
         classes = np.array(sorted(labels))
         if len(classes) < 2:
             raise ValueError(f"y must have at least two classes; got {len(classes)} class: {classes.tolist()}")
@@ -119,5 +119,5 @@ class _KnownClasses(KnownTargets):
         codes = self.codes(np.asarray(self.classes), y)
         if self.weights is None:
             return codes, weight
-        own = self.weights[codes]
-        return codes, own if weight is None else own * weight
+        of_class = self.weights[codes]
+        return codes, of_class if weight is None else of_class * weight

@@ -74,8 +74,8 @@ class LargeTrainer(Trainer):
             for k, sums in zip(blocks, self._steps(list(blocks.values()), rates, (first, last)), strict=True):
                 seen[k] += sums
         self._agree()
-        own = {k: seen[k] for k in self._supply.shards}
-        total = gather_numbers(self._transport, own, seen.shape).sum(axis=0)
+        of_shards = {k: seen[k] for k in self._supply.shards}
+        total = gather_numbers(self._transport, of_shards, seen.shape).sum(axis=0)
         return np.asarray(total[:, 0] / np.maximum(total[:, 1], 1e-300))
 
     def _blocks(self, lap: int) -> Iterator[tuple[int, int]]:
@@ -158,8 +158,8 @@ class LargeTrainer(Trainer):
 
     def _agree(self) -> None:
         """Let all processes have the same parameters: machines of different kinds may round differently."""
-        own = zlib.crc32(b"".join(part.tobytes() for part in self.parameters.theta)) & _DIGEST
-        sums = np.array([own, own**2], np.int64)
+        digest = zlib.crc32(b"".join(part.tobytes() for part in self.parameters.theta)) & _DIGEST
+        sums = np.array([digest, digest**2], np.int64)
         self._transport.allreduce(sums)
         first, second = sums.tolist()
         if self._transport.size * second != first**2:  # the digests vary

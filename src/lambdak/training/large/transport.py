@@ -110,10 +110,10 @@ def _error_of(rank: int, error: Exception) -> Exception:
     return error
 
 
-def gather_numbers(transport: Transport, own: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
+def gather_numbers(transport: Transport, known_rows: dict[int, NDArray[np.float64]], shape: tuple[int, ...]) -> Any:
     """Float64 numbers (n, …) of which every process has some rows: each row comes from one process, bit for bit."""
     rows = np.zeros(shape)
-    for position, row in own.items():
+    for position, row in known_rows.items():
         rows[position] = row
     bits = rows.view(np.int64).ravel()
     transport.allreduce(bits)
@@ -131,13 +131,13 @@ class _Meeting:
     def meet(self) -> None:
         """Wait until all threads are here."""
         with self._changed:
-            own, self._waiting = self._round, self._waiting + 1
+            this_round, self._waiting = self._round, self._waiting + 1
             if self._waiting == len(self.arrays):
-                self._round, self._waiting = own + 1, 0
+                self._round, self._waiting = this_round + 1, 0
                 self._changed.notify_all()
             elif not self._left:
-                self._left |= not self._changed.wait_for(lambda: self._round > own or self._left, _PATIENCE)
-            if self._round == own:
+                self._left |= not self._changed.wait_for(lambda: self._round > this_round or self._left, _PATIENCE)
+            if self._round == this_round:
                 raise PeerLostError("another thread of the group has ended: its own error says why")
 
     def leave(self) -> None:

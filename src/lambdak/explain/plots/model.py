@@ -1,4 +1,4 @@
-"""What one column does, what all of them do, and which act together."""
+"""Pictures of a model: effects of its columns and of pairs of them, and the history of its fit."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ from lambdak.explain.wording import reference_words
 if TYPE_CHECKING:
     from lambdak.explain.column_effect import ColumnEffect
     from lambdak.explain.global_explanation import GlobalExplanation
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lambdak.explain.pair_surface import PairSurface
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lambdak.explain.learning_curves import LearningCurves
 
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 _PROMISES = {1: ": never falls", -1: ": never rises", 0: ""}
@@ -103,19 +113,21 @@ def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
 
 def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """Draw mean effects and proven bounds of all columns, the most important on top; dots are the largest seen."""
-    acting = [each for each in explanation.effects if each.proven] or list(explanation.effects)
+    acting = [effect for effect in explanation.effects if effect.proven] or list(explanation.effects)
     shown = acting[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))
     positions = np.arange(len(shown))
-    limit = " within the training range" if any(each.within_range for each in shown) else ""
+    limit = " within the training range" if any(effect.within_range for effect in shown) else ""
     proven = f"proven: no change does more{limit}"
-    ax.barh(positions, [each.proven for each in shown], color=SKY, alpha=0.5, height=0.7, label=proven)
+    ax.barh(positions, [effect.proven for effect in shown], color=SKY, alpha=0.5, height=0.7, label=proven)
     if explanation.rows:
-        ax.barh(positions, [each.importance for each in shown], color=BLUE, height=0.4, label="mean effect on the rows")
+        ax.barh(
+            positions, [effect.importance for effect in shown], color=BLUE, height=0.4, label="mean effect on the rows"
+        )
     seen = "largest change that was seen" if explanation.rows else "change seen at the baseline"
-    ax.plot([each.observed for each in shown], positions, "o", color=RED, markersize=5, label=seen)
-    names = distinct_names([each.column for each in shown])
-    ax.set_yticks(positions, [name + _ARROWS[each.sign] for name, each in zip(names, shown, strict=True)])
+    ax.plot([effect.observed for effect in shown], positions, "o", color=RED, markersize=5, label=seen)
+    names = distinct_names([effect.column for effect in shown])
+    ax.set_yticks(positions, [name + _ARROWS[effect.sign] for name, effect in zip(names, shown, strict=True)])
     ax.set_ylim(-0.6, len(shown) - 0.4)
     silent = len(explanation.effects) - len(acting)
     left = not_shown(len(acting) - len(shown), "columns")
@@ -131,19 +143,19 @@ def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Ax
 def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """Pairs of columns: the joint effect that was observed, and how strongly their matrices couple."""
     known = bool(explanation.rows)
-    sized = [(each, each.joint if known else each.commutator) for each in explanation.interactions]
+    sized = [(pair, pair.joint if known else pair.commutator) for pair in explanation.interactions]
     least = _ROUNDING * max((size for _, size in sized if np.isfinite(size)), default=0.0)
-    acting = [each for each, size in sized if size > least]  # NaN is not known to act, nor to be silent
+    acting = [pair for pair, size in sized if size > least]  # NaN is not known to act, nor to be silent
     shown = (acting or list(explanation.interactions))[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))
     positions = np.arange(len(shown))
-    sizes = [each.joint if known else each.commutator for each in shown]
+    sizes = [pair.joint if known else pair.commutator for pair in shown]
     words = "joint effect that was observed" if known else "commutator of their matrices"
     ax.barh(positions, sizes, color=SKY, height=0.6, label=words)
     if known:
-        coupled = [each.coupling for each in shown]
+        coupled = [pair.coupling for pair in shown]
         ax.plot(coupled, positions, "o", color=RED, label="how strongly they are coupled, from the model")
-    parts = [(short_name(each.first, 16), short_name(each.second, 16)) for each in shown]
+    parts = [(short_name(pair.first, 16), short_name(pair.second, 16)) for pair in shown]
     ax.set_yticks(positions, distinct_names([f"{first} × {second}" for first, second in parts], 40))
     silent = sum(size <= least for _, size in sized) if acting else 0
     left = not_shown(len(sized) - len(shown) - silent, "pairs")
@@ -151,5 +163,74 @@ def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) ->
     what = short_name(explanation.words, 60)
     ax.set(xlabel=f"change in {what} that only both columns have{left}", title="Which columns act together")
     separated(ax.xaxis)
+    legend_above(ax, columns=2)
+    return ax
+
+
+_COLOURS = "RdBu"  # red falls, blue rises, told apart by people of every colour vision
+_LONGEST = 18  # characters of a level below the map
+
+
+def draw_pair(surface: PairSurface, ax: Axes | None = None, joint_only: bool = False) -> Axes:
+    """The mean change over a grid of two columns, in colours, with dots where rows lie."""
+    ax = ax or side_by_side(1, (7.0, 5.2))[0]
+    values = surface.joint if joint_only else surface.effect
+    most = float(np.abs(values).max()) or 1.0
+    places = [_places(cells, kind) for cells, kind in zip((surface.x, surface.y), surface.kinds, strict=True)]
+    mesh = ax.pcolormesh(*places, values.T, cmap=_COLOURS, vmin=-most, vmax=most, shading="nearest")
+    _dots(surface, ax)
+    for axis, cells, kind, name, hidden in zip(
+        (ax.xaxis, ax.yaxis), (surface.x, surface.y), surface.kinds, surface.columns, surface.hidden, strict=True
+    ):
+        _label(axis, cells, kind, name, hidden)
+    log = surface.link == "log"
+    what = "factor of the prediction" if log else f"change in {short_name(surface.words, 44)}"
+    against = "\nand ".join(short_name(cells, 44) for cells in surface.references)
+    added = " that only both have" if joint_only else ""
+    bar = ax.figure.colorbar(mesh, ax=ax, label=f"{what}{added}\nagainst {against}")
+    (factors if log else separated)(bar.ax.yaxis)
+    ax.set_title(f"{short_name(surface.columns[0])} and {short_name(surface.columns[1])} together")
+    legend_above(ax, columns=1)
+    return ax
+
+
+def _places(points: tuple[Any, ...], kind: str) -> Any:
+    return np.asarray(points, float) if kind == "number" else np.arange(len(points))
+
+
+def _dots(surface: PairSurface, ax: Axes) -> None:
+    """Rows of X; those of levels are spread a little, so that they do not hide each other."""
+    seen = surface.seen[np.isfinite(surface.seen).all(axis=1)]
+    if not len(seen):
+        return
+    shift = np.random.default_rng(0).uniform(-0.3, 0.3, seen.shape)
+    at = [seen[:, k] + (shift[:, k] if surface.kinds[k] == "category" else 0.0) for k in (0, 1)]
+    limits = ax.get_xlim(), ax.get_ylim()
+    ax.plot(*at, ".", color=DARK, markersize=3, alpha=0.6, label="rows")
+    ax.set(xlim=limits[0], ylim=limits[1])
+
+
+def _label(axis: Any, points: tuple[Any, ...], kind: str, name: str, hidden: int) -> None:
+    if kind == "number":
+        separated(axis, cells=True)
+    else:
+        turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if axis.axis_name == "x" else {}
+        axis.set_ticks(np.arange(len(points)), distinct_names(points, _LONGEST), **turned)
+    axis.set_label_text(short_name(name) + (f"\n({hidden:,} more levels are not shown)" if hidden else ""))
+
+
+def draw_history(curves: LearningCurves, ax: Axes | None = None) -> Axes:
+    """Training and validation metric by epoch: the mean of the members, each as a thin line, and what was kept."""
+    ax = ax or side_by_side(1, (7.0, 4.2))[0]
+    for values, color, label in ((curves.training, BLUE, "training rows"), (curves.validation, RED, "validation rows")):
+        ax.plot(curves.epochs, values, color=color, linewidth=0.7, alpha=0.35)
+        ax.plot(curves.epochs, values.mean(axis=1), color=color, linewidth=2.2, label=f"{label}, mean of the members")
+    members = np.arange(curves.validation.shape[1])
+    chosen = curves.chosen
+    ax.plot(chosen, curves.validation[chosen - 1, members], "o", color=RED, markersize=4, label="kept, of each member")
+    ax.axvline(curves.best, color=DARK, linestyle="--", linewidth=1, label=f"lowest mean: epoch {curves.best}")
+    ax.set(xlabel="epoch", ylabel=curves.metric, title="Learning curves")
+    separated(ax.xaxis, whole=True)
+    separated(ax.yaxis)
     legend_above(ax, columns=2)
     return ax
