@@ -52,14 +52,14 @@ def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
-    own = COLUMNS[kind]
-    absent: dict[str, Any] = {key: [] for key, form in own.saved_as.items() if form in OMITTED}
-    parts = fields(absent | value, what, ("kind", "name", *own.saved_as))
+    contract = COLUMNS[kind]
+    absent: dict[str, Any] = {key: [] for key, form in contract.saved_as.items() if form in OMITTED}
+    parts = fields(absent | value, what, ("kind", "name", *contract.saved_as))
     name = text(parts["name"], f"name of {what}")
     what = f"{what} ({shown(name)})"
-    saved = {key: _READERS[form](parts[key], f"{key} of {what}") for key, form in own.saved_as.items()}
+    saved = {key: _READERS[form](parts[key], f"{key} of {what}") for key, form in contract.saved_as.items()}
     try:
-        return own.restored(start, clamp, {"name": name, **saved}, what)
+        return contract.restored(start, clamp, {"name": name, **saved}, what)
     except ValueError as error:
         raise damaged(str(error)) from None
 

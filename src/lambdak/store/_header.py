@@ -65,8 +65,8 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     """Header and tensors of a model; one that could not be loaded again is refused."""
     model = saved.model
     if model.estimator not in ESTIMATORS:
-        known = sorted(ESTIMATORS)
-        raise TypeError(f"a model file holds one of {known}; got {model.estimator}: pickle it, or save its parts")
+        names = sorted(ESTIMATORS)
+        raise TypeError(f"a model file holds one of {names}; got {model.estimator}: pickle it, or save its parts")
     header = _header(saved)
     tensors: Tensors = {
         "coef": np.ascontiguousarray(model.matrices, model.stored_dtype),
@@ -74,8 +74,8 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "weights": np.asarray(model.weights, np.float64),
     }
     if saved.training is not None:
-        header[_TRAINING], own = describe_training(saved.training)
-        tensors |= own
+        header[_TRAINING], arrays = describe_training(saved.training)
+        tensors |= arrays
     header[CHECKSUM] = digest(header, tensors)
     try:
         again = Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors).model
@@ -222,13 +222,13 @@ class Blueprint:
 
 def check_format(header: dict[str, Any]) -> None:
     """Refuse files of a later format before anything else is looked at."""
-    found = whole(header.get("format"), "format", 0, 1 << 31)
-    if found > FORMAT:
+    number = whole(header.get("format"), "format", 0, 1 << 31)
+    if number > FORMAT:
         raise ModelFileError(
-            f"it has format {found}, and this lambdak {version('lambdak')} reads up to {FORMAT}: upgrade lambdak"
+            f"it has format {number}, and this lambdak {version('lambdak')} reads up to {FORMAT}: upgrade lambdak"
         )
-    if found < 1:
-        raise damaged(f"format must be at least 1; got {found}")
+    if number < 1:
+        raise damaged(f"format must be at least 1; got {number}")
     for name in ("lambdak", CHECKSUM):
         text(header.get(name), name)
 
@@ -259,12 +259,13 @@ def _decode_parameters(header: dict[str, Any], known: Collection[str] | None) ->
 
 def _check_settings(parameters: dict[str, Any], loss: Loss, dim: int) -> None:
     """Settings that the model itself repeats must say the same."""
-    given = {name: _plain(parameters.get(name)) for name in ("quantiles", "loss", "dim")}
-    levels = list(loss.quantile_levels) if loss.predicts is Predicts.QUANTILES else given["quantiles"]
+    repeated = {name: _plain(parameters.get(name)) for name in ("quantiles", "loss", "dim")}
+    levels = list(loss.quantile_levels) if loss.predicts is Predicts.QUANTILES else repeated["quantiles"]
     same = {"quantiles": (levels,), "loss": (loss.name, "tweedie"), "dim": (dim,)}
     for name, allowed in same.items():
-        if given[name] is not None and repr(given[name]) not in map(repr, allowed):  # arrays do not compare as a whole
-            raise damaged(f"{name} of the parameters must be those of the model; got {shown(given[name])}")
+        # Arrays do not compare as a whole, but as they read.
+        if repeated[name] is not None and repr(repeated[name]) not in map(repr, allowed):
+            raise damaged(f"{name} of the parameters must be those of the model; got {shown(repeated[name])}")
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from lambdak.pencil.definite import frobenius
 from lambdak.pencil.statements import combined
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
@@ -41,8 +41,8 @@ def widened(model: Model) -> Model:
     knots = model.outputs.levels
     levels = [level_column(knots, model.encoder.n_design)] if knots else []
     for column in (*model.encoder.columns, *levels):
-        own = slice(column.start, column.stop)
-        steps = frobenius(combined(column.increments(), model.matrices[:, own]))
-        if moved[:, own].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
+        cells = slice(column.start, column.stop)
+        steps = frobenius(combined(column.increments(), model.matrices[:, cells]))
+        if moved[:, cells].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
             return model
     return model.replace(coef=coef)
