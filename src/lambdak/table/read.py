@@ -78,9 +78,14 @@ class Table:
     def cells(self, position: int, rows: RowIndex = EVERY_ROW) -> Cells:
         """The column at ``position``, of these rows only: other rows do not influence its kind."""
         if isinstance(rows, slice):
-            return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
+            if position in self._kept and rows == EVERY_ROW:
+                return self._kept[position]
+            cells = self._some_cells(position, rows)
+            if self.keep and rows == EVERY_ROW:
+                self._kept[position] = cells
+            return cells
         if len(np.unique(rows)) == len(rows) == self.shape[0]:
-            return self._every_cell(position).take(rows)
+            return self.cells(position).take(rows)
         return self._some_cells(position, rows)
 
     def plain_rows(self, positions: list[int]) -> PlainRows | None:
@@ -89,14 +94,6 @@ class Table:
         One that keeps its columns is read only once, and so not like this.
         """
         return self.by_cell(positions) if self.shape[0] <= FEW_ROWS and not self.keep else None
-
-    def _every_cell(self, position: int) -> Cells:
-        if position in self._kept:
-            return self._kept[position]
-        cells = self._some_cells(position, EVERY_ROW)
-        if self.keep:
-            self._kept[position] = cells
-        return cells
 
     def _some_cells(self, position: int, rows: RowIndex) -> Cells:
         own = self.read(position, rows)
