@@ -19,7 +19,7 @@ from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
-from lambdak.table.printed_columns import number
+from lambdak.table.frames import number
 from lambdak.table.visible import visible
 
 _MOST_POINTS = 129

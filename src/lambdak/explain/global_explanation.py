@@ -18,8 +18,7 @@ from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, shown_names
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import aligned
+from lambdak.table.frames import aligned, make_frame
 from lambdak.table.rows import spread_rows
 from lambdak.table.visible import visible
 

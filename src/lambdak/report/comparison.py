@@ -19,7 +19,7 @@ from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.amounts import at_most, number
-from lambdak.report.document import Block, Heading, Live, Note, Paragraph, Section, Table
+from lambdak.report.document import Block, Heading, Note, Paragraph, Scripted, Section, Table
 from lambdak.report.findings import Findings, Options, report_findings
 from lambdak.report.html import blocks_html
 from lambdak.report.live_page import check_html, laid_out, script
@@ -101,9 +101,9 @@ def _page(names: list[str], both: list[Findings]) -> str:
         for side, (name, findings) in enumerate(zip(names, both, strict=True))
     ]
     sections = {
-        "Try both": Section("try", "Try both", (Live("try", _TRY),)),
+        "Try both": Section("try", "Try both", (Scripted("try", _TRY),)),
         "Metrics": Section("metrics", "Which predicts better", _metrics(names, both)),
-        "Effects": Section("effects", "Effects of both", (Live("effects", _EFFECTS),)),
+        "Effects": Section("effects", "Effects of both", (Scripted("effects", _EFFECTS),)),
         "Importance": Section("importance", "Importance of the columns", _importance(names, both)),
         "Guarantees": Section("certificate", "What is guaranteed", _guarantees(names, both)),
     }

@@ -26,14 +26,14 @@ from lambdak.report.pictures import check_pictures
 from lambdak.report.sections import DOSSIER, front
 from lambdak.report.sections.front import TASKS
 from lambdak.report.sections.words import appendix
-from lambdak.report.subject import Subject, owner_words
+from lambdak.report.subject import Refittable, owner_words
 from lambdak.report.word import check_docx, to_docx
 from lambdak.table.rows import Rows, optional_read
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
 
-__all__ = ["Subject", "dossier_findings", "write_card", "write_dossier"]
+__all__ = ["Refittable", "dossier_findings", "write_card", "write_dossier"]
 
 Writer = Callable[[Path, Document], None]
 
@@ -44,7 +44,7 @@ _FEW_COLUMNS = 20  # with more, its time grows with their square, and it is only
 
 
 def write_dossier(
-    subject: Subject,
+    subject: Refittable,
     path: str | os.PathLike[str],
     X: Any = None,
     y: ArrayLike | None = None,
@@ -73,7 +73,7 @@ def write_dossier(
 
 
 def dossier_findings(
-    subject: Subject,
+    subject: Refittable,
     X: Any = None,
     y: ArrayLike | None = None,
     *,
@@ -148,7 +148,7 @@ def document(findings: Findings) -> Document:
 
 
 def write_card(
-    subject: Subject,
+    subject: Refittable,
     path: str | os.PathLike[str],
     X: Any = None,
     y: ArrayLike | None = None,
@@ -208,7 +208,7 @@ def _seed_count(seeds: int | None, rows: Rows | None, training: Rows | None) -> 
     return many
 
 
-def _search_size(search: int | None, subject: Subject) -> int:
+def _search_size(search: int | None, subject: Refittable) -> int:
     if search is None:
         return _SEARCH if len(subject.names) <= _FEW_COLUMNS else 0
     return check_int(search, "search", 0, 2**31)

@@ -14,7 +14,7 @@ from lambdak.table.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Refittable:
     """A fitted model that a dossier is about, and how to fit it with another seed.
 
     Attributes

@@ -7,16 +7,22 @@ Which columns ``categorical_features`` lists: names, indices or a mask, in the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
+from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, meant
-from lambdak.table.read import Table
+from lambdak.table.read import Table, read_table
 from lambdak.table.visible import warn_user
 
+if TYPE_CHECKING:
+    from lambdak.table.encoder import TableEncoder
+
+Reader: TypeAlias = Callable[[int], Cells]
 _NAMES_SHOWN = 5
 
 
@@ -130,3 +136,13 @@ def _positions(listed: NDArray[Any], table: Table) -> list[int]:
                 f"data. Observed feature names: {list(table.names)}{asked(name, table.names)}"
             )
     return [table.names.index(name) for name in names]
+
+
+def column_reader(encoder: TableEncoder, X: Any) -> Reader:
+    """Return a function from the position of a column of training to its cells in this table."""
+    if issparse(X):
+        wide = X.tocsc()
+        return lambda i: read_table(wide[:, [i]].toarray()).cells(0)
+    table = read_table(X, keep=False)
+    positions = encoder.positions(table)
+    return lambda i: table.cells(positions[i])

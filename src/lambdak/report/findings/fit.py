@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak.model.metrics import Estimate, raw_metrics
 from lambdak.model.rows import model_target
-from lambdak.report.subject import Subject
+from lambdak.report.subject import Refittable
 from lambdak.store import (
     ClaimedSignature,
     SavedModel,
@@ -32,10 +32,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lambdak.model import Model
-from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import row_hashes
 from lambdak.table.knots import median
+from lambdak.table.matching import column_reader
 from lambdak.table.seen import SeenCells
 
 Progress = Callable[[str], None]
@@ -99,7 +99,7 @@ class Stability:
     size: float
 
 
-def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
+def stability(subject: Refittable, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
     """Fit with the seeds 1, 2, … and compare."""
     scores, metrics = [], []
     target = model_target(subject.model, rows)

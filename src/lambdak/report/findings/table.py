@@ -13,11 +13,11 @@ from scipy.sparse import issparse
 
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
-from lambdak.table.column_cells import Reader, column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.doubtful_columns import identifier_reason
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.matching import Reader, column_reader
 from lambdak.table.rows import Rows, spread_rows
 
 _MOST_ROWS = 400  # that the typical row is chosen from: all pairs of them are compared

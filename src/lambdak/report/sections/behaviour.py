@@ -15,9 +15,9 @@ from lambdak.report.document import (
     Fold,
     Gallery,
     Heading,
-    Live,
     Paragraph,
     Picture,
+    Scripted,
     Section,
     Table,
     shortened,
@@ -135,7 +135,7 @@ def importance(findings: Findings) -> Section:
             Paragraph(f"Looks like an identifier, which names rows instead of describing them: {', '.join(flagged)}.")
         )
     first = _sizes(findings, what.first, "Importance")
-    blocks += [Live("importance"), Fold("Importance as numbers", (_units(findings), first))]
+    blocks += [Scripted("importance"), Fold("Importance as numbers", (_units(findings), first))]
     rest = [i for i in what.order if i not in what.first and i not in what.idle]
     if rest:
         title = f"The other {plural(len(rest), 'column').removeprefix('1 ')}"
@@ -170,7 +170,7 @@ def effects(findings: Findings) -> Section:
     names = ("Column", "As it rises", "Lowest at", "Change there", "Highest at", "Change there")
     table = Table("Effects", names, rows, (0, 1, 2, 4))
     fold = Fold("Effects as numbers", (Paragraph(words), table))
-    return Section("effects", "Effect of each column", (Live("effects"), fold))
+    return Section("effects", "Effect of each column", (Scripted("effects"), fold))
 
 
 def _ends(name: str, effect: ColumnEffect) -> tuple[str, ...]:
@@ -188,10 +188,10 @@ def interactions(findings: Findings) -> Section:
     """Return the pairs of columns that act together most, behind what scripts draw."""
     title, pairs = "Columns that act together", findings.behaviour.pairs
     if findings.model.dim == 1:
-        return Section("interactions", title, (Paragraph(_ADDITIVE), Live("interactions")))
+        return Section("interactions", title, (Paragraph(_ADDITIVE), Scripted("interactions")))
     if not pairs:
         words = "Which columns act together is observed on rows, and this report was written without any."
-        return Section("interactions", title, (Paragraph(words), Live("interactions")))
+        return Section("interactions", title, (Paragraph(words), Scripted("interactions")))
     strongest = sorted(pairs, key=lambda pair: -pairs[pair])[:_MOST_PAGE_PAIRS]
     least = _NEGLIGIBLE * pairs[strongest[0]]
     names = findings.names
@@ -199,4 +199,4 @@ def interactions(findings: Findings) -> Section:
     table = Table("Pairs of columns that act together most", ("Column", "Column", "Joint effect"), rows, (0, 1))
     note = Paragraph("Two columns act together where what one of them does depends on the other.")
     numbers = Fold("The strongest pairs as numbers", (Paragraph(_PAGE_PAIRS.format(score=findings.score)), table))
-    return Section("interactions", title, (note, Live("interactions"), numbers))
+    return Section("interactions", title, (note, Scripted("interactions"), numbers))

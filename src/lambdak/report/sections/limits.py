@@ -12,7 +12,7 @@ from lambdak.report.document import Block, Bullets, Heading, Mark, Paragraph, Se
 from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import FEWEST_ROWS, WeakSegment
 from lambdak.table.cells import Cells
-from lambdak.table.column_cells import column_reader
+from lambdak.table.matching import column_reader
 
 _MOST_SEGMENTS = 10
 _ALWAYS = (

@@ -16,11 +16,11 @@ from lambdak.report.document import (
     Code,
     Fold,
     Gallery,
-    Live,
     Mark,
     Note,
     Paragraph,
     Picture,
+    Scripted,
     Section,
     Table,
 )
@@ -123,9 +123,9 @@ def page(findings: Findings) -> Section:
     """Return where the model was measured, what its scripts draw, and all metrics behind folds."""
     measured = findings.assessment
     if measured is None:
-        return Section("performance", PAGE_TITLE, (Paragraph(_NOTHING), Live("performance")))
+        return Section("performance", PAGE_TITLE, (Paragraph(_NOTHING), Scripted("performance")))
     caveat = [Note(f"{measured.caveat} {measured.remedy}", "open")] if measured.caveat else []
-    blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Live("performance")]
+    blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Scripted("performance")]
     blocks.append(Fold("All metrics, with their 95 % intervals", (metric_table(measured),)))
     if measured.confusion is not None:
         blocks.append(Fold("Actual and predicted classes", (_confusion(findings.classes, measured.confusion),)))
