@@ -29,6 +29,7 @@ from lambdak.table.cells import (
     array_cells,
     factorise_list,
     first_of_each,
+    plain_levels,
     refuse,
 )
 from lambdak.table.plain import (
@@ -88,7 +89,7 @@ class Table:
         return self._some_cells(position, rows)
 
     def plain_rows(self, positions: list[int]) -> PlainRows | None:
-        """These columns of a short table, row by row; None if some dtype needs a closer look, and for any other table.
+        """Return the cells of a short table at these columns, row by row; None if it is long, or needs a closer look.
 
         One that keeps its columns is read only once, and so not like this.
         """
@@ -98,7 +99,7 @@ class Table:
         own = self.read(position, rows)
         if self.first_row and isinstance(rows, slice):
             rows = slice(self.first_row + (rows.start or 0), None)
-        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named)  # faster than replace
+        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named, own.order)  # faster than replace
 
 
 def read_table(X: Any, keep: bool = True) -> Table:
@@ -247,7 +248,7 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     if dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has none of these
         return array_cells(name, series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Categorical, nw.Enum):
-        return _category_cells(series, name)
+        return replace(_category_cells(series, name), order=_order_of(series))
     if dtype == nw.Boolean or dtype.is_numeric():
         return array_cells(name, series.to_numpy())
     return array_cells(name, _objects(series.to_list()))
@@ -273,6 +274,14 @@ def _category_cells(series: nw.Series[Any], name: str) -> Cells:
         if distinct.values.dtype.kind == "O":
             return replace(distinct, factors=(small[0], distinct.values.tolist()))
     return array_cells(name, _category_values(series), categorical=True)
+
+
+def _order_of(series: nw.Series[Any]) -> tuple[object, ...]:
+    """Levels from the lowest to the highest, where a category says that they have an order."""
+    if series.dtype == nw.Enum:  # of polars, and ordered categories of pandas
+        return plain_levels(series.cat.get_categories().to_list())
+    ordered = series.implementation.is_pandas() and bool(series.to_native().cat.ordered)
+    return plain_levels(series.to_native().cat.categories.tolist()) if ordered else ()
 
 
 def _library_codes(series: nw.Series[Any]) -> NDArray[Any] | None:
