@@ -43,7 +43,7 @@ def saved_training(model: Model, state: TrainingState, effects: Float64Array) ->
     plan, shift, width = state.plan, state.quantile_shift, packed_size(model.dim)
     trained = plan.trained or TrainedColumns.of(model.encoder.columns)
     values = {
-        "regularisations": [list(each) for each in state.regularisations],
+        "regularisations": [list(regularisation) for regularisation in state.regularisations],
         "quantile_shift": None if shift is None else shift.tolist(),
         "factor": float(state.factor),
         "dropped": sorted(plan.dropped),

@@ -145,7 +145,7 @@ def _level_axis(columns: Sequence[Column], bounds: Any) -> Axis:
 def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
     name = columns[0].name
     low, high = _ends(columns, bounds)
-    points = np.concatenate([[low, high], *(np.append(own.nodes(), own.corners()) for own in columns)])
+    points = np.concatenate([[low, high], *(np.append(column.nodes(), column.corners()) for column in columns)])
     points = points[(points >= low) & (points <= high)]
     if whole:
         low, high = np.ceil(low), np.floor(high)
@@ -159,7 +159,7 @@ def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
 
 def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
     """The bounds of a column: the user's, and where those are None the training range."""
-    name, seen = columns[0].name, (min(own.low for own in columns), max(own.high for own in columns))
+    name, seen = columns[0].name, (min(column.low for column in columns), max(own.high for own in columns))
     given = (None, None) if bounds is None else bounds
     try:
         low, high = (own if end is None else float(end) for own, end in zip(seen, given, strict=True))

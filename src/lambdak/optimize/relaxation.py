@@ -73,7 +73,7 @@ class Boxes:
         """Coordinates (n, J) along the axes at which functions are evaluated; of joint boxes all combinations."""
         if not self.joint:
             return self.vertices
-        sizes = [own.shape[1] for own in self.vertices]
+        sizes = [vertex.shape[1] for vertex in self.vertices]
         places = np.indices(sizes).reshape(len(sizes), -1)
         return tuple(own[:, at] for own, at in zip(self.vertices, places, strict=True))
 
@@ -89,7 +89,7 @@ class Boxes:
 
     def take(self, rows: slice) -> Boxes:
         """Boxes in a slice of these."""
-        return Boxes(self.low[rows], self.high[rows], tuple(own[rows] for own in self.vertices), self.joint)
+        return Boxes(self.low[rows], self.high[rows], tuple(vertex[rows] for vertex in self.vertices), self.joint)
 
 
 @final
@@ -133,14 +133,14 @@ class Separable:
 
 def linear(boxes: Boxes, constant: float, coefficients: Float64Array) -> Separable:
     """The function constant + Σ_i a_i x_i."""
-    lines = tuple(a * own for a, own in zip(coefficients.tolist(), boxes.coordinates, strict=True))
+    lines = tuple(a * coordinate for a, coordinate in zip(coefficients.tolist(), boxes.coordinates, strict=True))
     parts = (np.sum(lines, axis=0),) if boxes.joint else lines
     return Separable(np.full(len(boxes), constant), parts, np.zeros(boxes.low.shape))
 
 
 def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
     """A lower bound of the score on each box that no rounding breaks; ``steps`` of ascent make its minimum higher."""
-    vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(own.shape[1] for own in boxes.vertices)
+    vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(vertex.shape[1] for vertex in boxes.vertices)
     step = max(1, _AT_ONCE // (len(score.weights) * vertices * score.constant.shape[-1]))
     found = [_relax(score, boxes.take(slice(i, i + step)), steps) for i in range(0, len(boxes), step)]
     parts = zip(*(own.parts for own in found), strict=True)
@@ -175,13 +175,13 @@ def _relax(score: Score, boxes: Boxes, steps: int) -> Separable:
 
 def _parts(score: Score, changes: Sequence[Float64Array], shares: Float64Array) -> Parts:
     """ψ_i at the vertices of each axis, (n, J)."""
-    return tuple(_lowest(score, own + share[:, :, None]) for own, share in zip(changes, shares, strict=True))
+    return tuple(_lowest(score, change + share[:, :, None]) for change, share in zip(changes, shares, strict=True))
 
 
 def _ascent(score: Score, changes: Sequence[Float64Array], shares: Float64Array, parts: Parts) -> Float64Array:
     """A step of Polyak's to shares with a higher bound: along u uᵀ at the lowest vertices, less their mean."""
     rows = np.arange(shares.shape[2])
-    at = [own[:, rows, part.argmin(axis=1)] for own, part in zip(changes, parts, strict=True)]
+    at = [change[:, rows, part.argmin(axis=1)] for change, part in zip(changes, parts, strict=True)]
     _, vectors = eigenpair(np.stack(at) + shares, packed_dim(shares.shape[-1]), 0)
     slope = outer(np.asarray(vectors, np.float64)) * score.weights[:, None, None]
     slope -= slope.mean(axis=0)
@@ -214,8 +214,8 @@ def _lowest(score: Score, packed: Float64Array) -> Float64Array:
 def _combined(inner: Float64Array, changes: Sequence[Float64Array]) -> Float64Array:
     """Uᵀ(M + Σ_i E_i) U − c I at all combinations of vertices, (members, n, V, R)."""
     total = inner[:, :, None]
-    for own in changes:
-        total = (total[:, :, :, None] + own[:, :, None]).reshape(*inner.shape[:2], -1, inner.shape[-1])
+    for change in changes:
+        total = (total[:, :, :, None] + change[:, :, None]).reshape(*inner.shape[:2], -1, inner.shape[-1])
     return total
 
 
@@ -247,7 +247,7 @@ def _between(piece: tuple[NDArray[np.intp], Float64Array], at_points: Float64Arr
 
 def _shares(changes: Sequence[Float64Array]) -> Float64Array:
     """θ_i, (axes, n): as large as what a column does."""
-    size = np.stack([np.sqrt((own * own).sum(axis=-1)).max(axis=-1).mean(axis=0) for own in changes])
+    size = np.stack([np.sqrt((change * change).sum(axis=-1)).max(axis=-1).mean(axis=0) for change in changes])
     return np.asarray((size + _NOTHING) / (size + _NOTHING).sum(axis=0))
 
 

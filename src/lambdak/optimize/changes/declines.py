@@ -177,7 +177,7 @@ class Reasons:
     @property
     def declined(self) -> tuple[Decision, ...]:
         """The rows that were declined."""
-        return tuple(own for own in self.decisions if not own.approved)
+        return tuple(decision for decision in self.decisions if not decision.approved)
 
     def why(self, row: int = 0) -> str:
         """The decision about one row in words."""
@@ -224,7 +224,7 @@ class Reasons:
 
     def to_frame(self) -> Any:
         """One line for each reason, in a frame of the library that the rows came from."""
-        found = [reason for own in self.decisions for reason in own.reasons]
+        found = [reason for decision in self.decisions for reason in decision.reasons]
         texts = ("column", "code", "text", "needed")
         table: dict[str, list[Any]] = {name: [getattr(own, name) for own in found] for name in _FIELDS}
         for name in ("value", "levels"):  # cells of several kinds side by side
@@ -238,7 +238,7 @@ class Reasons:
         return {
             "approval": self.goal,
             "measure": self.measure,
-            "decisions": [_decision(own, self.why(i)) for i, own in enumerate(self.decisions)],
+            "decisions": [_decision(decision, self.why(i)) for i, decision in enumerate(self.decisions)],
         }
 
 

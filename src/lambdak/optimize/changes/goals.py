@@ -170,7 +170,7 @@ def ordered_goal(model: Model, relation: str, code: int) -> Goal:
     """The predicted class of several ordered ones is at least, or at most, this one."""
     up = relation == ">="
     parts = _class_terms(model, code)
-    terms = [own for own in parts if own.parts[0][1] == (-1 if up else 1)]
+    terms = [part for part in parts if part.parts[0][1] == (-1 if up else 1)]
     compare = np.greater_equal if up else np.less_equal
     return Goal(
         tuple(terms),

@@ -215,7 +215,7 @@ def _joint(
         limits[1],
     )
     search = Nearest(region, price, clock, partial(goal.reached_at, row, around), partial(_back, region, price))
-    flips = [(k, axes[k].coordinate(own.flip)) for k, own in enumerate(singles) if own.flip is not None]
+    flips = [(k, axes[k].coordinate(single.flip)) for k, single in enumerate(singles) if single.flip is not None]
     starts = _starts(region, price, around, [_moved(around, k, x) for k, x in flips])
     found = search.run(around.low[None], around.high[None], starts)
     ends = [

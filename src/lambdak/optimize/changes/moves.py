@@ -78,7 +78,7 @@ class Moves:
         a, b = a[differ], b[differ]
         if not len(a):
             return None
-        packed = [base + own[:, a] + own[:, b] for base, own in zip(single.base, single.steps, strict=True)]
+        packed = [base + step[:, a] + step[:, b] for base, step in zip(single.base, single.steps, strict=True)]
         points = np.where(single.points[a] != self.price.start, single.points[a], single.points[b])
         return self._cheapest(points, self.region.excess_of(packed) >= 0)
 

@@ -52,7 +52,7 @@ class BoxBounds(NamedTuple):
 
 def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
     """Bounds of prices on boxes."""
-    costs = [price.part(i, own) for i, own in enumerate(boxes.vertices)]
+    costs = [price.part(i, vertex) for i, vertex in enumerate(boxes.vertices)]
     uppers = region.uppers(boxes, _STEPS if price.largest else 0)
     found = [_one_term(price, costs, boxes, upper) for upper in uppers]
     prices = np.stack([own.price for own in found])
@@ -86,7 +86,7 @@ def _lagrange(
         low, high = np.where(slack < 0, middle, low), np.where(slack < 0, high, middle)
     y = np.exp(high)[:, None]
     chosen = [np.argmin(cost - y * part, axis=1)[:, None] for cost, part in zip(costs, upper.parts, strict=True)]
-    points = [np.take_along_axis(own, v, axis=1) for own, v in zip(boxes.vertices, chosen, strict=True)]
+    points = [np.take_along_axis(vertex, v, axis=1) for vertex, v in zip(boxes.vertices, chosen, strict=True)]
     return best, np.concatenate(points, axis=1)
 
 
@@ -102,11 +102,11 @@ class _Dual(NamedTuple):
 
     @classmethod
     def of(cls, costs: Sequence[Float64Array], upper: Separable) -> _Dual:
-        sizes = [own.shape[1] for own in costs]
+        sizes = [cost.shape[1] for cost in costs]
         begins = np.cumsum([0, *sizes[:-1]])
         unit = (len(sizes) + 8) * float(np.finfo(np.float64).eps)
         prices = unit * np.asarray(sum(own.max(axis=1) for own in costs))
-        effects = unit * (np.abs(upper.base) + sum(np.abs(own).max(axis=1) for own in upper.parts))
+        effects = unit * (np.abs(upper.base) + sum(np.abs(part).max(axis=1) for part in upper.parts))
         every = np.concatenate(costs, axis=1), np.concatenate(upper.parts, axis=1)
         return cls(*every, begins, sizes, upper.base, (prices, effects))
 

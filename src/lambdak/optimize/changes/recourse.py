@@ -122,12 +122,12 @@ class Recourse:
         return self.changes[i]
 
     def __str__(self) -> str:
-        return "\n".join(f"row {own.row}: {own}" for own in self.changes)
+        return "\n".join(f"row {change.row}: {change}" for change in self.changes)
 
     def to_frame(self) -> Any:
         """One line for each change, with the whole row after it, in a frame of the library that the rows came from."""
         table: dict[str, list[Any]] = {"row": [own.row for own in self.changes]}
-        table["change"] = [own.number for own in self.changes]
+        table["change"] = [change.number for change in self.changes]
         table |= {name: [own.point[name] for own in self.changes] for name in self.columns}
         table["changed"] = [", ".join(own.changes or ()) for own in self.changes]
         for name in ("before", "after", "cost", "bound", "gap", "status"):

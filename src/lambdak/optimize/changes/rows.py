@@ -52,8 +52,8 @@ class DecidedRow:
         """Raw scores (changes, outputs) of the row with other cells, as ``predict`` computes them."""
         names = self.model.encoder.feature_names
         cells = np.empty((len(changes), len(names)), object)
-        for own, change in zip(cells, changes, strict=True):
-            own[:] = [change.get(name, self.cells[name]) for name in names]
+        for cell, change in zip(cells, changes, strict=True):
+            cell[:] = [change.get(name, self.cells[name]) for name in names]
         offset = np.full(len(changes), self.offset) if self.offset else None
         return np.asarray(self.model.raw(named_array(cells, names), offset), np.float64).reshape(len(changes), -1)
 

@@ -113,7 +113,7 @@ class Sweep:
 
     def take(self, rows: NDArray[Any]) -> Sweep:
         """Sweep of the column over these rows only."""
-        others = [own[:, rows] for own in self.others]
+        others = [other[:, rows] for other in self.others]
         return Sweep(
             self.column, self.i, self.points, self.levels, self.approval, self.outputs, others, self.rounding[:, rows],
             self.offset[rows], self.rates,
@@ -157,7 +157,7 @@ class Sweep:
 
     def _on_pieces(self, values: Float64Array, rates: Rates) -> Bounds:
         """From values at the nodes, (outputs, rows, n), and rates of the pieces between them."""
-        tips = [saw_tooth(own, *some) for own, some in zip(values, rates, strict=True)]
+        tips = [saw_tooth(value, *some) for value, some in zip(values, rates, strict=True)]
         low, high = (np.stack(own) for own in zip(*tips, strict=True))
         return self._bounds(values, low, high, rates)
 

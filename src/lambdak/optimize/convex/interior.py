@@ -188,7 +188,7 @@ def _factor(matrix: Float64Array) -> tuple[Float64Array, bool]:
 
 def _length(*ratios: Float64Array) -> float:
     """The largest step in (0, 1] after which nothing is negative."""
-    return float(1 / max(1.0, *(-own.min(initial=0.0) for own in ratios)))
+    return float(1 / max(1.0, *(-ratio.min(initial=0.0) for ratio in ratios)))
 
 
 class Iterate(NamedTuple):

@@ -171,7 +171,7 @@ class BranchAndBound:
         self, limits: list[Separable], y: Float64Array, at: list[NDArray[np.intp]], value: Float64Array
     ) -> Float64Array:
         """A step of Polyak's towards the value that would drop the box."""
-        slope = np.stack([_value_at(own, at) for own in limits], axis=1)
+        slope = np.stack([_value_at(limit, at) for limit in limits], axis=1)
         slope = np.where((y <= 0.0) & (slope < 0.0), 0.0, slope)
         finite = np.isfinite(value)
         aim = self.best.value if np.isfinite(self.best.value) else value + self.problem.spread

@@ -35,7 +35,10 @@ class Builder:
     def function(self, expression: Expression, factor: float = 1.0) -> BoundedSum:
         """An expression times a number, as a function of coordinates."""
         linear, constant, begun = self._linear(expression.linear)
-        factors = tuple(self._factor(own.predicted, own.column, own.offset, own.slope) for own in expression.products)
+        factors = tuple(
+            self._factor(product.predicted, product.column, product.offset, product.slope)
+            for product in expression.products
+        )
         scaled = tuple(
             ScaledPrediction(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors
         )
@@ -136,11 +139,11 @@ def _columns(expressions: Sequence[Expression]) -> dict[str, list[Column]]:
     """The columns of all models, by name."""
     models: dict[int, Model] = {}
     for expression in expressions:
-        models |= {id(own.predicted.model): own.predicted.model for own in expression.products}
+        models |= {id(product.predicted.model): product.predicted.model for product in expression.products}
     found: dict[str, list[Column]] = {}
     for model in models.values():
-        for own in model.encoder.columns:
-            found.setdefault(own.name, []).append(own)
+        for column in model.encoder.columns:
+            found.setdefault(column.name, []).append(column)
     for expression in expressions:
         for name in expression.columns:
             found.setdefault(name, [])
@@ -215,7 +218,7 @@ def _split(builder: Builder, limits: Sequence[Limit]) -> tuple[LinearRows, tuple
 
 def _finite(name: str, columns: Sequence[Column], bounds: Any, in_formula: bool) -> Any:
     """Bounds without infinite ends: a clamped column is constant beyond its training range."""
-    if bounds is None or not all(isinstance(own, Numeric) for own in columns) or np.shape(bounds) != (2,):
+    if bounds is None or not all(isinstance(column, Numeric) for column in columns) or np.shape(bounds) != (2,):
         return bounds
     try:
         ends = [None if end is None or np.isfinite(float(end)) else float(end) for end in bounds]

@@ -130,12 +130,12 @@ class Expression:
 
     def _scaled(self, factor: float) -> Expression:
         linear = {name: factor * own for name, own in self.linear.items()}
-        return Expression(linear, factor * self.constant, tuple(own.scaled(factor) for own in self.products))
+        return Expression(linear, factor * self.constant, tuple(product.scaled(factor) for product in self.products))
 
     @property
     def columns(self) -> set[str]:
         """The columns that it names itself; those of its models come on top."""
-        return {*self.linear, *(own.column for own in self.products if own.column is not None)}
+        return {*self.linear, *(product.column for product in self.products if product.column is not None)}
 
 
 @final
@@ -196,7 +196,8 @@ def _times(many: Expression, single: Expression) -> Expression:
         raise TypeError(f"{_PRODUCT}; multiply out what is more than that")
     ((name, slope),) = single.linear.items()
     products = tuple(
-        Product(own.predicted, own.offset * single.constant, name, own.offset * slope) for own in many.products
+        Product(product.predicted, product.offset * single.constant, name, product.offset * slope)
+        for product in many.products
     )
     return Expression({name: many.constant * slope}, many.constant * single.constant, products)
 
@@ -204,12 +205,15 @@ def _times(many: Expression, single: Expression) -> Expression:
 def evaluate(expression: Expression, row: Mapping[str, Any]) -> float:
     """An expression at a row, from what the models predict."""
     total = expression.constant + sum(a * float(row[name]) for name, a in expression.linear.items())
-    for own in expression.products:
-        model = own.predicted.model
+    for product in expression.products:
+        model = product.predicted.model
         names = model.encoder.feature_names
-        raw = np.asarray(model.raw(one_row([row[name] for name in names], names))).reshape(1, -1) + own.predicted.offset
-        prediction = model.loss.link.predictions(raw)[0, own.predicted.output]
-        factor = own.offset + (0.0 if own.column is None else own.slope * float(row[own.column]))
+        raw = (
+            np.asarray(model.raw(one_row([row[name] for name in names], names))).reshape(1, -1)
+            + product.predicted.offset
+        )
+        prediction = model.loss.link.predictions(raw)[0, product.predicted.output]
+        factor = product.offset + (0.0 if product.column is None else product.slope * float(row[product.column]))
         total += factor * float(prediction)
     return float(total)
 

@@ -187,7 +187,7 @@ def _optimum(objective: Expression, problem: Minimization, solution: Solution, m
 
 def _in_order(objective: Expression, row: Mapping[str, Any]) -> dict[str, Any]:
     """The cells in the order of the columns of the objective's models, then all others."""
-    names = [name for own in objective.products for name in own.predicted.model.encoder.feature_names]
+    names = [name for product in objective.products for name in product.predicted.model.encoder.feature_names]
     return {name: row[name] for name in dict.fromkeys([*names, *row])}
 
 
