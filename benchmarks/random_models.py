@@ -21,7 +21,7 @@ from lambdak.model.widening import widen_
 from lambdak.store import SavedModel
 from lambdak.store._header import _header
 from lambdak.store._tensors import digest, to_bytes
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 
 Rng = np.random.Generator
 

@@ -158,7 +158,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     differing = 0
     for name, make in MODELS.items():
-        found = dict(facts(make(), folder / f"{name}.{mode}.safetensors"))
+        found = dict(facts(make(), folder / f"{name}.safetensors"))
         stored = folder / f"{name}.npz"
         if mode == "write":
             np.savez(stored, **found)

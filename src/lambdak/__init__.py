@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         save,
     )
     from lambdak.pencil import Pencil
-    from lambdak.table.identifiers import IdentifierWarning
-    from lambdak.table.stray_text import StrayTextWarning
+    from lambdak.table.doubtful_columns import IdentifierWarning, StrayTextWarning
 
     __version__: str
 
@@ -75,8 +74,7 @@ _NAMES = {
     "estimators": "DateExpander SpectralClassifier SpectralOrdinalClassifier SpectralQuantileRegressor "
     "SpectralRegressor compare_report from_json load save",
     "pencil": "Pencil",
-    "table.identifiers": "IdentifierWarning",
-    "table.stray_text": "StrayTextWarning",
+    "table.doubtful_columns": "IdentifierWarning StrayTextWarning",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 _PACKAGES = (  # `lambdak.optimize` needs no import of its own

@@ -12,7 +12,7 @@ import pytest
 from cli_cases import done
 
 from lambdak import SpectralClassifier
-from lambdak.table.formula_text import inert
+from lambdak.table.visible import inert
 
 EVIL = "=cmd|' /C calc'!A0"
 HEADER = "@SUM(1+1)*cmd"

@@ -24,6 +24,7 @@ HEAVY = {
     "lambdak.estimators",
     "lambdak.model",
 }
+MOST = 750  # modules, most of them those of typer and rich
 ALL_HELP = """
 import sys
 from typer.testing import CliRunner
@@ -44,6 +45,7 @@ def test_help_and_version_load_nothing_that_computes():
     assert len(lines) == len(app.registered_commands) + 3
     for line in lines:
         assert not HEAVY & set(line), line[1:3]
+        assert len(line) < MOST, line[1:3]
 
 
 def test_what_help_says_of_losses_sizes_and_words_is_what_the_library_knows():

@@ -12,9 +12,8 @@ import pytest
 import lambdak
 from lambdak import IdentifierWarning, SpectralRegressor, StrayTextWarning
 from lambdak.table.dates import part_names
-from lambdak.table.identifiers import identifier_reason
+from lambdak.table.doubtful_columns import identifier_reason, stray_text
 from lambdak.table.read import read_table
-from lambdak.table.stray_text import stray_text
 
 RNG = np.random.default_rng(0)
 ROWS = 100

@@ -1,4 +1,7 @@
-"""What each column does as a whole: bands, effects and slopes against brute force over rows and cells."""
+"""What each column does as a whole: bands, effects and slopes against brute force over rows and cells.
+
+Tests ``global_explanation`` and ``column_effect``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Why rows are predicted as they are: predictions and attributions against matrices rebuilt by hand."""
+"""Why rows are predicted as they are: predictions and attributions against matrices rebuilt by hand.
+
+Tests ``local_explanation`` and ``rows``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows as people give them, by label or one by one; and explanations in the words of customers."""
+"""Rows as people give them, by label or one by one; and explanations in the words of customers.
+
+Tests ``row_words``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Local explanations in words, as frames, and from tables of every make."""
+"""Local explanations in words, as frames, and from tables of every make.
+
+Tests ``wording``.
+"""
 
 from __future__ import annotations
 

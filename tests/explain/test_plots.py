@@ -1,4 +1,7 @@
-"""Plots: each returns the Axes it drew on, and what it drew is the data."""
+"""Plots: each returns the Axes it drew on, and what it drew is the data.
+
+Tests ``plots``: ``canvas``, ``model`` and ``rows``.
+"""
 
 from __future__ import annotations
 

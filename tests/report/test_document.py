@@ -1,4 +1,7 @@
-"""One document, three writers: everything is there in each, and nothing that a name says is obeyed."""
+"""One document, three writers: everything is there in each, and nothing that a name says is obeyed.
+
+Tests ``document`` and its writers ``html``, ``markdown`` and ``word``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a dossier says: every column, numbers that others compute as well, and what was not given."""
+"""What a dossier says: every column, numbers that others compute as well, and what was not given.
+
+Tests ``dossier``, ``subject``, ``pictures``, ``amounts``, the finding ``fit``, and the sections ``front``, ``data``,
+``method``, ``performance``, ``guarantees``, ``behaviour``, ``limits``, ``monitoring``, ``reproduction``, ``words``.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ import lambdak
 from lambdak import SpectralRegressor
 from lambdak.explain import plots
 from lambdak.report.amounts import number
-from lambdak.report.dossier import Subject, dossier_findings
+from lambdak.report.dossier import Refittable, dossier_findings
 from lambdak.report.findings.fit import SEEN
 from lambdak.report.pictures import curve_png
 from lambdak.table.content_hash import content_hash, target_hash
@@ -34,7 +38,7 @@ SECTIONS = [
 
 
 def findings(model, *rows, **options):
-    return dossier_findings(Subject(model._saved(), model._refitted), *rows, **FEW | options)
+    return dossier_findings(Refittable(model._saved(), model._refitted), *rows, **FEW | options)
 
 
 def page(model, path, *rows, **options):

@@ -1,4 +1,7 @@
-"""What the report says without JavaScript: what is predicted, how well and on which rows, and what is guaranteed."""
+"""What the report says without JavaScript: what is predicted, how well and on which rows, and what is guaranteed.
+
+Tests ``live_page``, ``comparison``, and of the findings ``assessment``, ``behaviour`` and ``table``.
+"""
 
 from __future__ import annotations
 

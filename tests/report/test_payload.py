@@ -1,4 +1,7 @@
-"""What is written to the HTML file: data, metrics and matrices, and no markup that came from a table."""
+"""What is written to the HTML file: data, metrics and matrices, and no markup that came from a table.
+
+Tests ``payload``; what the page computes from it is in the tests of the page.
+"""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ from lambdak.report.document import (
     Document,
     Fold,
     Gallery,
+    Glossary,
     Heading,
-    Live,
     Note,
     Paragraph,
     Picture,
+    Scripted,
     Section,
     Table,
-    Terms,
 )
 from lambdak.report.findings import Findings
 from lambdak.report.sections import DOSSIER, PAGE, PageSection
@@ -76,16 +76,16 @@ EVERY_BLOCK = {
     Note: Note("SAID", "bad"),
     Bullets: Bullets(("SAID",)),
     Fold: Fold(
-        "title", (Paragraph("first"), Bullets(("SAID",)), Table("t", ("a",), (("SAID",),)), Terms((("a", "b"),)))
+        "title", (Paragraph("first"), Bullets(("SAID",)), Table("t", ("a",), (("SAID",),)), Glossary((("a", "b"),)))
     ),
     Table: Table("caption", ("Name",), (("SAID",),)),
     Picture: TOY,
     Gallery: Gallery((TOY,)),
     Code: Code("SAID", "sh"),
-    Terms: Terms((("word", "SAID"),)),
+    Glossary: Glossary((("word", "SAID"),)),
     Answer: Answer("question", "answer", ("SAID",)),
     Answers: Answers((Answer("question", "SAID", ()),)),
-    Live: Live("SAID"),
+    Scripted: Scripted("SAID"),
 }
 
 
@@ -96,7 +96,7 @@ def test_every_writer_writes_every_block(tmp_path, ending):
         path = tmp_path / f"{kind.__name__}{ending}"
         dossier.WRITERS[ending](path, Document("title", "subtitle", (), (Section("key", "section", (block,)),)))
         text = path.read_text() if ending != ".docx" else docx_text(pytest.importorskip("docx").Document(path))
-        assert ("SAID" in text) == (kind is not Live or ending == ".html"), kind
+        assert ("SAID" in text) == (kind is not Scripted or ending == ".html"), kind
 
 
 def test_a_finding_is_computed_when_a_section_asks_for_it_and_only_once(monkeypatch):

@@ -1,4 +1,4 @@
-"""Which columns are categories: listed by name, position or mask, or by their dtype."""
+"""``table.matching``: which columns are categories, listed by name, position or mask, or by their dtype."""
 
 import numpy as np
 import pandas as pd

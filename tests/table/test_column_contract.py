@@ -36,8 +36,7 @@ def test_what_is_not_final_is_abstract(abstract):
 def test_nothing_but_files_and_reports_asks_for_the_kind_of_a_column():
     source = Path(lambdak.__file__).parent
     serial = (
-        "table/column_types.py", "store/_columns.py", "export/javascript/engine.py", "export/onnx/document.py",
-        "certify/lambdak_check.py",
+        "table/column_types.py", "store/_columns.py", "certify/lambdak_check.py",
     )  # fmt: skip
     for path in set(source.rglob("*.py")) - {source / each for each in serial}:
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""Quantile levels as a column: every row once for each level, and a loss that knows the level of a row."""
+"""``table.curve_column``: quantile levels as one more column."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lambdak.losses import LevelPinball, Quantile
+from lambdak.table.curve_column import level_column, with_levels
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.quantile_levels import NAME, level_column, with_levels
 
 LEVELS = (0.1, 0.5, 0.8)
 
@@ -22,7 +22,7 @@ def test_every_row_appears_once_for_each_level_with_the_levels_entry_added():
 
 def test_the_level_is_a_curve_with_the_levels_as_knots():
     column = level_column(LEVELS, 7)
-    assert (column.name, column.kind, column.start, column.stop) == (NAME, "curve", 7, 10)
+    assert (column.name, column.kind, column.start, column.stop) == ("quantile level", "curve", 7, 10)
     assert column.knots.tolist() == list(LEVELS)
 
 

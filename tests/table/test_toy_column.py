@@ -18,7 +18,7 @@ from export_cases import slopes_of
 from scipy import sparse
 
 import lambdak
-from lambdak.eigen.engine import Entry
+from lambdak.eigen.engine import EntryKind
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
 from lambdak.table.column_types import COLUMNS
@@ -39,7 +39,7 @@ class Halves(Numeric):
     n_entries: ClassVar[int] = 3
     n_slots: ClassVar[int] = 2
     n_ramps: ClassVar[int] = 2
-    packed_as: ClassVar[Entry] = Entry.PIECE
+    packed_as: ClassVar[EntryKind] = EntryKind.PIECE
 
     middle: float
 

@@ -93,7 +93,7 @@ def test_the_outer_quantiles_cover_their_share_of_unseen_rows(effort, calibratin
         others = np.delete(y, rows)
         inside.append(((low <= others) & (others <= high)).mean())
     error = np.sqrt(2 * 0.05 * 0.95 / calibrating / len(inside))  # of both ends, from the rows that calibrate a fit
-    assert np.mean(inside) == pytest.approx(0.9, abs=max(0.01, 2 * error) if effort == "fast" else 0.01)
+    assert np.mean(inside) == pytest.approx(0.9, abs=max(0.01, 2 * error))
 
 
 def rare(positives, seed=0):

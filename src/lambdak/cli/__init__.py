@@ -13,6 +13,7 @@ Commands: ``certify``, ``config``, ``counterfactual``, ``demo``, ``dossier``, ``
 from __future__ import annotations
 
 from importlib import metadata
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -65,15 +66,23 @@ def _settings(
     """Fit models to tables, prove what they guarantee and explain them."""
 
 
-# A command is a file with a function of its name, and EXAMPLES; a new one is one more file and one more name here.
-_ANYWHERE = (config, demo)
-_IN_DEMO_FOLDER = (  # their examples use the files that lambdak demo writes
+def add_command(commands: typer.Typer, module: ModuleType, in_demo_folder: bool = True) -> None:
+    """Add the command of a module: its function of the module's name, with its ``EXAMPLES`` below the help.
+
+    Examples are ``in_demo_folder`` where they use the files that ``lambdak demo`` writes.
+    """
+    command = getattr(module, module.__name__.rpartition(".")[2])
+    commands.command(epilog=examples(module.EXAMPLES, in_demo_folder=in_demo_folder))(command)
+
+
+# A new command is one more file and one more name here, in the order of the help.
+for _module in (config, demo):
+    add_command(app, _module, in_demo_folder=False)
+for _module in (
     fit, predict, explain, drift, certify, optimize, counterfactual, reasons, report, dossier, export, sign,
     verify_signature,
-)  # fmt: skip
-for _module in (*_ANYWHERE, *_IN_DEMO_FOLDER):
-    _command = getattr(_module, _module.__name__.rpartition(".")[2])
-    app.command(epilog=examples(_module.EXAMPLES, in_demo_folder=_module in _IN_DEMO_FOLDER))(_command)
+):  # fmt: skip
+    add_command(app, _module)
 app.add_typer(reproduce.app)
 
 

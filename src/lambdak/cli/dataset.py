@@ -178,9 +178,8 @@ def without_dates(X: Any) -> Any:
 
 def _note_doubts(X: Any, categorical: Sequence[str]) -> None:
     """Name identifiers, and the cells that keep columns from being numbers, by their rows in the file."""
-    from lambdak.table.identifiers import identifier_reason
+    from lambdak.table.doubtful_columns import identifier_reason, stray_text
     from lambdak.table.read import read_table
-    from lambdak.table.stray_text import stray_text
 
     table = read_table(X)
     for i, name in enumerate(table.names):

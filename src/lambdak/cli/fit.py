@@ -282,8 +282,7 @@ def _grouped(caps: dict[Any, Any], known: Sequence[str]) -> dict[Any, Any]:
 
 def _fit_(estimator: Any, rows: Dataset | LargeRows, checkpoint: Path | None) -> dict[str, Any]:
     """Fit in place; returns the seconds it took and whether it was interrupted."""
-    from lambdak.table.identifiers import IdentifierWarning
-    from lambdak.table.stray_text import StrayTextWarning
+    from lambdak.table.doubtful_columns import IdentifierWarning, StrayTextWarning
 
     began = time.perf_counter()
     with warnings.catch_warnings(), noticing_interrupts() as interrupts:

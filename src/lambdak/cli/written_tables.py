@@ -21,8 +21,7 @@ from lambdak.atomic import whole_file
 from lambdak.cli import tables
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.tables import Format
-from lambdak.table.formula_text import inert
-from lambdak.table.visible import visible
+from lambdak.table.visible import inert, visible
 
 _IN_MEMORY = 1 << 24  # bytes of what is printed; the rest waits in a file
 

@@ -73,9 +73,9 @@ class Attempt:
         start = self._deadlines.start
         tasks = {address: self._submit(address, worker.open_listener, self._name, start) for address in self._workers}
         self._wait(tasks, start, all)
-        found = self._results(self._done(tasks))
-        if len(found) == len(tasks):
-            return [found[address] for address in self._workers]
+        listening = self._results(self._done(tasks))
+        if len(listening) == len(tasks):
+            return [listening[address] for address in self._workers]
         self._leave_out(tasks, f"was busy with other tasks for {start:g} s")
         return None
 
@@ -85,9 +85,9 @@ class Attempt:
         token, ranks = secrets.token_bytes(32), len(self._workers)
         lengths, tasks = [shard.rows for shard in shards], {}
         for rank, address in enumerate(self._workers):
-            own = {k: shard.parts for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
+            records = {k: shard.parts for k, shard in enumerate(shards) if k * ranks // len(shards) == rank}
             place = worker.Place(self._name, rank, addresses, token, self._deadlines, None if rank else self._topic)
-            tasks[address] = self._submit(address, worker.train, choice, place, own, lengths, before)
+            tasks[address] = self._submit(address, worker.train, choice, place, records, lengths, before)
         return tasks
 
     def _submit(self, address: str, function: Any, *args: Any) -> Future:
@@ -113,9 +113,9 @@ class Attempt:
         for task in ended.values():
             if task.status == "error":
                 task.result()  # what is wrong with the data is wrong everywhere
-        found = {address: self._client.submit(worker.laps_of, task, pure=False) for address, task in ended.items()}
-        self._wait(found, self._deadlines.silence + _PATIENCE, all)
-        laps = self._results(self._done(found))
+        asked = {address: self._client.submit(worker.laps_of, task, pure=False) for address, task in ended.items()}
+        self._wait(asked, self._deadlines.silence + _PATIENCE, all)
+        laps = self._results(self._done(asked))
         self.why = next((why for _, _, why in laps.values() if why), self.why)
         for address in sorted(laps, key=lambda each: laps[each][:2], reverse=True):
             if any(laps[address][:2]) and (found_there := self._results({address: ended[address]})):
@@ -125,11 +125,11 @@ class Attempt:
 
     def _results(self, tasks: Mapping[str, Future]) -> dict[str, Any]:
         """The results that are still there: those of a worker that is lost at this moment are not."""
-        found = {}
+        results = {}
         for address, task in tasks.items():
             with suppress(TimeoutError, CancelledError):
-                found[address] = task.result(timeout=self._deadlines.silence + _PATIENCE)
-        return found
+                results[address] = task.result(timeout=self._deadlines.silence + _PATIENCE)
+        return results
 
     def _leave_out(self, tasks: Mapping[str, Future], why: str) -> None:
         """Note the workers that are there but did not do their part."""

@@ -77,18 +77,18 @@ class DaskFit:
         columns = list(zip(*([part.index, *part.pieces] for part in held), strict=True))
         if topic is not None:
             args, compute = (topic, what, self.partitions.count, compute, *args), reporting
-        given = [[value] * len(held) for value in args]
-        futures: list[Future] = self.client.map(compute, *given, *columns, pure=False)  # one graph for all of them
+        repeated = [[value] * len(held) for value in args]
+        futures: list[Future] = self.client.map(compute, *repeated, *columns, pure=False)  # one graph for all of them
         return futures
 
     def _awaited(self, futures: list[Future], watch: Watch) -> list[Any]:
         """Results of what Dask computes, and computes again if workers are lost."""
         self._wait(futures, watch)
-        found: list[Any] = self.client.gather(futures)
-        return found
+        results: list[Any] = self.client.gather(futures)
+        return results
 
     def _wait(self, futures: list[Future], watch: Watch) -> None:
-        while not all(each.done() for each in futures) and not any(each.status == "error" for each in futures):
+        while not all(future.done() for future in futures) and not any(future.status == "error" for future in futures):
             time.sleep(POLL)
             self._workers()  # an error, if there are none for long
             _tell(watch.lost(), "others compute its partitions again")
@@ -96,15 +96,17 @@ class DaskFit:
     # ---- training ----------------------------------------------------------------------------------------------
 
     def _trained(self, choice: Future, parts: list[Future], sizes: list[int], watch: Watch, topic: str | None) -> Fit:
-        given = [Shard([parts[i] for i in own], sum(sizes[i] for i in own)) for own in shards_of(sizes)]
+        shards = [
+            Shard([parts[i] for i in positions], sum(sizes[i] for i in positions)) for positions in shards_of(sizes)
+        ]
         before: worker.Outcome | None = None
         for _ in range(_MOST_ATTEMPTS):
             self._wait([choice, *parts], watch)
             workers = self._workers()
             attempt = Attempt(
-                self.client, workers[: len(given)], Deadlines(self.start, self.silence), self.route, topic
+                self.client, workers[: len(shards)], Deadlines(self.start, self.silence), self.route, topic
             )  # fmt: skip
-            outcome = attempt.run(choice, given, before)
+            outcome = attempt.run(choice, shards, before)
             if outcome is not None and outcome.fit is not None:
                 return outcome.fit
             before = outcome or before

@@ -49,21 +49,21 @@ class _OnDask(SpectralEstimator):
         if not is_collection(X):
             return getattr(super(), method)(X, **beside)
         model, call, pieces = delayed(self._in_memory()), delayed(worker.predict), pieces_of(X)
-        own: list[dict[str, Any]] = [{} for _ in pieces]
+        keywords: list[dict[str, Any]] = [{} for _ in pieces]
         for name, value in beside.items():
             parts = pieces_of(value, name, X, len(pieces)) if np.ndim(value) else [value] * len(pieces)
-            for each, part in zip(own, parts, strict=True):
-                each[name] = part
+            for of_piece, part in zip(keywords, parts, strict=True):
+                of_piece[name] = part
         rows = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(pieces)  # what is known of a frame is less
         return da.concatenate([
             da.from_delayed(call(model, method, piece, **added), (length, *width), dtype=dtype)
-            for length, piece, added in zip(rows, pieces, own, strict=True)
+            for length, piece, added in zip(rows, pieces, keywords, strict=True)
         ])  # fmt: skip
 
     def _in_memory(self) -> SpectralEstimator:
         """The fitted model as an estimator of tables in memory."""
-        own: SpectralEstimator = getattr(local, self._fitted.estimator)._of_saved(self._saved())
-        return own
+        estimator: SpectralEstimator = getattr(local, self._fitted.estimator)._of_saved(self._saved())
+        return estimator
 
     def _refitted(self, seed: int, rows: Rows) -> Model:
         return self._in_memory()._refitted(seed, rows)

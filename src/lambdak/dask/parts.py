@@ -59,11 +59,11 @@ class Partitions:
 
 def partitions(X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Partitions:
     """The partitions of collections that belong together."""
-    given = dict(zip(NAMES, (X, y, sample_weight, offset), strict=True))
+    arguments = dict(zip(NAMES, (X, y, sample_weight, offset), strict=True))
     if y is None:
         raise ValueError("y must be given: a Dask Series or Array with the partitions of X")
     count = count_of(cut_like(X))
-    collections = {name: cut_like(value, name, X, count) for name, value in given.items() if value is not None}
+    collections = {name: cut_like(value, name, X, count) for name, value in arguments.items() if value is not None}
     return Partitions(collections, count)
 
 
@@ -149,11 +149,11 @@ def _of_whole_rows(array: Any, name: str, X: Any) -> Any:
         raise ValueError(f"X must have two axes; got {array.ndim}")
     if array.ndim == 2 and array.numblocks[1] > 1:
         array = array.rechunk({1: -1})
-    known = getattr(X, "chunks", None)
-    if known is not None and name != "X" and _differ(known[0], array.chunks[0]):
-        if sum(known[0]) != sum(array.chunks[0]):
-            raise ValueError(f"{name} must have the {sum(known[0])} rows of X; got {sum(array.chunks[0])}")
-        array = array.rechunk({0: known[0]})
+    blocks = getattr(X, "chunks", None)
+    if blocks is not None and name != "X" and _differ(blocks[0], array.chunks[0]):
+        if sum(blocks[0]) != sum(array.chunks[0]):
+            raise ValueError(f"{name} must have the {sum(blocks[0])} rows of X; got {sum(array.chunks[0])}")
+        array = array.rechunk({0: blocks[0]})
     return array
 
 
@@ -167,19 +167,19 @@ def drawn(index: int, pieces: Sequence[Any]) -> Drawn | None:
     X, y, sample_weight, offset = pieces
     table = read_table(X, keep=False)
     rows = table.shape[0]
-    for name, own in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
-        if own is not None and len(own) != rows:
+    for name, values in (("y", y), ("sample_weight", sample_weight), ("offset", offset)):
+        if values is not None and len(values) != rows:
             raise ValueError(
-                f"{name} must have the {rows} rows that X has; got {len(own)}: take both from one collection, so that "
-                "they are cut alike"
+                f"{name} must have the {rows} rows that X has; got {len(values)}: take both from one collection, so "
+                "that they are cut alike"
             )
     if not rows:
         return None
     weight = None if sample_weight is None else _numbers(sample_weight)
     if weight is not None and weight.any():
         check_weight(weight, rows)
-    own = None if offset is None else optional_rows(_numbers(offset), rows, "offset")
-    return Drawn(table, target_rows(y), weight, own, index=index, place=f"partition {index}")
+    offsets = None if offset is None else optional_rows(_numbers(offset), rows, "offset")
+    return Drawn(table, target_rows(y), weight, offsets, index=index, place=f"partition {index}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:

@@ -63,8 +63,8 @@ def open_listener(attempt: str, seconds: float) -> tuple[str, int]:
     """Where this worker waits for others in an attempt, which begins within so many seconds."""
     now = time.monotonic()
     for late in [name for name, (until, _) in list(_listeners.items()) if until < now]:
-        if found := _listeners.pop(late, None):  # workers of one process share them, and another one may be first
-            found[1].close()
+        if waiting := _listeners.pop(late, None):  # workers of one process share them, and another one may be first
+            waiting[1].close()
     listener = listen(get_address_host(get_worker().address))
     _listeners[attempt, get_worker().address] = now + seconds, listener
     address = listener.getsockname()
@@ -73,9 +73,9 @@ def open_listener(attempt: str, seconds: float) -> tuple[str, int]:
 
 def close_listener(attempt: str) -> None:
     """End the wait for others in an attempt: somebody is lost."""
-    found = _listeners.pop((attempt, get_worker().address), None)
-    if found is not None:
-        found[1].close()
+    waiting = _listeners.pop((attempt, get_worker().address), None)
+    if waiting is not None:
+        waiting[1].close()
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,17 @@ def train(
 ) -> Outcome:
     """Train together with other workers, from what an attempt ``before`` agreed on."""
     secede()  # workers wait for each other in here: with a fit beside this one, both would wait for a free thread
-    found = _listeners.get((place.attempt, get_worker().address))
-    if found is None:  # Dask runs a task again whose result was lost; that attempt is over
+    waiting = _listeners.get((place.attempt, get_worker().address))
+    if waiting is None:  # Dask runs a task again whose result was lost; that attempt is over
         return Outcome(None, why="this attempt is over")
     laps = ReportedLaps(place.topic, *((None, 0) if before is None else (before.state, before.laps)))
-    listener, transport = found[1], None
+    listener, transport = waiting[1], None
     try:
-        own = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}
+        records = {k: MemoryShard(parts, (choice.seed, k)) for k, parts in shards.items()}
         transport = SocketTransport(
             place.rank, place.addresses, listener, place.token, place.deadlines, _security(), _cancelled()
         )
-        fit = train_members(choice, own, lengths, transport, laps, _threads())
+        fit = train_members(choice, records, lengths, transport, laps, _threads())
         return Outcome(fit, laps.count)
     except PeerLostError as error:
         return Outcome(None, laps.count, laps.state, str(error))
@@ -155,6 +155,6 @@ def _threads() -> int:
 
 
 def _security() -> Security:
-    own = get_worker().security
-    listening, connecting = own.get_listen_args("worker"), own.get_connection_args("worker")
+    security = get_worker().security
+    listening, connecting = security.get_listen_args("worker"), security.get_connection_args("worker")
     return Security(listening.get("ssl_context"), connecting.get("ssl_context"))

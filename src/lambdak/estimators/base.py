@@ -28,18 +28,17 @@ from lambdak.table.large.batches import drawn, errors_at
 from lambdak.table.matching import warn_of_names
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint
-from lambdak.training.finish import Fit, TrainingState
-from lambdak.training.fit import continue_fit, fit_model
 from lambdak.training.rows import GivenRows
-from lambdak.training.session import FitRequest
 from lambdak.training.settings import LOSS
 
 if TYPE_CHECKING:
     from lambdak.store import SavedModel, SavedTraining
     from lambdak.table.rows import Rows
+    from lambdak.training.finish import Fit, TrainingState
     from lambdak.training.large.choice import LargeRequest
     from lambdak.training.large.targets import LargeTargets
     from lambdak.training.large.transport import Transport
+    from lambdak.training.session import FitRequest
 
 
 class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
@@ -172,6 +171,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None = None, checkpoint: Checkpoint | None = None
     ) -> Self:
         """Fit a new model, or continue with ``warm_start``; a fit that fails leaves everything as it was."""
+        from lambdak.training.fit import fit_model
+
         if hasattr(self, "model_") and self.warm_start:
             return self._continue(rows, checkpoint, partial=False)
         request = self._request(rows, loss, classes, checkpoint)
@@ -181,6 +182,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     def _continue(self, rows: GivenRows, checkpoint: Checkpoint | None = None, *, partial: bool = True) -> Self:
         """Train the fitted members further on these rows."""
+        from lambdak.training.fit import continue_fit
+
         if self._state is None:
             raise ValueError(
                 "training cannot continue: a model that was loaded or unpickled holds only what predicts. Save the "
@@ -197,6 +200,8 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
     def _request(
         self, rows: GivenRows, loss: Loss, classes: NDArray[Any] | None, checkpoint: Checkpoint | None
     ) -> FitRequest:
+        from lambdak.training.session import FitRequest
+
         settings, rng, parameters = fit_settings(self), new_generator(self.random_state), parameters_of(self)
         return FitRequest(
             type(self).__name__, rows, loss, settings, rng, classes, parameters, checkpoint or NoCheckpoint()

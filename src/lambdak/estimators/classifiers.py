@@ -22,8 +22,8 @@ from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.rows import row_offset
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.requested import listed
 from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
     from lambdak.training.large.targets import LargeTargets
@@ -97,6 +97,8 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         every j where classes are in order; more than two classes in no order have none. Validation rows, tables larger
         than memory, ``checkpoint``, ``cache`` and ``transport`` are as in :meth:`SpectralRegressor.fit`.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):
@@ -208,6 +210,12 @@ class SpectralClassifier(BaseSpectralClassifier):
     """
 
     def _class_loss(self, classes: int) -> Loss:
+        ordered = [own for own in listed(self.constraints) if own.ordered]
+        if classes > 2 and ordered:
+            raise ValueError(
+                f"{ordered[0]!r} needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
+                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
+            )
         if classes > 2 and self.monotonic_cst is not None:
             raise ValueError(
                 f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "

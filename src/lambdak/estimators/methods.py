@@ -255,18 +255,18 @@ class ModelMethods:
         computations, and the words of the owner, such as ``purpose`` and ``intended_use``: see
         :func:`lambdak.report.dossier.write_dossier`.
         """
-        from lambdak.report.dossier import Subject, write_dossier
+        from lambdak.report.dossier import Refittable, write_dossier
 
-        return write_dossier(Subject(self._saved(), self._refitted), path, X, y, **options)
+        return write_dossier(Refittable(self._saved(), self._refitted), path, X, y, **options)
 
     def model_card(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> Path:
         """Write a model card for a model hub, and return its path: see :func:`lambdak.report.dossier.write_card`.
 
         ``options`` are ``license``, ``tags`` and ``dataset``, and those of :meth:`dossier`.
         """
-        from lambdak.report.dossier import Subject, write_card
+        from lambdak.report.dossier import Refittable, write_card
 
-        return write_card(Subject(self._saved(), self._refitted), path, X, y, **options)
+        return write_card(Refittable(self._saved(), self._refitted), path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False) -> None:
         """Write the fitted model to one safetensors file, as a whole or not at all; :func:`lambdak.load` reads it.

@@ -17,7 +17,6 @@ from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import Pinball
 from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
     from lambdak.training.large.targets import LargeTargets
@@ -104,6 +103,8 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
         Validation rows, tables larger than memory, ``checkpoint``, ``cache`` and ``transport`` are as in
         :meth:`SpectralRegressor.fit`.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file = opened(X), open_checkpoint(checkpoint, checkpoint_every)
         validation = validation_arguments(X_val, y_val, sample_weight_val, eval_set=eval_set)
         if is_elsewhere(X, cache, transport):

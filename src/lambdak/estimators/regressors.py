@@ -16,7 +16,6 @@ from lambdak.losses import Loss, make_loss
 from lambdak.model.rows import check_exposure
 from lambdak.shapes.contract import Shape
 from lambdak.table.rows import read_rows, target_rows
-from lambdak.training.checkpoint_file import open_checkpoint
 
 if TYPE_CHECKING:
     from lambdak.training.large.targets import LargeTargets
@@ -207,6 +206,8 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         the same model, bit for bit. It is saved about every ``checkpoint_every`` seconds, and removed when the fit has
         ended.
         """
+        from lambdak.training.checkpoint_file import open_checkpoint
+
         X, file, loss = opened(X), open_checkpoint(checkpoint, checkpoint_every), self._loss()
         validation = validation_arguments(X_val, y_val, sample_weight_val, offset_val, exposure_val, eval_set)
         if is_elsewhere(X, cache, transport):

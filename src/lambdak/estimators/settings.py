@@ -19,7 +19,6 @@ from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
 from lambdak.shapes.requested import listed
 from lambdak.training.effort import RECIPES, Recipe
-from lambdak.training.scoring import check_scoring
 from lambdak.training.settings import AUTO_ROWS, FitSettings
 
 # Settings that may change where training continues; "dim" and "n_estimators" are compared with the model itself.
@@ -33,6 +32,8 @@ _ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n)*)", 
 
 def fit_settings(estimator: Any) -> FitSettings:
     """What a user has set, checked."""
+    from lambdak.training.scoring import check_scoring
+
     early, patience = _stopping(estimator)
     least = AUTO_ROWS if isinstance(early, str) else 0
     return FitSettings(

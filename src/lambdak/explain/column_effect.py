@@ -19,7 +19,7 @@ from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
-from lambdak.table.printed_columns import number
+from lambdak.table.frames import number
 from lambdak.table.visible import visible
 
 _MOST_POINTS = 129
@@ -187,8 +187,8 @@ def _seen(change: Float64Array, norm: Float64Array, proven: float) -> dict[str, 
 
 def _slopes(steep: Float64Array) -> dict[str, Any]:
     """Least, median and largest of the slopes of single rows; NaN if there are none."""
-    known = steep[np.isfinite(steep)]
-    least, median, most = np.quantile(known, [0.0, 0.5, 1.0]) if known.size else np.full(3, np.nan)
+    finite = steep[np.isfinite(steep)]
+    least, median, most = np.quantile(finite, [0.0, 0.5, 1.0]) if finite.size else np.full(3, np.nan)
     return {"slope_min": float(least), "slope_median": float(median), "slope_max": float(most)}
 
 
@@ -196,10 +196,10 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
     """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
     others = Design(design.ids, design.weights.copy())
     others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
-    packed, own = readout.packed(others), cells @ readout.column(i)
+    packed, of_cells = readout.packed(others), cells @ readout.column(i)
     scores = np.empty((len(design), len(cells)))
-    for rows in readout.blocks(len(design), len(cells) * own.shape[-1]):
-        values = eigenvalue(packed[:, rows, None] + own[:, None], readout.dim, readout.index)
+    for rows in readout.blocks(len(design), len(cells) * of_cells.shape[-1]):
+        values = eigenvalue(packed[:, rows, None] + of_cells[:, None], readout.dim, readout.index)
         scores[rows] = readout.over_members(values)
     return scores[:, 1:] - scores[:, :1]
 

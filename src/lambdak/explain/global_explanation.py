@@ -18,8 +18,7 @@ from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, shown_names
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import aligned
+from lambdak.table.frames import aligned, make_frame
 from lambdak.table.rows import spread_rows
 from lambdak.table.visible import visible
 
@@ -58,8 +57,8 @@ class GlobalExplanation:
         for effect in self.effects:
             if effect.column == column:
                 return effect
-        known = [effect.column for effect in self.effects]
-        raise KeyError(f"column must be one of {known}; got {column!r}{asked(column, known)}")
+        names = [effect.column for effect in self.effects]
+        raise KeyError(f"column must be one of {names}; got {column!r}{asked(column, names)}")
 
     @property
     def link(self) -> str:
@@ -75,12 +74,14 @@ class GlobalExplanation:
         """One line for each column, in a frame of the library that X came from."""
         names = ("column", "kind", "sign", "importance", "proven", "per_unit", "observed", "tightness", "slope_min",
                  "slope_median", "slope_max")  # fmt: skip
-        return make_frame({name: [getattr(each, name) for each in self.effects] for name in names}, self._like)
+        return make_frame({name: [getattr(effect, name) for effect in self.effects] for name in names}, self._like)
 
     def interactions_to_frame(self) -> Any:
         """One line for each pair of columns."""
         names = ("first", "second", "commutator", "coupling", "joint", "h_statistic")
-        return make_frame({name: [getattr(each, name) for each in self.interactions] for name in names}, self._like)
+        return make_frame(
+            {name: [getattr(interaction, name) for interaction in self.interactions] for name in names}, self._like
+        )
 
     def pair(self, first: str, second: str) -> PairSurface:
         """What two columns do together, as numbers over a grid of their cells."""
@@ -108,9 +109,9 @@ class GlobalExplanation:
         lines = [f"What each column does to the {what}{over}", *self._table()]
         if self.rows:
             lines.append("mean effect: how far a column moves it, on average, from its median or average level")
-        within = ", within the training range" if any(each.within_range for each in self.effects) else ""
+        within = ", within the training range" if any(effect.within_range for effect in self.effects) else ""
         lines.append(f"proven limit: no change of the column moves it by more, in any row{within}")
-        if any(each.sign for each in self.effects):
+        if any(effect.sign for effect in self.effects):
             lines.append("↑ ↓: proven never to fall, or never to rise, as the column rises")
         labels = output_labels(self._model)
         if len(labels) > 2:
@@ -121,14 +122,14 @@ class GlobalExplanation:
     __repr__ = __str__
 
     def _table(self) -> list[str]:
-        shown = [each for each in self.effects if each.proven][:_PRINTED]
+        shown = [effect for effect in self.effects if effect.proven][:_PRINTED]
         head = ["", "mean effect", "largest seen", "proven limit"]
-        largest = max((each.importance if self.rows else each.proven for each in shown), default=0.0)
+        largest = max((effect.importance if self.rows else effect.proven for effect in shown), default=0.0)
         amounts = Amounts("log", 0) if self.link == "log" else Amounts.of("identity", [largest])
-        rows = [[each.column + _ARROWS[each.sign], amounts.size(each.importance), amounts.size(each.observed),
-                 amounts.limit(each.proven)] for each in shown]  # fmt: skip
+        rows = [[effect.column + _ARROWS[effect.sign], amounts.size(effect.importance), amounts.size(effect.observed),
+                 amounts.limit(effect.proven)] for effect in shown]  # fmt: skip
         kept = [0, 1, 2, 3] if self.rows else [0, 3]
-        silent = sum(not each.proven for each in self.effects)
+        silent = sum(not effect.proven for effect in self.effects)
         weaker = len(self.effects) - silent - len(shown)
         more = [f"  … and {weaker:,} weaker columns"] if weaker else []
         none = [f"  {silent:,} columns have no effect at all"] if silent else []
@@ -169,6 +170,6 @@ def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExp
         column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work)
         for i in range(n)
     ]
-    ordered = sorted(effects, key=lambda own: (-own.importance if rows else 0.0, -own.proven))
+    ordered = sorted(effects, key=lambda effect: (-effect.importance if rows else 0.0, -effect.proven))
     pairs = interactions(readout, design if rows else None)
     return GlobalExplanation(readout.name, rows, tuple(ordered), pairs, model, output, X)

@@ -79,16 +79,16 @@ def couplings(readout: Readout, design: Design) -> Float64Array:
     spectrum, basis = eigenpair(readout.packed(design), readout.dim, range(readout.dim))
     for member, weight in enumerate(readout.weights):
         vectors, values = basis[member], spectrum[member]
-        own, gaps = vectors[:, readout.index], values[:, [readout.index]] - values
-        pulls = []  # v_lᵀ A_i v_k, (rows, d) for each column
+        vector, gaps = vectors[:, readout.index], values[:, [readout.index]] - values
+        couplings_of = []  # v_lᵀ A_i v_k, (rows, d) for each column
         for i in range(n):
             matrices = sym(_centred(readout, design, i, member))
-            pulls.append(np.einsum("rlj,rj->rl", vectors, np.einsum("rij,rj->ri", matrices, own)))
+            couplings_of.append(np.einsum("rlj,rj->rl", vectors, np.einsum("rij,rj->ri", matrices, vector)))
         for i, j in combinations(range(n), 2):
-            floor = np.sqrt((pulls[i] ** 2 + pulls[j] ** 2).sum(axis=1, keepdims=True)) + _TINY
+            floor = np.sqrt((couplings_of[i] ** 2 + couplings_of[j] ** 2).sum(axis=1, keepdims=True)) + _TINY
             inverse = np.sign(gaps) / np.maximum(np.abs(gaps), floor)
             inverse[:, readout.index] = 0.0
-            total[i, j] += weight * 2.0 * (pulls[i] * pulls[j] * inverse).sum(axis=1)
+            total[i, j] += weight * 2.0 * (couplings_of[i] * couplings_of[j] * inverse).sum(axis=1)
     return np.asarray(readout.scale * np.sqrt((total**2).mean(axis=2)))
 
 
@@ -113,16 +113,16 @@ def commutators(readout: Readout, design: Design | None) -> Float64Array:
 
 def _moments(readout: Readout, design: Design | None, i: int, member: int) -> Float64Array:
     """Few matrices B (p, d, d) with Σ B ⊗ B = E A_i ⊗ A_i over the cells of the rows, or the extreme cells."""
-    column, own = readout.columns[i], readout.column(i)[member]
-    if not column.is_number and column.width > own.shape[1]:  # its many levels are sums of few matrices
-        packed = own - own.mean(axis=0) if design is None else _centred(readout, design, i, member)
+    column, coef = readout.columns[i], readout.column(i)[member]
+    if not column.is_number and column.width > coef.shape[1]:  # its many levels are sums of few matrices
+        packed = coef - coef.mean(axis=0) if design is None else _centred(readout, design, i, member)
         return np.asarray(sym(np.linalg.qr(packed / np.sqrt(len(packed)), mode="r")))
     if design is None:
         cells = column.extreme_cells()
     else:
         cells = design.to_sparse(readout.coef.shape[1])[:, column.start : column.stop].toarray()
     root = np.linalg.qr((cells - cells.mean(axis=0)) / np.sqrt(len(cells)), mode="r")
-    return np.asarray(sym(root @ own))
+    return np.asarray(sym(root @ coef))
 
 
 def _centred(readout: Readout, design: Design, i: int, member: int) -> Float64Array:
@@ -139,13 +139,13 @@ def h_statistics(
     whole = readout.packed(rows)
     parts = {i: _part(readout, rows, i) for i in {column for pair in pairs for column in pair}}
     single = {i: _dependence(readout, whole - part, part) for i, part in parts.items()}
-    found = {}
+    statistics = {}
     for i, j in pairs:
         both = parts[i] + parts[j]
         joint = _dependence(readout, whole - both, both)
         rest, all_of_it = _root_mean_square(joint - single[i] - single[j]), _root_mean_square(joint)
-        found[i, j] = rest, rest / all_of_it if all_of_it else 0.0
-    return found
+        statistics[i, j] = rest, rest / all_of_it if all_of_it else 0.0
+    return statistics
 
 
 def _root_mean_square(values: Float64Array) -> float:
@@ -160,10 +160,10 @@ def _part(readout: Readout, design: Design, i: int) -> Float64Array:
     return np.ascontiguousarray(sum(entries))  # row by row, as the kernel reads them: no copies for it
 
 
-def _dependence(readout: Readout, others: Float64Array, own: Float64Array) -> Float64Array:
+def _dependence(readout: Readout, others: Float64Array, part: Float64Array) -> Float64Array:
     """Centred mean raw score over all rows, with the own part of each row in turn, (rows,)."""
-    means = np.empty(own.shape[1])
-    for some in readout.blocks(own.shape[1], own.shape[1] * own.shape[2]):
-        values = eigenvalue(others[:, None] + own[:, some, None], readout.dim, readout.index)
+    means = np.empty(part.shape[1])
+    for some in readout.blocks(part.shape[1], part.shape[1] * part.shape[2]):
+        values = eigenvalue(others[:, None] + part[:, some, None], readout.dim, readout.index)
         means[some] = readout.over_members(values).mean(axis=1)
     return np.asarray(means - means.mean())

@@ -43,9 +43,9 @@ class LearningCurves:
     @classmethod
     def of(cls, loss: Loss, training: Any, validation: Any) -> LearningCurves:
         """From the losses of a fit."""
-        known = (2.0, f"mean {loss.name} deviance") if loss.link is LOG else None
+        deviance = (2.0, f"mean {loss.name} deviance") if loss.link is LOG else None
         other = (1.0, f"{loss.name.replace('_', ' ')} loss, in spreads of the target")
-        factor, words = known or _METRICS.get(loss.name, other)
+        factor, words = deviance or _METRICS.get(loss.name, other)
         return cls(factor * np.asarray(training, np.float64), factor * np.asarray(validation, np.float64), words)
 
     @property

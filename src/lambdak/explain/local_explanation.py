@@ -122,10 +122,10 @@ class LocalExplanation:
 
     def take(self, row: int) -> LocalExplanation:
         """The explanation of one row alone."""
-        own = self._row(row)
-        each = {name: getattr(self, name)[own : own + 1] for name in _BY_ROW}
-        labels = None if self._labels is None else (self._labels[own],)
-        return replace(self, **each, _source=self._source.take([own]), _labels=labels)
+        position = self._row(row)
+        values = {name: getattr(self, name)[position : position + 1] for name in _BY_ROW}
+        labels = None if self._labels is None else (self._labels[position],)
+        return replace(self, **values, _source=self._source.take([position]), _labels=labels)
 
     def __len__(self) -> int:
         return len(self.score)
@@ -182,9 +182,9 @@ class LocalExplanation:
         details : bool
             Whether to add slopes, raw scores and whether the eigenvalue is simple.
         """
-        own, most = self._row(row, label), check_int(top, "top", 1, 2**31)
+        position, most = self._row(row, label), check_int(top, "top", 1, 2**31)
         words = RowWords.read(self.columns, self._target.name, self.link, texts, units)
-        return "\n".join(explanation_lines(self, own, most, words, details))
+        return "\n".join(explanation_lines(self, position, most, words, details))
 
     def plot(self, row: int = 0, ax: Any = None, *, label: Any = None) -> Any:
         """A waterfall from the baseline to the row, which is given by its position, or its label in the index."""
@@ -254,7 +254,9 @@ def _averages(model: Model, source: RowWork, known: Sequence[float] | None) -> F
     if known is None:
         return np.full(len(source.chosen), np.nan)
     pairs = zip(known, source.outputs, readouts(model), strict=True)
-    return np.array([own if one.name == other.name else 1 - own for own, one, other in pairs])[source.chosen]
+    return np.array([average if one.name == other.name else 1 - average for average, one, other in pairs])[
+        source.chosen
+    ]
 
 
 def _warn_of(error: Float64Array, most: Float64Array) -> None:

@@ -150,8 +150,8 @@ def surface_of(
         still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
     others = readout.packed(still)  # (members, rows, D)
     grids = [_grid(readout, others, i) for i in pair]
-    mean = _means(readout, others, [np.vstack([own.baseline(), points]) @ readout.column(i)
-                                    for own, (_, points), i in zip(columns, grids, pair, strict=True)])  # fmt: skip
+    mean = _means(readout, others, [np.vstack([column.baseline(), points]) @ readout.column(i)
+                                    for column, (_, points), i in zip(columns, grids, pair, strict=True)])  # fmt: skip
     x, y = (names for names, _ in grids)
     return PairSurface(
         columns=(columns[0].name, columns[1].name),
@@ -203,8 +203,8 @@ def _means(readout: Readout, others: Float64Array, parts: list[Float64Array]) ->
 
 def _seen(columns: list[Column], names: tuple[tuple[Any, ...], ...], cells: tuple[Cells, Cells]) -> Float64Array:
     """Where rows lie on both axes, (rows, 2)."""
-    found = [_places(*own) for own in zip(columns, names, cells, strict=True)]
-    return np.column_stack(found)[spread_rows(len(found[0]), _MOST_SEEN)]
+    places = [_places(*column_cells) for column_cells in zip(columns, names, cells, strict=True)]
+    return np.column_stack(places)[spread_rows(len(places[0]), _MOST_SEEN)]
 
 
 def _places(column: Column, names: tuple[Any, ...], cells: Cells) -> NDArray[np.float64]:

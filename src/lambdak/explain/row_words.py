@@ -26,7 +26,7 @@ def column_texts(names: Sequence[str], texts: Any, beside: Sequence[str] = ()) -
     if not isinstance(texts, Mapping | None):
         raise TypeError(f"texts must map columns to text or (code, text); got a {type(texts).__name__}")
     try:
-        return {_key(names, key, beside): _pair(key, own) for key, own in (texts or {}).items()}
+        return {_key(names, key, beside): _pair(key, text) for key, text in (texts or {}).items()}
     except ValueError as error:
         raise ValueError(f"texts: {error}") from None
 
@@ -39,7 +39,7 @@ def _key(names: Sequence[str], key: Any, beside: Sequence[str]) -> str:
 
 def _pair(column: Any, given: Any) -> tuple[str, str]:
     pair = ("", given) if isinstance(given, str) else given
-    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(own, str) for own in pair)):
+    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
         raise ValueError(f"that of column {column!r} must be a text, or a code and a text; got {given!r}")
     return pair[0], pair[1]
 
@@ -69,16 +69,16 @@ class RowWords:
     def read(cls, columns: Sequence[str], target: str | None, link: str, texts: Any, units: Any) -> RowWords:
         """As a user gives them; "target", or its own name, is the key of what is predicted."""
         beside = (_TARGET, *([] if target is None else [target]))
-        own = _apart({name: text for name, (_, text) in column_texts(columns, texts, beside).items()})
+        named = _apart({name: text for name, (_, text) in column_texts(columns, texts, beside).items()})
         if not isinstance(units, Mapping | None) or not all(isinstance(unit, str) for unit in (units or {}).values()):
             raise TypeError(f"units must map columns to text, such as {{{columns[0]!r}: 'EUR'}}; got {units!r}")
         try:
-            found = _apart({_key(columns, key, beside): unit for key, unit in (units or {}).items()})
+            measured = _apart({_key(columns, key, beside): unit for key, unit in (units or {}).items()})
         except ValueError as error:
             raise ValueError(f"units: {error}") from None
-        if found[1] and link in ("logit", "softmax"):
+        if measured[1] and link in ("logit", "softmax"):
             raise ValueError("units must not have one of the target: probabilities are written in per cent")
-        return cls(texts is not None, own[0], found[0], own[1], found[1])
+        return cls(texts is not None, named[0], measured[0], named[1], measured[1])
 
     def column(self, name: str) -> str:
         """What a column is called."""
@@ -151,7 +151,11 @@ def _labelled(label: Any, labels: Labels) -> int:
 
 
 def _places(label: Any, labels: Labels) -> list[int]:
-    return [i for i, own in enumerate(labels or ()) if type(own == label) in (bool, np.bool_) and own == label]
+    return [
+        i
+        for i, row_label in enumerate(labels or ())
+        if type(row_label == label) in (bool, np.bool_) and row_label == label
+    ]
 
 
 _SHARES = ("logit", "softmax")  # links whose parts are log-odds
@@ -166,9 +170,9 @@ def explanation_lines(local: LocalExplanation, row: int, top: int, words: RowWor
 
 def _headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[str]:
     amounts, name = local.amounts(row, words.unit), local.row_name(row)
-    own, base, average = _said(local, row, amounts)
+    predicted, base, average = _said(local, row, amounts)
     what = _begun(words.prediction(local.link, local.output[row]))
-    yield f"{f'{name}: ' if name else ''}{what} is {own}; that of the baseline is {base}."
+    yield f"{f'{name}: ' if name else ''}{what} is {predicted}; that of the baseline is {base}."
     yield f"The baseline is {local.baseline}."
     if average:
         yield f"On average over the training rows it is {average}."
@@ -182,10 +186,10 @@ def _headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[st
 def _plain_headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[str]:
     """First lines about a row, for readers who know neither the table nor the model."""
     amounts = local.amounts(row, words.unit)
-    own, base, average = _said(local, row, amounts)
+    predicted, base, average = _said(local, row, amounts)
     middle = local.is_compared_with_the_middle
     compared = "With middle values in everything" if middle else "In the case that this is compared with"
-    yield f"{_begun(words.prediction(local.link, local.output[row]))} is {own}."
+    yield f"{_begun(words.prediction(local.link, local.output[row]))} is {predicted}."
     yield f"{compared}, it would be {base}.{f' On average it is {average}.' if average else ''}"
     if local.link in _SHARES:
         yield "What makes the difference, the strongest first:"
@@ -196,8 +200,10 @@ def _plain_headline(local: LocalExplanation, row: int, words: RowWords) -> Itera
 def _said(local: LocalExplanation, row: int, amounts: Amounts) -> tuple[str, str, str]:
     """The prediction, that of the baseline, and the average; nothing where that is not known."""
     values = (local.prediction, local.baseline_prediction, local.average)
-    own, base, average = ("" if np.isnan(value[row]) else amounts.prediction(float(value[row])) for value in values)
-    return own, base, average
+    predicted, base, average = (
+        "" if np.isnan(value[row]) else amounts.prediction(float(value[row])) for value in values
+    )
+    return predicted, base, average
 
 
 def _begun(words: str) -> str:

@@ -60,8 +60,8 @@ class RowWork:
         if output is None and model.loss.link.joint:
             chosen = all_scores(outputs, design).argmax(axis=1)
         else:
-            own, position = chosen_output(model, output)
-            outputs = (*outputs[:position], own, *outputs[position + 1 :])
+            named, position = chosen_output(model, output)
+            outputs = (*outputs[:position], named, *outputs[position + 1 :])
             chosen = np.full(rows, position)
         return cls(outputs, chosen, design, encoder.slopes(table), encoder.slopes(table, leftwards=True), base)
 
@@ -79,21 +79,21 @@ class RowWork:
     def explain(self) -> dict[str, Any]:
         """The arrays of a :class:`~lambdak.explain.local_explanation.LocalExplanation`, and the ``allowed`` error."""
         rows, n = len(self.design), len(self.outputs[0].columns)
-        found: dict[str, Any] = {
+        columns: dict[str, Any] = {
             name: np.empty(rows) for name in ("score", "baseline_score", "gap", "error", "allowed")
         }
-        found["repeated"] = np.zeros(rows, bool)
-        found |= {name: np.empty((rows, n)) for name in ("influence", "influence_bound", "attribution")}
+        columns["repeated"] = np.zeros(rows, bool)
+        columns |= {name: np.empty((rows, n)) for name in ("influence", "influence_bound", "attribution")}
         for i in np.unique(self.chosen):
-            own = np.flatnonzero(self.chosen == i)
+            positions = np.flatnonzero(self.chosen == i)
             output = self.outputs[i]
             floats = 4 * output.coef.shape[2] + output.dim**2 + len(output.columns)
-            for block in output.blocks(len(own), floats):
-                for name, values in self._explain_rows(output, own[block]).items():
-                    found[name][own[block]] = values
-        found["prediction"] = self._predictions(self.design, found["score"])
-        found["baseline_prediction"] = self._predictions(self.baseline, found["baseline_score"])
-        return found
+            for block in output.blocks(len(positions), floats):
+                for name, values in self._explain_rows(output, positions[block]).items():
+                    columns[name][positions[block]] = values
+        columns["prediction"] = self._predictions(self.design, columns["score"])
+        columns["baseline_prediction"] = self._predictions(self.baseline, columns["baseline_score"])
+        return columns
 
     def _explain_rows(self, output: Readout, rows: NDArray[np.intp]) -> dict[str, Any]:
         design, base = self.design.take(rows), self.baseline.take(rows)
@@ -136,24 +136,26 @@ class RowWork:
         return WhatIf(
             name, tuple(cells), lower, upper, low[self.chosen, rows], high[self.chosen, rows],
             kind="number" if columns[i].is_number else "category",
-            output=tuple(self.outputs[own].name for own in self.chosen),
+            output=tuple(self.outputs[position].name for position in self.chosen),
             link=self.link.name,
             _along=lambda row: self._along(row, i, cells),
         )  # fmt: skip
 
     def _along(self, row: int, i: int, cells: Sequence[Any]) -> tuple[tuple[Any, ...], Float64Array]:
         """Cells of column i, and what is predicted for one row at each of them."""
-        own, design = int(self.chosen[row]), self.design.take([row])
-        found = [scores_along(output, design, i, cells) for output in self.outputs]
-        scores = np.stack([scores[0] for _, scores in found], axis=-1)  # (cells, outputs)
+        position, design = int(self.chosen[row]), self.design.take([row])
+        along = [scores_along(output, design, i, cells) for output in self.outputs]
+        scores = np.stack([scores[0] for _, scores in along], axis=-1)  # (cells, outputs)
         joint = self.link.joint
-        return found[0][0], self.link.predictions(scores)[:, own] if joint else self.link.predictions(scores[:, own])
+        return along[0][0], self.link.predictions(scores)[:, position] if joint else self.link.predictions(
+            scores[:, position]
+        )
 
-    def _share_bound(self, own: Float64Array, others: Float64Array) -> Float64Array:
+    def _share_bound(self, row_scores: Float64Array, others: Float64Array) -> Float64Array:
         """Share of the chosen class at its raw score in ``own`` (classes, rows) and those of the rest in ``others``."""
         rows = np.arange(len(self.chosen))
         scores = others.copy()
-        scores[self.chosen, rows] = own[self.chosen, rows]
+        scores[self.chosen, rows] = row_scores[self.chosen, rows]
         return self.link.predictions(scores.T)[rows, self.chosen]
 
     def game(self, row: int, member: int) -> Game:
@@ -214,11 +216,11 @@ def baseline_row(readout: Readout) -> Design:
     slots = 1 + sum(column.n_slots for column in readout.columns)
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0
-    for column, own in zip(readout.columns, slots_of(readout.columns), strict=True):
+    for column, places in zip(readout.columns, slots_of(readout.columns), strict=True):
         row = column.baseline()
         active = np.flatnonzero(row)
-        ids[0, own.start : own.start + len(active)] = column.start + active
-        weights[0, own.start : own.start + len(active)] = row[active]
+        ids[0, places.start : places.start + len(active)] = column.start + active
+        weights[0, places.start : places.start + len(active)] = row[active]
     return Design(ids, weights)
 
 
@@ -239,8 +241,8 @@ def _eigenspace_bound(output: Readout, slopes: Design, vectors: Float64Array, sa
     """Σ_m w_m ‖V_mᵀ A_i' V_m‖₂ of one row, (columns,): ``vectors`` (members, d, d) in rows, V those marked."""
     Z = slopes.to_sparse(output.coef.shape[1])
     parts = []
-    for own, basis, marked in zip(output.coef, vectors, same, strict=True):
-        matrices = [sym(Z[:, [*range(column.start, column.stop)]] @ own[column.start : column.stop])[0]
+    for coef, basis, marked in zip(output.coef, vectors, same, strict=True):
+        matrices = [sym(Z[:, [*range(column.start, column.stop)]] @ coef[column.start : column.stop])[0]
                     for column in output.columns]  # fmt: skip
         parts.append(eigenspace_norms(np.array(matrices), basis[None], marked[None])[0])
     return output.over_members(np.array(parts))

@@ -133,18 +133,18 @@ def score_interval(
     column = readout.columns[i]
     if not column.is_number and len(cells) > _LEVELS_AT_ONCE:
         some = [cells[first : first + _LEVELS_AT_ONCE] for first in range(0, len(cells), _LEVELS_AT_ONCE)]
-        found = [score_interval(readout, design, i, part) for part in some]
-        return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
-    own = column.path(cells, TEETH)
+        intervals = [score_interval(readout, design, i, part) for part in some]
+        return np.min([low for low, _ in intervals], axis=0), np.max([high for _, high in intervals], axis=0)
+    path = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
     still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
     others, reach = readout.packed(still), readout.reach(still)
-    reach[:, i] = np.abs(own).sum(axis=1).max(initial=1.0)
+    reach[:, i] = np.abs(path).sum(axis=1).max(initial=1.0)
     rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
-    matrices = own @ readout.column(i)  # (members, nodes, D)
-    down, up = weyl(readout, np.diff(own, axis=0), i)
+    matrices = path @ readout.column(i)  # (members, nodes, D)
+    down, up = weyl(readout, np.diff(path, axis=0), i)
     lower, upper = np.empty(others.shape[1]), np.empty(others.shape[1])
-    for rows in readout.blocks(others.shape[1], len(own) * others.shape[2]):
+    for rows in readout.blocks(others.shape[1], len(path) * others.shape[2]):
         packed = others[:, rows, None] + matrices[:, None]
         values = readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))
         low, high = saw_tooth(values, down, up) if column.is_number else (values, values)
@@ -176,10 +176,10 @@ def scores_along(
     if column.is_number:
         inside = [x for x in column.points(_DRAWN)[0] if between[0] < x < between[1]]
         cells: tuple[Any, ...] = (between[0], *inside, between[1])
-        own = column.cell_rows(cells)
+        design_rows = column.cell_rows(cells)
     else:
-        cells, own = tuple(between), column.path(between, 1)
+        cells, design_rows = tuple(between), column.path(between, 1)
     still = Design(design.ids, design.weights.copy())
     still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
-    packed = readout.packed(still)[:, :, None] + (own @ readout.column(i))[:, None]
+    packed = readout.packed(still)[:, :, None] + (design_rows @ readout.column(i))[:, None]
     return cells, readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))

@@ -10,7 +10,7 @@ import numpy as np
 
 from lambdak.model.outward import downwards, upwards
 from lambdak.table.category_levels import shown
-from lambdak.table.printed_columns import number
+from lambdak.table.frames import number
 
 PREDICTION = "prediction"  # the name of an output that is a number
 _DIGITS = 3  # that are significant, if the target is not written with more

@@ -1,15 +1,14 @@
 """A fitted model elsewhere: C, JavaScript, ONNX, SQL, and tables that people read.
 
-Modules: ``formula`` what every export writes down, ``targets`` the registry, by name and by endings of files; ``c/``
-one C99 file: ``writer`` fills templates in, ``tables`` the numbers, ``row`` its structure, ``names`` identifiers,
-literals and comments; ``javascript/`` one ES module: ``engine`` what computes a model there, shared with reports,
-``writer`` adds a thin layer of functions, ``typings``, ``package`` for npm; ``onnx/``: ``graph`` arithmetic that adds
-nodes, ``inputs``, ``numbers`` and ``levels`` from cells to design rows, ``matrices``, ``design`` A(row),
-``tridiagonal``, ``sturm`` the eigenvalue, ``slopes``, ``rows`` block by block, ``results`` behind the link,
-``document`` what the file says, ``model`` the whole; ``sql/`` a query: ``dialects`` what databases spell differently,
-``script`` steps in WITH, ``cells`` to choices, ``matrices`` as joins, ``tridiagonal``, ``bisection``, ``eigenvalue``
-raw scores, ``additive`` those of dim 1, ``vectors`` eigenvectors, ``influences`` of columns, ``links`` predictions,
-``names`` that collide, ``query`` the whole; ``tables`` factor tables as files.
+Modules: ``formula`` what every export writes down, ``targets`` the registry, by name and by endings of files, and
+factor tables as files; ``c/`` one C99 file: ``writer`` fills templates in, ``tables`` the numbers, ``names``
+identifiers, literals, comments and the structure of a row; ``javascript/`` one ES module: ``engine`` what computes a
+model there, shared with reports, ``writer`` adds a thin layer of functions, ``package`` types and files for npm;
+``onnx/``: ``graph`` arithmetic that adds nodes, ``inputs`` and levels, ``matrices``, ``design`` A(row), ``eigenvalue``,
+``rows`` block by block, with slopes, ``model`` results, what the file says, and the whole; ``sql/`` a query:
+``dialects`` what databases spell differently, ``script`` steps in WITH, ``cells`` to choices, ``matrices`` as joins,
+``tridiagonal`` form and eigenvalue, ``scores`` before the link, ``influences`` of columns through eigenvectors,
+``links`` predictions, ``names`` that collide, ``query`` the whole.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from lambdak.export.javascript import to_javascript
     from lambdak.export.onnx import to_onnx
     from lambdak.export.sql import to_sql
-    from lambdak.export.tables import to_table
-    from lambdak.export.targets import export_model
+    from lambdak.export.targets import export_model, to_table
 
 __all__ = [
     "export_model",
@@ -36,7 +34,7 @@ __all__ = [
 
 _MODULES = {
     "export_model": "targets", "to_c": "c", "to_javascript": "javascript", "to_onnx": "onnx", "to_sql": "sql",
-    "to_table": "tables",
+    "to_table": "targets",
 }  # fmt: skip
 
 

@@ -65,7 +65,7 @@ TARGETS = {
                  folder=True),
     "onnx": Target("lambdak.export.onnx:to_onnx", (".onnx",), "run it with onnxruntime", any_ending=True),
     "sql": Target("lambdak.export.sql:to_sql", (".sql",), "run it in the database", any_ending=True),
-    "table": Target("lambdak.export.tables:to_table", tuple(FACTOR_TABLES),
+    "table": Target("lambdak.export.targets:to_table", tuple(FACTOR_TABLES),
                     "a base and one table per column, with the proven deviation from the model"),
 }  # fmt: skip
 
@@ -91,6 +91,27 @@ def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None
     target = TARGETS[name]
     target.check_options(name, options)
     target.write(model, path, **options)
+
+
+def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
+    """Write the factor tables of a model to an Excel, CSV or JSON file.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator, its frozen model, or the path of a saved one.
+    path
+        Ends with .xlsx, .csv or .json.
+    X, y, **options
+        As in :func:`~lambdak.governance.tables.relativities`.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in FACTOR_TABLES:
+        raise ValueError(f"path must end with one of {', '.join(FACTOR_TABLES)} for tables; got {os.fspath(path)!r}")
+    from lambdak.export.formula import frozen
+    from lambdak.governance.tables.relativity import relativities
+
+    getattr(relativities(frozen(model), X, y, **options), FACTOR_TABLES[ending])(path)
 
 
 def _named(to: object) -> str:

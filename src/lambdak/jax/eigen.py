@@ -188,8 +188,8 @@ def _pairs(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> tuple
             return eigen.tridiagonal_eigenpair(*_halves(rows, dim), index)
         return eigen.eigenpair(np.asarray(rows), dim, index)
 
-    found = jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")
-    return _varying(found[0], packed), _varying(found[1], packed)
+    pair = jax.pure_callback(solve, (value, vector), packed, vmap_method="broadcast_all")
+    return _varying(pair[0], packed), _varying(pair[1], packed)
 
 
 @_pairs.defjvp
@@ -243,7 +243,7 @@ def _host_pseudo_inverse(packed: ArrayLike, *parts: ArrayLike) -> FloatArray:
     """R h by the kernel: 2 S v with S the symmetric part of (R h) vᵀ, as R h is orthogonal to v."""
     value, vector, right = (np.asarray(part) for part in parts)
     rows = np.asarray(packed)[..., None, :]
-    each = np.broadcast_to(rows, (*value.shape, rows.shape[-1]))
-    half = eigen.eigenpair_vjp(each, vector.shape[-1], value, vector, 0.0, right)
+    copies = np.broadcast_to(rows, (*value.shape, rows.shape[-1]))
+    half = eigen.eigenpair_vjp(copies, vector.shape[-1], value, vector, 0.0, right)
     solved: FloatArray = 2 * (host_sym(half) @ vector[..., None])[..., 0]
     return solved

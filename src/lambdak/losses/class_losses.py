@@ -35,6 +35,11 @@ class BinaryLog(Loss):
     predicts: ClassVar[Predicts] = Predicts.CLASSES
     n_classes = 2
 
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return self.name, []
+
     def output_names(self, labels: Sequence[str]) -> tuple[str, ...]:
         """The second class."""
         return (f"class {labels[1]}",)
@@ -97,6 +102,11 @@ class SoftmaxLog(_Classes):
     def n_outputs(self) -> int:
         """Return the number of classes."""
         return self.n_classes
+
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return "softmax", []
 
     @property
     def arrangement(self) -> Arrangement:

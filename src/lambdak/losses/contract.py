@@ -40,7 +40,14 @@ class Arrangement(Enum):
 class Loss(ABC):
     """ℓ(r, y) with its derivative in r, its link, its outputs and its best constant. Immutable.
 
-    A new loss is one subclass and one line in :mod:`lambdak.losses.registry`; nothing else looks at its type.
+    A new loss is one subclass, a frozen dataclass whose fields are saved, and one line in
+    :mod:`lambdak.losses.registry`: it is fitted, predicted with, certified, saved and reported. Two parts are optional:
+
+    - *Compiled training.* Without it every step runs in Python, which is slower, and the fit says so. It takes a name
+      in :attr:`compiled`, value and slope in ``RowLoss`` of ``eigen/native/row_loss.hpp``, and the same in
+      ``eigen/row_loss.py``, their reference. ``tests/losses/test_implementations.py`` compares the three.
+    - *The independent checker*, ``certify/lambdak_check.py``, has its own list of losses on purpose (``SINGLE``, and
+      ``LOGS`` where the link is log): it refuses files of any other.
     """
 
     name: ClassVar[str]
@@ -56,6 +63,11 @@ class Loss(ABC):
     def n_outputs(self) -> int:
         """Return the number of raw scores per row; if there are several, they are the last axis."""
         return 1
+
+    @property
+    def compiled(self) -> tuple[str, list[float]] | None:
+        """Return the kernel's name and numbers of this loss; None where it has none, and training runs in Python."""
+        return None
 
     @property
     def arrangement(self) -> Arrangement:

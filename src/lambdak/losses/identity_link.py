@@ -33,6 +33,11 @@ class SquaredError(Loss):
 
     name: ClassVar[str] = "squared_error"
 
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return self.name, []
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         error = raw - y
         return 0.5 * error * error
@@ -62,6 +67,11 @@ class AbsoluteError(_Robust):
     """|r − y|: the median."""
 
     name: ClassVar[str] = "absolute_error"
+
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return self.name, []
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         return np.abs(raw - y)
@@ -98,6 +108,11 @@ class Huber(_Robust):
         values = target - offsets
         return replace(self, spread=_robust_spread(values, weights) or _size(values))
 
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return self.name, [self.delta * self.spread]
+
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         inner = self._slope(raw, y)
         return inner * (raw - y - 0.5 * inner)
@@ -129,6 +144,11 @@ class Quantile(_Robust):
     def quantile_levels(self) -> tuple[float, ...]:
         """The one quantile level of the loss."""
         return (self.quantile,)
+
+    @property
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return self.name, [self.quantile]
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         error = y - raw

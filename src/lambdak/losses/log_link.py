@@ -26,9 +26,9 @@ class _HalfDeviance(Loss):
     def _exponents(self) -> tuple[float, float]: ...  # a, b
 
     @property
-    def exponents(self) -> tuple[float, float]:
-        """Exponents a and b of the mean in the deviance."""
-        return self._exponents()
+    def compiled(self) -> tuple[str, list[float]]:
+        """Return the kernel's name and numbers of this loss."""
+        return "half_deviance", list(self._exponents())
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """μ = eʳ, the mean."""

@@ -13,8 +13,8 @@ import numpy as np
 from lambdak._checks import check_int
 from lambdak._types import FloatArray
 from lambdak.losses import Arrangement, Loss
+from lambdak.table.curve_column import with_levels
 from lambdak.table.design import Design
-from lambdak.table.quantile_levels import with_levels
 
 
 class Outputs:

@@ -10,7 +10,7 @@ from lambdak.pencil.statements import Statements, bends, rises
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.spreads import turned
 from lambdak.table.column_contract import Column
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 
 
 def rising(column: Column, coef: Float64Array, sign: int) -> Statements:

@@ -19,8 +19,8 @@ from lambdak.pencil.definite import UNIT
 from lambdak.pencil.statements import Statements
 from lambdak.shapes.spreads import Generated, Steps, dense, spreads
 from lambdak.table.column_contract import Column
+from lambdak.table.curve_column import level_column
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.quantile_levels import level_column
 
 _MOST_ROUNDS = 80  # of doubling: from the last place to beyond the first one
 _MOST_MOVED = 1e-4  # of the largest entry: what is more than rounding is not widened away

@@ -84,7 +84,7 @@ def powers(text: str) -> str:
     >>> powers("1.5e-09 and 2e+20")
     '1.5 × 10⁻⁹ and 2 × 10²⁰'
     """
-    return _POWER.sub(lambda found: f" × 10{'⁻' if found[1] == '-' else ''}{found[2].translate(_RAISED)}", text)
+    return _POWER.sub(lambda match: f" × 10{'⁻' if match[1] == '-' else ''}{match[2].translate(_RAISED)}", text)
 
 
 def at_most(value: float) -> str:
@@ -102,4 +102,4 @@ def without_exponents(text: str) -> str:
     >>> without_exponents("by more than 9.153e+05; per unit 1e-07")
     'by more than 915,300; per unit 1 × 10⁻⁷'
     """
-    return powers(_EXPONENT.sub(lambda found: number(float(found[0])), text))
+    return powers(_EXPONENT.sub(lambda match: number(float(match[0])), text))

@@ -27,38 +27,38 @@ model.predict(X)  # a table with the columns below
 print(model.certify())  # what is guaranteed, with proofs"""
 
 
-def card_text(found: Findings, license_name: str | None, tags: Sequence[str], dataset: str | None) -> str:
+def card_text(findings: Findings, license_name: str | None, tags: Sequence[str], dataset: str | None) -> str:
     """The card: front matter and sections."""
-    return _front_matter(found, license_name, tags, dataset) + sections_markdown(_document(found, license_name))
+    return _front_matter(findings, license_name, tags, dataset) + sections_markdown(_document(findings, license_name))
 
 
 # ---- what programs read ---------------------------------------------------------------------------------------------
 
 
-def _front_matter(found: Findings, license_name: str | None, tags: Sequence[str], dataset: str | None) -> str:
-    task = "tabular-classification" if found.model.loss.predicts in _CLASSES else "tabular-regression"
+def _front_matter(findings: Findings, license_name: str | None, tags: Sequence[str], dataset: str | None) -> str:
+    task = "tabular-classification" if findings.model.loss.predicts in _CLASSES else "tabular-regression"
     fields: dict[str, Any] = {} if license_name is None else {"license": license_name}
     fields |= {"library_name": "lambdak", "pipeline_tag": task, "tags": [task, "tabular", "lambdak", *tags]}
     if dataset is not None:
         fields["datasets"] = [dataset]
-    if found.assessment is not None:
-        known = [_METRIC_TYPES[own.name] for own in found.assessment.metrics if own.name in _METRIC_TYPES]
-        fields["metrics"] = known
-        fields["model-index"] = [_index(found, task, dataset)]
+    if findings.assessment is not None:
+        names = [_METRIC_TYPES[metric.name] for metric in findings.assessment.metrics if metric.name in _METRIC_TYPES]
+        fields["metrics"] = names
+        fields["model-index"] = [_index(findings, task, dataset)]
     return f"---\n{_yaml(fields)}\n---\n\n"
 
 
-def _index(found: Findings, task: str, dataset: str | None) -> dict[str, Any]:
-    metrics = [] if found.assessment is None else found.assessment.metrics
+def _index(findings: Findings, task: str, dataset: str | None) -> dict[str, Any]:
+    metrics = [] if findings.assessment is None else findings.assessment.metrics
     results = [
-        {"type": _METRIC_TYPES.get(own.name, own.name), "name": own.name, "value": own.value}
-        for own in metrics
-        if own.value == own.value
+        {"type": _METRIC_TYPES.get(metric.name, metric.name), "name": metric.name, "value": metric.value}
+        for metric in metrics
+        if metric.value == metric.value
     ]
     rows = dataset or "test rows"
-    about = {"type": rows, "name": rows} | ({} if found.data is None else {"revision": found.data.sha256})
+    about = {"type": rows, "name": rows} | ({} if findings.data is None else {"revision": findings.data.sha256})
     return {
-        "name": found.words.name or found.model.estimator,
+        "name": findings.words.name or findings.model.estimator,
         "results": [{"task": {"type": task}, "dataset": about, "metrics": results}],
     }
 
@@ -93,22 +93,20 @@ def _scalar(value: Any) -> str:
 # ---- what people read -----------------------------------------------------------------------------------------------
 
 
-def _document(found: Findings, license_name: str | None) -> Document:
-    title = found.words.name or found.model.estimator
+def _document(findings: Findings, license_name: str | None) -> Document:
+    title = findings.words.name or findings.model.estimator
     sections = (
-        _details(found, license_name),
-        _uses(found),
-        _with_words(Section("limits", "Bias, risks and limitations", _brief(limits.dossier(found).blocks)), found),
-        _getting_started(found),
-        Section(
-            "training", "Training details", _brief((*data.dossier(found).blocks, *method.parameters(found).blocks))
-        ),
-        _evaluation(found),
-        Section("guarantees", "Guarantees", _brief(guarantees.dossier(found).blocks)),
-        Section("versions", "Technical specifications", _brief(reproduction.versions(found).blocks)),
-        Section("authors", "Model card authors and contact", (_pairs((("Owner", found.words.owner),)),)),
+        _details(findings, license_name),
+        _uses(findings),
+        _limits(findings),
+        _getting_started(findings),
+        _training(findings),
+        _evaluation(findings),
+        Section("guarantees", "Guarantees", _brief(guarantees.dossier(findings).blocks)),
+        Section("versions", "Technical specifications", _brief(reproduction.versions(findings).blocks)),
+        Section("authors", "Model card authors and contact", (_pairs((("Owner", findings.words.owner),)),)),
     )
-    return Document(title, "", (Paragraph(said(found.words.purpose)),), sections)
+    return Document(title, "", (Paragraph(said(findings.words.purpose)),), sections)
 
 
 def _brief(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -120,37 +118,45 @@ def _pairs(rows: Sequence[tuple[str, str | None]]) -> Table:
     return Table("Statements of the owner", ("", ""), tuple((name, said(words)) for name, words in rows), left=(0, 1))
 
 
-def _details(found: Findings, license_name: str | None) -> Section:
-    own = found.words
+def _details(findings: Findings, license_name: str | None) -> Section:
+    words = findings.words
     table = _pairs(
-        (("Developed by", own.developer), ("Version", own.version), ("Date", own.date), ("License", license_name))
+        (("Developed by", words.developer), ("Version", words.version), ("Date", words.date), ("License", license_name))
     )
-    return Section("details", "Model details", (table, *_brief(method.dossier(found).blocks)))
+    return Section("details", "Model details", (table, *_brief(method.dossier(findings).blocks)))
 
 
-def _uses(found: Findings) -> Section:
-    own = found.words
-    rows = (("Direct use", own.intended_use), ("Out-of-scope use", own.out_of_scope), ("Risk tier", own.risk_tier))
+def _uses(findings: Findings) -> Section:
+    words = findings.words
+    rows = (
+        ("Direct use", words.intended_use),
+        ("Out-of-scope use", words.out_of_scope),
+        ("Risk tier", words.risk_tier),
+    )
     return Section("uses", "Uses", (_pairs(rows),))
 
 
-def _with_words(section: Section, found: Findings) -> Section:
-    ethics = _pairs((("Ethical considerations", found.words.ethical_considerations),))
-    return Section(section.key, section.title, (ethics, *section.blocks))
+def _limits(findings: Findings) -> Section:
+    ethics = _pairs((("Ethical considerations", findings.words.ethical_considerations),))
+    return Section("limits", "Bias, risks and limitations", (ethics, *_brief(limits.dossier(findings).blocks)))
 
 
-def _training(found: Findings) -> Section:
-    blocks = (*data.dossier(found).blocks, *method.parameters(found).blocks)
+def _training(findings: Findings) -> Section:
+    blocks = (*data.dossier(findings).blocks, *method.parameters(findings).blocks)
     return Section("training", "Training details", _brief(blocks))
 
 
-def _getting_started(found: Findings) -> Section:
-    code = Code(_START.format(name=found.file.name or "model.safetensors"), "python")
+def _getting_started(findings: Findings) -> Section:
+    code = Code(_START.format(name=findings.file.name or "model.safetensors"), "python")
     return Section("start", "How to get started with the model", (code,))
 
 
-def _evaluation(found: Findings) -> Section:
-    own = found.assessment
-    if own is None:
+def _evaluation(findings: Findings) -> Section:
+    assessment = findings.assessment
+    if assessment is None:
         return Section("evaluation", "Evaluation", (Note("Not measured: no rows with targets were given.", "open"),))
-    return Section("evaluation", "Evaluation", (provenance(own), Paragraph(own.resampling.words), metric_table(own)))
+    return Section(
+        "evaluation",
+        "Evaluation",
+        (provenance(assessment), Paragraph(assessment.resampling.words), metric_table(assessment)),
+    )

@@ -19,7 +19,7 @@ from lambdak.governance.comparison import compare
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.model import Model
 from lambdak.report.amounts import at_most, number
-from lambdak.report.document import Block, Heading, Live, Note, Paragraph, Section, Table
+from lambdak.report.document import Block, Heading, Note, Paragraph, Scripted, Section, Table
 from lambdak.report.findings import Findings, Options, report_findings
 from lambdak.report.html import blocks_html
 from lambdak.report.live_page import check_html, laid_out, script
@@ -71,7 +71,7 @@ def write_comparison(
 ) -> Path:
     """Write one report of two models, and return it; arguments are those of :func:`lambdak.report.write_report`."""
     if len(rivals) != 2:
-        raise ValueError(f"models must be two, by their names; got {[own.name for own in rivals]}")
+        raise ValueError(f"models must be two, by their names; got {[rival.name for rival in rivals]}")
     check_html(path)
     _check_alike(rivals)
     rows = optional_read(X, y, sample_weight, offset, exposure)
@@ -84,10 +84,10 @@ def write_comparison(
 
 def _check_alike(rivals: Sequence[Rival]) -> None:
     """Refuse models that do not predict the same."""
-    first, second = (own.model for own in rivals)
-    kinds = [own.model.loss.predicts.value for own in rivals]
-    classes = [None if own.classes is None else own.classes.tolist() for own in (first, second)]
-    levels = [own.loss.quantile_levels for own in (first, second)]
+    first, second = (model.model for model in rivals)
+    kinds = [model.model.loss.predicts.value for model in rivals]
+    classes = [None if model.classes is None else model.classes.tolist() for model in (first, second)]
+    levels = [model.loss.quantile_levels for model in (first, second)]
     if kinds[0] != kinds[1] or classes[0] != classes[1] or levels[0] != levels[1]:
         what = classes if classes[0] != classes[1] else levels if levels[0] != levels[1] else kinds
         raise ValueError(f"models must predict the same to be compared; got {what[0]} and {what[1]}")
@@ -97,19 +97,19 @@ def _page(names: list[str], both: list[Findings]) -> str:
     first = both[0]
     sides = [
         f'<div><h2 class="key k{side}">{html.escape(name)}</h2>'
-        f"{blocks_html([performance.answer(own), guarantees.answer(own)])}</div>"
-        for side, (name, own) in enumerate(zip(names, both, strict=True))
+        f"{blocks_html([performance.answer(findings), guarantees.answer(findings)])}</div>"
+        for side, (name, findings) in enumerate(zip(names, both, strict=True))
     ]
     sections = {
-        "Try both": Section("try", "Try both", (Live("try", _TRY),)),
+        "Try both": Section("try", "Try both", (Scripted("try", _TRY),)),
         "Metrics": Section("metrics", "Which predicts better", _metrics(names, both)),
-        "Effects": Section("effects", "Effects of both", (Live("effects", _EFFECTS),)),
+        "Effects": Section("effects", "Effects of both", (Scripted("effects", _EFFECTS),)),
         "Importance": Section("importance", "Importance of the columns", _importance(names, both)),
         "Guarantees": Section("certificate", "What is guaranteed", _guarantees(names, both)),
     }
-    merged = list(dict.fromkeys(name for own in both for name in own.names))
-    order = list(dict.fromkeys(merged.index(own.names[i]) for own in both for i in own.behaviour.first))
-    payloads = [payload(own) for own in both]
+    merged = list(dict.fromkeys(name for findings in both for name in findings.names))
+    order = list(dict.fromkeys(merged.index(findings.names[i]) for findings in both for i in findings.behaviour.first))
+    payloads = [payload(findings) for findings in both]
     data = {"constants": payloads[0]["constants"], "names": names, "models": payloads, "order": order}
     return laid_out(
         f"{front.title(first)}: {names[0]} and {names[1]}", f'<div class="answers two">{"".join(sides)}</div>',
@@ -119,11 +119,11 @@ def _page(names: list[str], both: list[Findings]) -> str:
 
 
 def _metrics(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
-    first, second = (own.assessment for own in both)
+    first, second = (assessed.assessment for assessed in both)
     if first is None or second is None:
         return (Paragraph("Not measured: give X_test and y_test, rows that neither fit has seen."),)
     blocks: list[Block] = [Paragraph(f"Measured {first.where}, the same for both.")]
-    caveats = dict.fromkeys(own.caveat for own in (first, second) if own.caveat)
+    caveats = dict.fromkeys(assessed.caveat for assessed in (first, second) if assessed.caveat)
     blocks += [Note(f"{caveat} {first.remedy}", "open") for caveat in caveats]
     others = {metric.name: metric.value for metric in second.metrics}
     rows = [
@@ -159,8 +159,8 @@ def _differences(names: list[str], both: list[Findings], rows: Rows) -> Table:
 
 def _importance(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
     """Return the columns that either model uses most, with both sizes of both."""
-    shown = list(dict.fromkeys(own.names[i] for own in both for i in own.behaviour.first))
-    rows = [(name, *(text for own in both for text in _sizes(own, name))) for name in shown]
+    shown = list(dict.fromkeys(findings.names[i] for findings in both for i in findings.behaviour.first))
+    rows = [(name, *(text for findings in both for text in _sizes(findings, name))) for name in shown]
     heads = [f"{what}, {name}" for name in names for what in ("mean effect", "proven at most")]
     words = (
         "The mean effect is how far the column moves it on average over the data, from its baseline; the proven "
@@ -178,8 +178,8 @@ def _sizes(findings: Findings, name: str) -> tuple[str, str]:
 
 def _guarantees(names: list[str], both: list[Findings]) -> tuple[Block, ...]:
     blocks: list[Block] = []
-    for name, own in zip(names, both, strict=True):
-        requested = [claim for claim in own.certificate.claims if claim.requested]
-        blocks += [Heading(name), *(guarantees.requested_claim(claim, own) for claim in requested)]
+    for name, findings in zip(names, both, strict=True):
+        requested = [claim for claim in findings.certificate.claims if claim.requested]
+        blocks += [Heading(name), *(guarantees.requested_claim(claim, findings) for claim in requested)]
         blocks += [] if requested else [Paragraph("No constraint was requested of this model.")]
     return tuple(blocks)

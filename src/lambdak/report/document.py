@@ -29,9 +29,9 @@ class Mark(str):
 
     def __new__(cls, text: str, tone: Tone) -> Mark:
         """Mark a text."""
-        own = super().__new__(cls, text)
-        own.tone = tone
-        return own
+        mark = super().__new__(cls, text)
+        mark.tone = tone
+        return mark
 
 
 TO_COMPLETE = Mark("To be completed by the owner", "open")
@@ -42,8 +42,8 @@ class _Block:
     """A block of a document, whose texts are safe to show."""
 
     def __post_init__(self) -> None:
-        for own in fields(self):
-            object.__setattr__(self, own.name, _harmless(getattr(self, own.name)))
+        for part in fields(self):
+            object.__setattr__(self, part.name, _harmless(getattr(self, part.name)))
 
 
 def _harmless(value: Any) -> Any:
@@ -137,7 +137,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Terms(_Block):
+class Glossary(_Block):
     """Words with their meanings."""
 
     pairs: Sequence[tuple[str, str]]
@@ -161,7 +161,7 @@ class Answers(_Block):
 
 
 @dataclass(frozen=True)
-class Live:
+class Scripted:
     """What a script of the page fills in; documents without scripts leave it out.
 
     ``markup`` is what it finds there: fixed text of the library, never of a table.
@@ -171,7 +171,10 @@ class Live:
     markup: str = ""
 
 
-Block = Heading | Paragraph | Note | Bullets | Fold | Table | Picture | Gallery | Code | Terms | Answer | Answers | Live
+Block = (
+    Heading | Paragraph | Note | Bullets | Fold | Table | Picture | Gallery | Code | Glossary | Answer | Answers
+    | Scripted
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -224,3 +227,19 @@ def shortened(table: Table, order: Sequence[int] | None = None) -> tuple[Table, 
         return whole, ()
     caption = f"{table.caption}: the first {MOST_LINES} of {len(lines)}; all of them are in the appendix"
     return replace(table, caption=caption, rows=tuple(lines[:MOST_LINES])), (whole,)
+
+
+def simpler(block: Block) -> tuple[Block, ...]:
+    """Return plainer blocks that say what a page's own block says, for writers of documents without scripts."""
+    match block:
+        case Answers():
+            return tuple(block.answers)
+        case Answer():
+            first = Paragraph(Mark(f"{block.question}: {block.answer}", block.tone))
+            return first, *(Paragraph(line) for line in block.lines if line)
+        case Glossary():
+            return (Bullets([f"{term}: {meaning}" for term, meaning in block.pairs]),)
+        case Scripted():
+            return ()
+        case _:
+            raise TypeError(f"a block of a document is expected; got a {type(block).__name__}")

@@ -26,14 +26,14 @@ from lambdak.report.pictures import check_pictures
 from lambdak.report.sections import DOSSIER, front
 from lambdak.report.sections.front import TASKS
 from lambdak.report.sections.words import appendix
-from lambdak.report.subject import Subject, owner_words
+from lambdak.report.subject import Refittable, owner_words
 from lambdak.report.word import check_docx, to_docx
 from lambdak.table.rows import Rows, optional_read
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
 
-__all__ = ["Subject", "dossier_findings", "write_card", "write_dossier"]
+__all__ = ["Refittable", "dossier_findings", "write_card", "write_dossier"]
 
 Writer = Callable[[Path, Document], None]
 
@@ -44,7 +44,7 @@ _FEW_COLUMNS = 20  # with more, its time grows with their square, and it is only
 
 
 def write_dossier(
-    subject: Subject,
+    subject: Refittable,
     path: str | os.PathLike[str],
     X: Any = None,
     y: ArrayLike | None = None,
@@ -67,13 +67,13 @@ def write_dossier(
     """
     write = _writer(path)
     check_pictures()
-    found = dossier_findings(subject, X, y, **options)
-    write(Path(path), document(found))
+    findings = dossier_findings(subject, X, y, **options)
+    write(Path(path), document(findings))
     return Path(path)
 
 
 def dossier_findings(
-    subject: Subject,
+    subject: Refittable,
     X: Any = None,
     y: ArrayLike | None = None,
     *,
@@ -148,7 +148,7 @@ def document(findings: Findings) -> Document:
 
 
 def write_card(
-    subject: Subject,
+    subject: Refittable,
     path: str | os.PathLike[str],
     X: Any = None,
     y: ArrayLike | None = None,
@@ -188,7 +188,7 @@ def _check_exposures(loss: Loss, rows: Rows | None, training: Rows, seeds: int) 
     """Refuse exposures that a fit would refuse, and to fit totals as if they were rates."""
     if training.exposure is not None:
         check_exposure(loss, training.offset, "exposure_train")
-    counted = any(own is not None for own in (training.exposure, training.offset, training.weight))
+    counted = any(values is not None for values in (training.exposure, training.offset, training.weight))
     if seeds and loss.link is LOG and rows is not None and rows.exposure is not None and not counted:
         raise ValueError(
             "exposure_train must be given where exposure is, so that the model is fitted again as it was; if it was "
@@ -208,7 +208,7 @@ def _seed_count(seeds: int | None, rows: Rows | None, training: Rows | None) -> 
     return many
 
 
-def _search_size(search: int | None, subject: Subject) -> int:
+def _search_size(search: int | None, subject: Refittable) -> int:
     if search is None:
         return _SEARCH if len(subject.names) <= _FEW_COLUMNS else 0
     return check_int(search, "search", 0, 2**31)

@@ -9,25 +9,8 @@ from dataclasses import replace
 from functools import singledispatch
 from importlib.resources import files
 
-from lambdak.report.document import (
-    Answer,
-    Answers,
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Fold,
-    Gallery,
-    Heading,
-    Live,
-    Mark,
-    Note,
-    Paragraph,
-    Picture,
-    Section,
-    Table,
-    Terms,
-)
+from lambdak.report import document as blocks
+from lambdak.report.document import Block, Document, Mark, Section
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _LONGEST_WORD = 20  # letters, beyond which it may be broken anywhere
@@ -37,7 +20,7 @@ def to_html(document: Document) -> str:
     """The whole page."""
     style = files("lambdak.report").joinpath("document.css").read_text(encoding="utf-8")
     numbered = document.numbered()
-    links = "".join(f'<li><a href="#{own.key}">{html.escape(own.title)}</a></li>' for _, own in numbered)
+    links = "".join(f'<li><a href="#{section.key}">{html.escape(section.title)}</a></li>' for _, section in numbered)
     sections = "\n".join(section_html(replace(section, title=title)) for title, section in numbered)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -59,9 +42,9 @@ def section_html(section: Section) -> str:
     return f'<section id="{key}" aria-labelledby="{key}-title">\n{heading}\n{blocks_html(section.blocks)}\n</section>'
 
 
-def blocks_html(blocks: Iterable[Block]) -> str:
+def blocks_html(parts: Iterable[Block]) -> str:
     """Return blocks one below the other."""
-    return "\n".join(map(_block, blocks))
+    return "\n".join(map(_block, parts))
 
 
 def _text(text: str) -> str:
@@ -75,40 +58,40 @@ def _block(block: Block) -> str:
 
 
 @_block.register
-def _(block: Heading) -> str:
+def _(block: blocks.Heading) -> str:
     return f"<h3>{html.escape(block.text)}</h3>"
 
 
 @_block.register
-def _(block: Paragraph) -> str:
+def _(block: blocks.Paragraph) -> str:
     return f"<p>{_text(block.text)}</p>"
 
 
 @_block.register
-def _(block: Note) -> str:
+def _(block: blocks.Note) -> str:
     return f'<p class="note {block.tone}">{html.escape(block.text)}</p>'
 
 
 @_block.register
-def _(block: Bullets) -> str:
+def _(block: blocks.Bullets) -> str:
     return "<ul>" + "".join(f"<li>{_text(item)}</li>" for item in block.items) + "</ul>"
 
 
 @_block.register
-def _(block: Fold) -> str:
+def _(block: blocks.Fold) -> str:
     mark = block.verdict
     verdict = "" if mark is None else f'<span class="mark {mark.tone}">{html.escape(mark)}</span> '
     return f"<details><summary>{verdict}{html.escape(block.title)}</summary>\n{blocks_html(block.blocks)}\n</details>"
 
 
 @_block.register
-def _(block: Terms) -> str:
+def _(block: blocks.Glossary) -> str:
     words = "".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(meaning)}</dd>" for term, meaning in block.pairs)
     return f"<dl>{words}</dl>"
 
 
 @_block.register
-def _(block: Answer) -> str:
+def _(block: blocks.Answer) -> str:
     words = "".join(f"<p>{html.escape(line).replace(' %', '&nbsp;%')}</p>" for line in block.lines if line)
     tone = "" if block.tone == "plain" else block.tone
     shown = f'<p class="big {tone}">{html.escape(block.answer)}</p>' if block.answer else ""
@@ -116,22 +99,22 @@ def _(block: Answer) -> str:
 
 
 @_block.register
-def _(block: Answers) -> str:
+def _(block: blocks.Answers) -> str:
     return f'<div class="answers">{"".join(map(_block, block.answers))}</div>'
 
 
 @_block.register
-def _(block: Live) -> str:
+def _(block: blocks.Scripted) -> str:
     return block.markup or f'<div id="{block.key}-body"></div>'
 
 
 @_block.register
-def _(block: Code) -> str:
+def _(block: blocks.Code) -> str:
     return f'<pre><code class="language-{block.language}">{html.escape(block.text)}</code></pre>'
 
 
 @_block.register
-def _(block: Table) -> str:
+def _(block: blocks.Table) -> str:
     kinds = ["words" if i in block.left else "number" for i in range(len(block.names))]
     cells = "".join(map('<th scope="col" class="{}">{}</th>'.format, kinds, map(html.escape, block.names)))
     head = f"<thead><tr>{cells}</tr></thead>\n" if any(block.names) else ""
@@ -150,12 +133,12 @@ def _cell(kind: str, name: str, text: str) -> str:
 
 
 @_block.register
-def _(block: Picture) -> str:
+def _(block: blocks.Picture) -> str:
     data, caption = base64.b64encode(block.png).decode("ascii"), html.escape(block.caption)
     image, size = f'<img alt="{caption}" src="data:image/png;base64,{data}">', "" if block.wide else ' class="half"'
     return f"<figure{size}>{image}<figcaption>{caption}</figcaption></figure>"
 
 
 @_block.register
-def _(block: Gallery) -> str:
+def _(block: blocks.Gallery) -> str:
     return '<div class="gallery">\n' + "\n".join(map(_block, block.pictures)) + "\n</div>"

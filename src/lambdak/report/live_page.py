@@ -42,9 +42,9 @@ def check_html(path: str | PathLike[str]) -> None:
 
 def page(findings: Findings) -> str:
     """Return the whole page; only the script named here, by its hash, may run in it."""
-    sections = [Section(own.key, "", ()) if own.build is None else own.build(findings) for own in PAGE]
-    links = {own.key: own.link for own in PAGE if own.link}
-    app = script((*_PARTS, *(f"sections/{own.key}" for own in PAGE if own.script), "app"))
+    sections = [Section(place.key, "", ()) if place.build is None else place.build(findings) for place in PAGE]
+    links = {place.key: place.link for place in PAGE if place.link}
+    app = script((*_PARTS, *(f"sections/{place.key}" for place in PAGE if place.script), "app"))
     top = f'{blocks_html([front.page(findings)])}\n<p class="note" id="about">{html.escape(front.about(findings))}</p>'
     return laid_out(front.title(findings), top, links, sections, to_json(payload(findings)), app)
 
@@ -61,7 +61,7 @@ def laid_out(title: str, top: str, links: Mapping[str, str], sections: Sequence[
         "PAYLOAD": data,
         "APP": app,
     }
-    return re.sub(r"@@([A-Z]+)@@", lambda found: parts[found[1]], page_file("page.html"))
+    return re.sub(r"@@([A-Z]+)@@", lambda match: parts[match[1]], page_file("page.html"))
 
 
 def page_file(name: str) -> str:

@@ -10,25 +10,8 @@ import re
 from functools import singledispatch
 from urllib.parse import quote
 
-from lambdak.report.document import (
-    Answer,
-    Answers,
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Fold,
-    Gallery,
-    Heading,
-    Live,
-    Mark,
-    Note,
-    Paragraph,
-    Picture,
-    Section,
-    Table,
-    Terms,
-)
+from lambdak.report import document as blocks
+from lambdak.report.document import Block, Document, Mark, Section, simpler
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#!])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -43,15 +26,18 @@ def to_markdown(document: Document, folder: str) -> tuple[str, dict[str, bytes]]
     pictures: dict[str, bytes] = {}
     parts = [f"# {plain(document.title)}", plain(document.subtitle)]
     parts += [_block(block, pictures, folder) for block in document.front]
-    parts += ["## Contents", "\n".join(f"{i}. {plain(own.title)}" for i, own in enumerate(document.sections, 1))]
-    parts += [_section(title, own, pictures, folder) for title, own in document.numbered()]
+    parts += [
+        "## Contents",
+        "\n".join(f"{i}. {plain(section.title)}" for i, section in enumerate(document.sections, 1)),
+    ]
+    parts += [_section(title, section, pictures, folder) for title, section in document.numbered()]
     return "\n\n".join(parts) + "\n", pictures
 
 
 def sections_markdown(document: Document) -> str:
     """The text of a document without pictures, with neither contents nor numbers."""
     parts = [f"# {plain(document.title)}", *(_block(block, {}, "") for block in document.front)]
-    parts += [_section(own.title, own, {}, "") for own in document.sections]
+    parts += [_section(section.title, section, {}, "") for section in document.sections]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,12 +56,12 @@ def plain(text: str) -> str:
     a\|b \*c\* &lt;i&gt; \_d\_
     """
     escaped = _MARKUP.sub(r"\\\1", text).translate(_ENTITIES)
-    return _LINKS.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", escaped)
+    return _LINKS.sub(lambda match: f"{match[0][:-1]}&#{ord(match[0][-1])};", escaped)
 
 
 def _line(text: str) -> str:
     """Text in which nothing is markup at the beginning of a line, where more would be."""
-    return _AT_START.sub(lambda found: f"{found[1]}{_escaped_start(found[2])}", plain(text))
+    return _AT_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", plain(text))
 
 
 def _escaped_start(start: str) -> str:
@@ -89,80 +75,62 @@ def _cell(text: str) -> str:
 
 @singledispatch
 def _block(block: Block, pictures: dict[str, bytes], folder: str) -> str:
-    raise TypeError(f"a block of a document is expected; got a {type(block).__name__}")
+    return _joined([_block(plainer, pictures, folder) for plainer in simpler(block)])
 
 
 @_block.register
-def _(block: Heading, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Heading, pictures: dict[str, bytes], folder: str) -> str:
     return f"### {plain(block.text)}"
 
 
 @_block.register
-def _(block: Paragraph, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Paragraph, pictures: dict[str, bytes], folder: str) -> str:
     return _line(block.text)
 
 
 @_block.register
-def _(block: Note, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Note, pictures: dict[str, bytes], folder: str) -> str:
     return f"> {_TONES[block.tone]}{_line(block.text)}"
 
 
 @_block.register
-def _(block: Bullets, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Bullets, pictures: dict[str, bytes], folder: str) -> str:
     return "\n".join(f"- {_line(item)}" for item in block.items)
 
 
 @_block.register
-def _(block: Fold, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Fold, pictures: dict[str, bytes], folder: str) -> str:
     verdict = "" if block.verdict is None else f"{_cell(block.verdict)} "
-    first, *others = block.blocks
-    head = f"{verdict}*{plain(block.title)}.*"
-    inside = f"{head} {plain(first.text)}" if isinstance(first, Paragraph) else f"{head}\n\n{_block(first, {}, '')}"
-    whole = "\n\n".join([inside, *(_block(other, {}, "") for other in others)])
+    head, (first, *rest) = f"{verdict}*{plain(block.title)}.*", block.blocks
+    if isinstance(first, blocks.Paragraph):
+        head = f"{head} {plain(first.text)}"
+    else:
+        rest.insert(0, first)
+    whole = "\n\n".join([head, *(_block(part, {}, "") for part in rest)])
     return "\n".join(f"> {line}".rstrip() for line in whole.split("\n"))
 
 
 @_block.register
-def _(block: Terms, pictures: dict[str, bytes], folder: str) -> str:
-    return "\n".join(f"- **{plain(term)}**: {plain(meaning)}" for term, meaning in block.pairs)
-
-
-@_block.register
-def _(block: Answer, pictures: dict[str, bytes], folder: str) -> str:
-    return "\n\n".join([f"**{plain(block.question)}: {plain(block.answer)}**", *map(_line, filter(None, block.lines))])
-
-
-@_block.register
-def _(block: Answers, pictures: dict[str, bytes], folder: str) -> str:
-    return "\n\n".join(_block(answer, pictures, folder) for answer in block.answers)
-
-
-@_block.register
-def _(block: Live, pictures: dict[str, bytes], folder: str) -> str:
-    return ""
-
-
-@_block.register
-def _(block: Code, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Code, pictures: dict[str, bytes], folder: str) -> str:
     longest = max(map(len, re.findall("`+", block.text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{block.language}\n{block.text}\n{fence}"
 
 
 @_block.register
-def _(block: Table, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Table, pictures: dict[str, bytes], folder: str) -> str:
     rules = [":--" if i in block.left else "--:" for i in range(len(block.names))]
     lines = [[plain(name) for name in block.names], rules, *([_cell(cell) for cell in row] for row in block.rows)]
     return f"**{plain(block.caption)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @_block.register
-def _(block: Picture, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Picture, pictures: dict[str, bytes], folder: str) -> str:
     name = f"{block.name}-{hashlib.sha256(block.png).hexdigest()[:_DIGITS]}.png"
     pictures[name] = block.png
     return f"![{plain(block.caption)}]({quote(f'{folder}/{name}')})\n\n*{plain(block.caption)}*"
 
 
 @_block.register
-def _(block: Gallery, pictures: dict[str, bytes], folder: str) -> str:
+def _(block: blocks.Gallery, pictures: dict[str, bytes], folder: str) -> str:
     return "\n\n".join(_block(picture, pictures, folder) for picture in block.pictures)

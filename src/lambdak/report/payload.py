@@ -26,32 +26,36 @@ _DIGITS = 6  # of what is drawn
 
 def payload(findings: Findings) -> dict[str, Any]:
     """All that the page's scripts need."""
-    model, found = findings.model, findings.behaviour
-    outputs, known = readouts(model), findings.examples
+    model, what = findings.model, findings.behaviour
+    outputs, examples = readouts(model), findings.examples
     identifiers = set(findings.identifiers)
     columns = [
-        _column(own, float(bound))
-        | {"unit": findings.units.get(own.name, ""), "identifier": i in identifiers, "choices": _choices(known, i)}
-        for i, (own, bound) in enumerate(zip(model.encoder.columns, found.proven, strict=True))
-    ]
+        _column(column, float(bound))
+        | {
+            "unit": findings.units.get(column.name, ""),
+            "identifier": i in identifiers,
+            "choices": _choices(examples, i),
+        }
+        for i, (column, bound) in enumerate(zip(model.encoder.columns, what.proven, strict=True))
+    ]  # fmt: skip
     return {
         "about": _about(findings),
         "constants": constants(model.dim, model.loss.link, max(output.error for output in outputs)),
         "columns": columns,
-        "order": list(found.order),
-        "first": list(found.first),
-        "mean_effects": None if found.mean is None else found.mean.tolist(),
+        "order": list(what.order),
+        "first": list(what.first),
+        "mean_effects": None if what.mean is None else what.mean.tolist(),
         "pairs": _pairs(findings),
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": engine_model(model),
-        "data": known,
+        "data": examples,
         "performance": None if findings.assessment is None else drawn(model, findings.assessment),
     }
 
 
-def _choices(known: dict[str, Any] | None, i: int) -> list[float] | None:
+def _choices(examples: dict[str, Any] | None, i: int) -> list[float] | None:
     """The two numbers of a column that has no others in the data."""
-    summaries = [] if known is None else known["summary"]
+    summaries = [] if examples is None else examples["summary"]
     return summaries[i].get("values") if i < len(summaries) else None
 
 
@@ -101,7 +105,7 @@ def _is_special(level: object) -> bool:
 
 def drawn(model: Model, measured: Assessment) -> dict[str, Any]:
     """The data of the charts: of each output, bins of predictions with what was observed, and what suits its task."""
-    outputs = [_output(own.name, own.performance, measured) for own in measured.outputs]
+    outputs = [_output(output.name, output.performance, measured) for output in measured.outputs]
     classes = [shown(label) for label in ([] if model.classes is None else model.classes.tolist())]
     table = None if measured.confusion is None else measured.confusion.tolist()
     middle = _medians(model, measured) if model.loss.predicts is Predicts.QUANTILES else None
@@ -115,10 +119,10 @@ def _usual(model: Model, measured: Assessment) -> dict[str, Any] | None:
     """What is to be expected of a prediction, if rows that the fit did not see say so."""
     if measured.source != "test" or len(measured.rows) < FEWEST_USUAL:
         return None
-    known = {own.name: own.value for own in measured.metrics}
+    metrics = {metric.name: metric.value for metric in measured.metrics}
     name = "accuracy" if model.classes is not None else "share between the outer quantiles"
     error = measured.usual_error if model.loss.link.name == "identity" else None  # others grow with the prediction
-    return {"within": error, "share": known.get(name)}
+    return {"within": error, "share": metrics.get(name)}
 
 
 def _medians(model: Model, measured: Assessment) -> dict[str, Any]:
@@ -130,38 +134,38 @@ def _medians(model: Model, measured: Assessment) -> dict[str, Any]:
     return _some(levels[:, levels.shape[1] // 2], target)
 
 
-def _output(name: str, own: Performance, measured: Assessment) -> dict[str, Any]:
-    bins = own.calibration().bands
+def _output(name: str, result: Performance, measured: Assessment) -> dict[str, Any]:
+    bins = result.calibration().bands
     data: dict[str, Any] = {
         "name": name,
-        "task": own.task,
-        "about": own.scored.words.rate,
+        "task": result.task,
+        "about": result.scored.words.rate,
         "bins": {
             "predicted": _short(bins.predicted), "observed": _short(bins.observed), "low": _short(bins.observed_low),
             "high": _short(bins.observed_high), "rows": bins.rows.astype(int).tolist(),
         },
     }  # fmt: skip
-    if own.task == "class":
-        data["roc"] = _roc(own)
-    elif own.task == "numbers" and measured.rows.exposure is None:
-        data["points"] = _points(own)
-    elif own.task == "coverage":
-        outcome = own.scored.outcome
-        share = float(np.average(outcome.observed, weights=own.scored.exposure))
+    if result.task == "class":
+        data["roc"] = _roc(result)
+    elif result.task == "numbers" and measured.rows.exposure is None:
+        data["points"] = _points(result)
+    elif result.task == "coverage":
+        outcome = result.scored.outcome
+        share = float(np.average(outcome.observed, weights=result.scored.exposure))
         data["coverage"] = {"wanted": float(outcome.expected[0]), "observed": round(share, _DIGITS)}
     return data
 
 
-def _roc(own: Performance) -> dict[str, Any] | None:
-    if not 0 < own.actual < own.exposure:
+def _roc(result: Performance) -> dict[str, Any] | None:
+    if not 0 < result.actual < result.exposure:
         return None  # rows of one kind only
-    curve = own.roc()
+    curve = result.roc()
     some = np.unique(np.linspace(0, len(curve.threshold) - 1, _MOST_STEPS).astype(int))
     return {"x": _short(curve.false_positive_rate[some]), "y": _short(curve.true_positive_rate[some]), "auc": curve.auc}
 
 
-def _points(own: Performance) -> dict[str, Any]:
-    return _some(own.scored.outcome.expected, own.scored.outcome.observed)
+def _points(result: Performance) -> dict[str, Any]:
+    return _some(result.scored.outcome.expected, result.scored.outcome.observed)
 
 
 def _some(predicted: NDArray[Any], observed: NDArray[Any]) -> dict[str, Any]:

@@ -35,6 +35,6 @@ def strengths_png(explanation: GlobalExplanation) -> bytes:
     return bytes(plots.png(plots.draw_strengths(explanation)))
 
 
-def curve_png(own: Performance, what: str) -> bytes:
+def curve_png(performance: Performance, what: str) -> bytes:
     """The calibration, the lift, the Lorenz curve or the ROC curve of what is predicted."""
-    return bytes(_plots().png(getattr(own, what)().plot()))
+    return bytes(_plots().png(getattr(performance, what)().plot()))

@@ -14,7 +14,7 @@ from lambdak.table.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Refittable:
     """A fitted model that a dossier is about, and how to fit it with another seed.
 
     Attributes
@@ -93,15 +93,15 @@ class OwnerWords:
     date: str | None = None
 
 
-def owner_words(given: Mapping[str, Any]) -> OwnerWords:
+def owner_words(words: Mapping[str, Any]) -> OwnerWords:
     """The words of the owner, checked."""
-    known = [own.name for own in fields(OwnerWords)]
-    for name, value in given.items():
-        if name not in known:
+    names = [part.name for part in fields(OwnerWords)]
+    for name, value in words.items():
+        if name not in names:
             if name in ("X_test", "y_test"):
                 call = "dossier(path, X_test, y_test, X_train=X_train, y_train=y_train)"
                 raise TypeError(f"{name} has no name in a dossier, training rows have: {call}")
-            raise TypeError(f"{name!r} is no part of a dossier: the owner's words are {', '.join(known)}")
+            raise TypeError(f"{name!r} is no part of a dossier: the owner's words are {', '.join(names)}")
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} must be text; got {value!r}")
-    return OwnerWords(**{name: value for name, value in given.items() if value is None or value.strip()})
+    return OwnerWords(**{name: value for name, value in words.items() if value is None or value.strip()})

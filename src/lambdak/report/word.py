@@ -11,25 +11,8 @@ from functools import singledispatch
 from io import BytesIO
 from typing import Any
 
-from lambdak.report.document import (
-    Answer,
-    Answers,
-    Block,
-    Bullets,
-    Code,
-    Document,
-    Fold,
-    Gallery,
-    Heading,
-    Live,
-    Mark,
-    Note,
-    Paragraph,
-    Picture,
-    Section,
-    Table,
-    Terms,
-)
+from lambdak.report import document as blocks
+from lambdak.report.document import Block, Document, Mark, Section, simpler
 
 _LONG_AGO = datetime(2000, 1, 1)
 _ZIP_TIME = (2000, 1, 1, 0, 0, 0)
@@ -74,21 +57,26 @@ def to_docx(document: Document) -> bytes:
 def _timeless(data: bytes) -> bytes:
     """Archive of these files, with equal bytes whenever it was written."""
     whole = BytesIO()
-    with zipfile.ZipFile(BytesIO(data)) as given, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as kept:
-        for name in given.namelist():
+    with zipfile.ZipFile(BytesIO(data)) as written, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as kept:
+        for name in written.namelist():
             entry = zipfile.ZipInfo(name, _ZIP_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
-            kept.writestr(entry, given.read(name))
+            kept.writestr(entry, written.read(name))
     return whole.getvalue()
 
 
 def _lay_out_(word: Any, title: str) -> None:
     from docx.shared import Cm, Pt, RGBColor
 
-    own = word.core_properties
-    own.title, own.author, own.last_modified_by, own.comments = title[:255], "lambdak", "lambdak", ""
-    own.created = own.modified = _LONG_AGO
+    properties = word.core_properties
+    properties.title, properties.author, properties.last_modified_by, properties.comments = (
+        title[:255],
+        "lambdak",
+        "lambdak",
+        "",
+    )
+    properties.created = properties.modified = _LONG_AGO
     page = word.sections[0]
     page.page_width, page.page_height = Cm(21.0), Cm(29.7)
     page.left_margin = page.right_margin = Cm(_MARGIN)
@@ -203,78 +191,55 @@ def _run_(
 
 @singledispatch
 def _add(block: Block, word: Any) -> None:
-    raise TypeError(f"a block of a document is expected; got a {type(block).__name__}")
+    for plainer in simpler(block):
+        _add(plainer, word)
 
 
 @_add.register
-def _(block: Heading, word: Any) -> None:
+def _(block: blocks.Heading, word: Any) -> None:
     word.add_heading(block.text, 2)
 
 
 @_add.register
-def _(block: Paragraph, word: Any) -> None:
+def _(block: blocks.Paragraph, word: Any) -> None:
     _paragraph(word, block.text)
 
 
 @_add.register
-def _(block: Note, word: Any) -> None:
+def _(block: blocks.Note, word: Any) -> None:
     paragraph = _paragraph(word, block.text, colour=_COLOURS[block.tone])
     _shade_(paragraph._p.get_or_add_pPr(), _TINTS[block.tone])
 
 
 @_add.register
-def _(block: Bullets, word: Any) -> None:
+def _(block: blocks.Bullets, word: Any) -> None:
     for item in block.items:
         _paragraph(word, item, style="List Bullet").paragraph_format.space_after = 0
 
 
 @_add.register
-def _(block: Fold, word: Any) -> None:
+def _(block: blocks.Fold, word: Any) -> None:
     from docx.shared import Cm
 
     verdict = "" if block.verdict is None else f"{block.verdict}: "
     paragraph = _paragraph(word, f"{verdict}{block.title}. ", colour=_GREY, size=9.0, bold=True)
     paragraph.paragraph_format.left_indent = Cm(0.8)
     first, *others = block.blocks
-    if isinstance(first, Paragraph):
+    if isinstance(first, blocks.Paragraph):
         _run_(paragraph, first.text, colour=_GREY, size=9.0)
-    for inside in others if isinstance(first, Paragraph) else block.blocks:
+    for inside in others if isinstance(first, blocks.Paragraph) else block.blocks:
         _add(inside, word)
 
 
 @_add.register
-def _(block: Terms, word: Any) -> None:
-    for term, meaning in block.pairs:
-        _run_(_paragraph(word, f"{term}: ", bold=True), meaning)
-
-
-@_add.register
-def _(block: Answer, word: Any) -> None:
-    _paragraph(word, f"{block.question}: {block.answer}", bold=True, colour=_COLOURS[block.tone])
-    for line in filter(None, block.lines):
-        _paragraph(word, line)
-
-
-@_add.register
-def _(block: Answers, word: Any) -> None:
-    for answer in block.answers:
-        _add(answer, word)
-
-
-@_add.register
-def _(block: Live, word: Any) -> None:
-    """Return without a word: what a script fills in is not in a file without scripts."""
-
-
-@_add.register
-def _(block: Code, word: Any) -> None:
+def _(block: blocks.Code, word: Any) -> None:
     paragraph = _paragraph(word, block.text, size=8.0)
     paragraph.runs[0].font.name = "Consolas"
     _shade_(paragraph._p.get_or_add_pPr(), _TINTS["plain"])
 
 
 @_add.register
-def _(block: Table, word: Any) -> None:
+def _(block: blocks.Table, word: Any) -> None:
     from docx.shared import Cm
 
     _caption_(word, block.caption)
@@ -302,7 +267,7 @@ def _widths(lines: list[Any]) -> list[float]:
         wanted.append(max(_PADDING + _LETTER * min(max(map(len, column)), _LONGEST_TEXT), least[-1]))
     room, more = max(_WIDE - sum(least), 0.0), sum(wanted) - sum(least)
     widths = [low + room * (high - low) / more if more else low for low, high in zip(least, wanted, strict=True)]
-    return [_WIDE * own / sum(widths) for own in widths]
+    return [_WIDE * width / sum(widths) for width in widths]
 
 
 def _fill_(cell: Any, text: str, left: bool, head: bool, size: float, width: float) -> None:
@@ -339,7 +304,7 @@ def _caption_(word: Any, text: str) -> None:
 
 
 @_add.register
-def _(block: Picture, word: Any) -> None:
+def _(block: blocks.Picture, word: Any) -> None:
     paragraph = word.add_paragraph()
     paragraph.paragraph_format.keep_with_next = True
     _picture_(paragraph, block, _WIDE if block.wide else _HALF)
@@ -347,7 +312,7 @@ def _(block: Picture, word: Any) -> None:
 
 
 @_add.register
-def _(block: Gallery, word: Any) -> None:
+def _(block: blocks.Gallery, word: Any) -> None:
     table = word.add_table(rows=-(-len(block.pictures) // 2), cols=2)
     cells = table._cells
     for cell, picture in zip(cells, block.pictures, strict=False):
@@ -357,7 +322,7 @@ def _(block: Gallery, word: Any) -> None:
         row.get_or_add_trPr().append(_element("w:cantSplit", val="true"))
 
 
-def _picture_(paragraph: Any, picture: Picture, width: float) -> None:
+def _picture_(paragraph: Any, picture: blocks.Picture, width: float) -> None:
     from docx.shared import Cm
 
     shape = paragraph.add_run().add_picture(BytesIO(picture.png), width=Cm(width))

@@ -20,6 +20,7 @@ from lambdak.model.known_target import KnownTarget
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
 from lambdak.pencil.tolerances import WEIGHTS_TOL
+from lambdak.shapes.requested import straight_columns
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
@@ -64,8 +65,8 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     """Header and tensors of a model; one that could not be loaded again is refused."""
     model = saved.model
     if model.estimator not in ESTIMATORS:
-        known = sorted(ESTIMATORS)
-        raise TypeError(f"a model file holds one of {known}; got {model.estimator}: pickle it, or save its parts")
+        names = sorted(ESTIMATORS)
+        raise TypeError(f"a model file holds one of {names}; got {model.estimator}: pickle it, or save its parts")
     header = _header(saved)
     tensors: Tensors = {
         "coef": np.ascontiguousarray(model.matrices, model.stored_dtype),
@@ -73,8 +74,8 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "weights": np.asarray(model.weights, np.float64),
     }
     if saved.training is not None:
-        header[_TRAINING], own = describe_training(saved.training)
-        tensors |= own
+        header[_TRAINING], arrays = describe_training(saved.training)
+        tensors |= arrays
     header[CHECKSUM] = digest(header, tensors)
     try:
         again = Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors).model
@@ -152,7 +153,7 @@ class Blueprint:
         if scale < _LEAST_SCALE:
             raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}; got {scale}")
         _check_settings(parameters, loss, dim)
-        encoder = decode_encoder(header, parameters.get("categorical_features"))
+        encoder = decode_encoder(header, parameters.get("categorical_features"), _straight(parameters))
         return cls(
             format=header["format"],
             estimator=name,
@@ -221,13 +222,13 @@ class Blueprint:
 
 def check_format(header: dict[str, Any]) -> None:
     """Refuse files of a later format before anything else is looked at."""
-    found = whole(header.get("format"), "format", 0, 1 << 31)
-    if found > FORMAT:
+    number = whole(header.get("format"), "format", 0, 1 << 31)
+    if number > FORMAT:
         raise ModelFileError(
-            f"it has format {found}, and this lambdak {version('lambdak')} reads up to {FORMAT}: upgrade lambdak"
+            f"it has format {number}, and this lambdak {version('lambdak')} reads up to {FORMAT}: upgrade lambdak"
         )
-    if found < 1:
-        raise damaged(f"format must be at least 1; got {found}")
+    if number < 1:
+        raise damaged(f"format must be at least 1; got {number}")
     for name in ("lambdak", CHECKSUM):
         text(header.get(name), name)
 
@@ -258,12 +259,13 @@ def _decode_parameters(header: dict[str, Any], known: Collection[str] | None) ->
 
 def _check_settings(parameters: dict[str, Any], loss: Loss, dim: int) -> None:
     """Settings that the model itself repeats must say the same."""
-    given = {name: _plain(parameters.get(name)) for name in ("quantiles", "loss", "dim")}
-    levels = list(loss.quantile_levels) if loss.predicts is Predicts.QUANTILES else given["quantiles"]
+    repeated = {name: _plain(parameters.get(name)) for name in ("quantiles", "loss", "dim")}
+    levels = list(loss.quantile_levels) if loss.predicts is Predicts.QUANTILES else repeated["quantiles"]
     same = {"quantiles": (levels,), "loss": (loss.name, "tweedie"), "dim": (dim,)}
     for name, allowed in same.items():
-        if given[name] is not None and repr(given[name]) not in map(repr, allowed):  # arrays do not compare as a whole
-            raise damaged(f"{name} of the parameters must be those of the model; got {shown(given[name])}")
+        # Arrays do not compare as a whole, but as they read.
+        if repeated[name] is not None and repr(repeated[name]) not in map(repr, allowed):
+            raise damaged(f"{name} of the parameters must be those of the model; got {shown(repeated[name])}")
 
 
 def _plain(value: Any) -> Any:
@@ -287,6 +289,13 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
     try:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:
+        raise invalid(error) from None
+
+
+def _straight(parameters: dict[str, Any]) -> tuple[str | int, ...]:
+    try:
+        return straight_columns(parameters.get(_LATER))
+    except TypeError as error:
         raise invalid(error) from None
 
 

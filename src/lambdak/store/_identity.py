@@ -36,5 +36,5 @@ def checksum_in_file(path: str | os.PathLike[str], saved: SavedModel) -> str:
 
 
 def _same(one: tuple[dict[str, Any], Tensors], other: tuple[dict[str, Any], Tensors]) -> bool:
-    headers = [{name: value for name, value in own[0].items() if name not in _BESIDE} for own in (one, other)]
-    return headers[0] == headers[1] and all(np.array_equal(one[1][name], own) for name, own in other[1].items())
+    headers = [{name: value for name, value in model[0].items() if name not in _BESIDE} for model in (one, other)]
+    return headers[0] == headers[1] and all(np.array_equal(one[1][name], array) for name, array in other[1].items())

@@ -94,11 +94,11 @@ def read_private_key(key: PrivateKey, passphrase: str | None = None) -> Ed25519P
     if secret and passphrase is None:
         raise ValueError(f"{name} is encrypted: give its passphrase")
     try:
-        found = serialization.load_pem_private_key(data, passphrase.encode() if secret and passphrase else None)
+        loaded = serialization.load_pem_private_key(data, passphrase.encode() if secret and passphrase else None)
     except (ValueError, TypeError, unsupported) as error:
         reason = "the passphrase is wrong, or the file is damaged" if secret else "it is damaged or of another format"
         raise ValueError(f"{name} holds no private key that can be read: {reason}; {_NEW}") from error
-    result = _of_type(found, ed25519.Ed25519PrivateKey, name)
+    result = _of_type(loaded, ed25519.Ed25519PrivateKey, name)
     return result
 
 
@@ -115,10 +115,10 @@ def read_public_key(key: PublicKey) -> Ed25519PublicKey:
     if b"PRIVATE KEY" in _label(data, name):
         raise ValueError(f"{name} holds a private key: give the public one, such as {public_path('key.pem')}")
     try:
-        found = serialization.load_pem_public_key(data)
+        loaded = serialization.load_pem_public_key(data)
     except (ValueError, TypeError, unsupported) as error:
         raise ValueError(f"{name} holds no public key that can be read: it is damaged or of another format") from error
-    result = _of_type(found, ed25519.Ed25519PublicKey, name)
+    result = _of_type(loaded, ed25519.Ed25519PublicKey, name)
     return result
 
 
@@ -141,10 +141,10 @@ def _pem(key: Any) -> tuple[bytes, str]:
 
 
 def _label(data: bytes, name: str) -> bytes:
-    found = _LABEL.search(data)
-    if found is None:
+    match = _LABEL.search(data)
+    if match is None:
         raise ValueError(f"{name} is not a PEM file, which has a line such as -----BEGIN PUBLIC KEY-----: {_NEW}")
-    return found[1]
+    return match[1]
 
 
 def _of_type(key: Any, wanted: type[Any], name: str) -> Any:

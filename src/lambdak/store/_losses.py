@@ -24,8 +24,8 @@ _MOST_CLASSES = 1 << 20
 
 def encode_loss(loss: Loss) -> dict[str, Any]:
     """Name and fields."""
-    own = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+    values = {field.name: getattr(loss, field.name) for field in dataclasses.fields(loss)}  # type: ignore[arg-type]
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return {"kind": type(loss).__name__, **plain}
 
 

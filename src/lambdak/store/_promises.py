@@ -11,16 +11,16 @@ from lambdak.pencil.definite import frobenius
 from lambdak.pencil.statements import combined
 from lambdak.pencil.tolerances import PROMISE_TOL
 from lambdak.store._fields import damaged
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 
 _AGAIN = "fit the model again if its settings were changed after the fit"
 
 
 def check_promises(model: Model) -> None:
     """Refuse a model that does not keep what was requested of it."""
-    if model.encoder.clamp == any(own.straight for own in model.promises.shapes):
+    if model.encoder.clamp == any(own.straight and not own.keys for own in model.promises.shapes):
         raise damaged(f"shape must be what the model was fitted with; got {model.promises.shape!r}")
-    if model.loss.link.joint and any(model.promises.signs):
+    if model.loss.link.joint and any(own.ordered for own in model.promises.shapes):
         raise damaged("monotonic_cst needs two classes, or classes in order")
     for claim in promised(model):
         if not claim.proven:
@@ -41,8 +41,8 @@ def widened(model: Model) -> Model:
     knots = model.outputs.levels
     levels = [level_column(knots, model.encoder.n_design)] if knots else []
     for column in (*model.encoder.columns, *levels):
-        own = slice(column.start, column.stop)
-        steps = frobenius(combined(column.increments(), model.matrices[:, own]))
-        if moved[:, own].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
+        cells = slice(column.start, column.stop)
+        steps = frobenius(combined(column.increments(), model.matrices[:, cells]))
+        if moved[:, cells].max(initial=0.0) > PROMISE_TOL * steps.max(initial=0.0):
             return model
     return model.replace(coef=coef)

@@ -35,8 +35,8 @@ def decode_target(value: object, loss: Loss) -> KnownTarget:
 
 def _average(value: object, loss: Loss) -> tuple[float, ...]:
     what, link, outputs = "average of the target", loss.link.name, loss.n_outputs
-    found = tuple(number(each, what) for each in items(value, what, outputs, outputs))
-    for each in found:
-        if not _LEAST.get(link, each) <= each <= _MOST.get(link, each):
-            raise damaged(f"{what} must be what the model can predict; got {each}")
-    return found
+    averages = tuple(number(average, what) for average in items(value, what, outputs, outputs))
+    for average in averages:
+        if not _LEAST.get(link, average) <= average <= _MOST.get(link, average):
+            raise damaged(f"{what} must be what the model can predict; got {average}")
+    return averages

@@ -88,10 +88,10 @@ def check_digest(header: Mapping[str, Any], tensors: Tensors) -> None:
     """Refuse a model that is not what was saved."""
     written = text(header.get(CHECKSUM), CHECKSUM)
     try:
-        found = digest(header, tensors)
+        computed = digest(header, tensors)
     except ValueError:  # of a number such as 1e999, which no model has
         raise damaged("its header holds a number that is not finite") from None
-    if written != found:
+    if written != computed:
         raise damaged("its checksum does not fit its contents, so something has changed since it was saved")
 
 

@@ -39,7 +39,7 @@ class TrainingBlueprint:
         if not isinstance(parts["values"], dict):
             raise damaged(f"values of training must be an object; got {shown(parts['values'])}")
         return cls(
-            {name: _form(each, f"array {shown(name)} of training") for name, each in listed.items()}, parts["values"]
+            {name: _form(form, f"array {shown(name)} of training") for name, form in listed.items()}, parts["values"]
         )
 
     @property

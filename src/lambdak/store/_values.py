@@ -95,12 +95,12 @@ def _decode_tuple(value: Any, name: str) -> tuple[Any, ...]:
 
 
 def _decode_set(value: Any, name: str) -> frozenset[Any]:
-    found = [decode(item, name) for item in items(value, name)]
+    members = [decode(item, name) for item in items(value, name)]
     try:
-        result = frozenset(found)
+        result = frozenset(members)
     except TypeError:
         raise damaged(f"{name} must have a set of strings, numbers, tuples or sets") from None
-    if len(result) < len(found):
+    if len(result) < len(members):
         raise damaged(f"{name} has an entry twice")
     return result
 

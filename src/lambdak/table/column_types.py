@@ -7,9 +7,9 @@ from typing import Final
 
 from lambdak.table.category_column import Category
 from lambdak.table.column_contract import Column
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.curve_column import Curve
 from lambdak.table.linear_column import Linear
+from lambdak.table.seen import ColumnSettings, RawColumn
 
 _TYPES: tuple[type[Column], ...] = (
     Category,

@@ -1,12 +1,20 @@
-r"""A curve through knots κ_0 < … < κ_{K-1}: A(x) = (1−t) C_j + t C_{j+1} for x in [κ_j, κ_{j+1}].
+r"""A curve through knots, and quantile levels as one.
+
+A curve through knots κ_0 < … < κ_{K-1}: A(x) = (1−t) C_j + t C_{j+1} for x in [κ_j, κ_{j+1}].
 
 Outside of the knots it is constant, or continues with the slope of its first and last piece: then t < 0 or t > 1.
+
+Quantile levels as one more column: f(x, q) = λ_k(A(x) + P(q)), with P rising by semidefinite steps with q.
+
+An eigenvalue never falls when a semidefinite matrix is added, so quantiles of one row never cross. Every row appears
+once for each quantile level; the column is a curve whose knots are the quantile levels. (A level that is
+not called a quantile level is one of a category.)
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -23,11 +31,11 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.runtime import native
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
+from lambdak.table.design import Design
 from lambdak.table.knots import auto_knots, choose_knots, median, spaced
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 _SMALLEST = 1e-300  # replaces a range of zero in a division
 
@@ -244,3 +252,16 @@ class Curve(Numeric):
             raise ValueError(f"knots of {what} must increase")
         check_median(middle, knots[0], knots[-1], what)
         return cls(saved["name"], start, knots=knots, median=middle, has_missing=saved["missing"], clamp=clamp)
+
+
+def level_column(quantile_levels: Sequence[float], start: int) -> Curve:
+    """The column that holds the quantile level of a row, whose first design column is ``start``."""
+    return Curve("quantile level", start, knots=np.asarray(quantile_levels, float))
+
+
+def with_levels(design: Design, n_design: int, n_levels: int) -> Design:
+    """Every row once for each of ``n_levels`` quantile levels, the copies of one row next to each other."""
+    rows = len(design)
+    ids = np.column_stack([np.repeat(design.ids, n_levels, axis=0), n_design + np.tile(np.arange(n_levels), rows)])
+    weights = np.column_stack([np.repeat(design.weights, n_levels, axis=0), np.ones(rows * n_levels)])
+    return Design(ids.astype(np.int32), weights.astype(design.weights.dtype))

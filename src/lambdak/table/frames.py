@@ -1,8 +1,14 @@
-"""Results as a table of the library that the user's table came from, or of one that is installed."""
+"""Results as tables: frames, and columns of text.
+
+Results as a table of the library that the user's table came from, or of one that is installed.
+
+Columns of text side by side, as a terminal, a mail and a notebook show them alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
@@ -31,3 +37,43 @@ def _library(like: Any) -> Library:
         if find_spec(library):
             return library
     raise ImportError("a table needs one of pandas, polars and pyarrow: pip install pandas")
+
+
+_LONGEST = 34  # characters of a label
+MOST_ROWS = 24  # that are printed; the others are counted
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of text side by side, the first to the left and the others to the right."""
+    short = [[_short(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in short) for i in range(len(short[0]))]
+    return ["  " + "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in short]
+
+
+def headed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows below their heading; of many the first ones, and how many more there are.
+
+    >>> headed(["", "rows"], [["a", "10"], ["b", "5"]])
+    ['     rows', '  a    10', '  b     5']
+    """
+    left = len(rows) - MOST_ROWS
+    more = [f"  … and {left:,} more rows"] if left > 0 else []
+    return [*aligned([head, *rows[:MOST_ROWS]]), *more]
+
+
+def percent(share: float) -> str:
+    """A share in a table; nothing if it is not known."""
+    return "" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 12]}…{text[-11:]}"
+
+
+def number(value: float) -> str:
+    """A number in a table; nothing if it is not known."""
+    if math.isnan(value):
+        return ""
+    if abs(value) < 1e6 and value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"

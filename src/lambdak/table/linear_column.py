@@ -16,11 +16,10 @@ from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_rules import LineRule
 from lambdak.table.column_contract import Saved
-from lambdak.table.column_settings import ColumnSettings, RawColumn
 from lambdak.table.knots import median
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
-from lambdak.table.seen import Seen
+from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 _MOST_SPREADS = 1e12  # no cell of n rows is further than √n standard deviations from the mean
 

@@ -1,7 +1,13 @@
-"""What training saw of a column, numbers or levels and how often each: from cells, or from a sketch of many batches."""
+"""What a column is chosen and fitted by: the settings, and what training saw of it.
+
+What decides which type a column of a table becomes: the column as it came, and what the user set.
+
+What training saw of a column, numbers or levels and how often each: from cells, or from a sketch of many batches.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -10,6 +16,56 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
 from lambdak.table.knots import center_and_scale, distinct
+
+
+@final
+@dataclass(frozen=True)
+class RawColumn:
+    """A column before its cells are looked at.
+
+    Attributes
+    ----------
+    name : str
+        Its name, or x0, x1, … for arrays.
+    kind : str
+        What its cells are: number, bool, level or text.
+    listed : bool
+        Whether the user lists it in ``categorical_features``.
+    """
+
+    name: str
+    kind: str
+    listed: bool
+
+
+@final
+@dataclass(frozen=True)
+class ColumnSettings:
+    """The settings of an encoder that its columns are chosen and fitted with, see :class:`TableEncoder`.
+
+    Attributes
+    ----------
+    n_knots : int or None
+        Knots of a numeric column; None chooses them by the number of rows, and 0 asks for lines.
+    linear : collection of str
+        Names of columns that are to be lines.
+    by_dtype : bool
+        Whether columns of category and bool dtype are categories, if they are not listed.
+    min_level_count : int
+        Rows below which a level is pooled.
+    max_categories : int
+        Most levels of a category.
+    clamp : bool
+        Whether columns of numbers are constant outside of the training range.
+    """
+
+    n_knots: int | None
+    linear: Collection[str]
+    by_dtype: bool
+    min_level_count: int
+    max_categories: int
+    clamp: bool
+
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float
 
@@ -82,6 +138,11 @@ class SeenCells:
     def kind(self) -> str:
         """What its cells are."""
         return self.cells.kind
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Levels from the lowest to the highest, if the table knows."""
+        return self.cells.order
 
     def numbers(self) -> SeenNumbers:
         """Distinct numbers of the cells."""

@@ -127,8 +127,8 @@ def _solve(
     if not coords.is_floating_point():
         raise TypeError(f"packed must be a tensor of floats; got {coords.dtype}")
     indices, single = check_index(index, dim)
-    found = _solve_checked(coords, dim, list(indices), tridiagonal, want_vector)
-    return tuple(part.squeeze(axis) for part, axis in zip(found, (-1, -2), strict=False)) if single else found
+    parts = _solve_checked(coords, dim, list(indices), tridiagonal, want_vector)
+    return tuple(part.squeeze(axis) for part, axis in zip(parts, (-1, -2), strict=False)) if single else parts
 
 
 def _solve_checked(

@@ -106,9 +106,9 @@ def guarantees(network: nn.Module) -> Guarantees:
 def _flat(network: nn.Module) -> Iterator[nn.Module]:
     """The modules of a network one after the other, each known to do what its class says."""
     kind: Any = type(network)
-    known: list[Any] = [each for each in (*_KNOWN, *_PASSED, *_ACTIVATIONS) if isinstance(network, each)]
-    if not known or kind.forward is not known[0].forward:
-        names = ", ".join(each.__name__ for each in (*_KNOWN, *_PASSED, *_ACTIVATIONS))
+    classes: list[Any] = [cls for cls in (*_KNOWN, *_PASSED, *_ACTIVATIONS) if isinstance(network, cls)]
+    if not classes or kind.forward is not classes[0].forward:
+        names = ", ".join(cls.__name__ for cls in (*_KNOWN, *_PASSED, *_ACTIVATIONS))
         raise TypeError(f"network must be made of {names}, as they are; got {kind.__name__}")
     if network._forward_hooks or network._forward_pre_hooks:
         raise TypeError(f"network must have no forward hooks, which could change anything; got some on {kind.__name__}")
@@ -146,12 +146,12 @@ def _part(module: nn.Module, before: _Part | None) -> _Part:
 def _bends(module: _Spectral) -> tuple[Tensor, Tensor]:
     """Whether each output is convex, and whether it is concave: the last eigenvalue is, and the first."""
     if isinstance(module, SpectralMixture):
-        found = [module.convex or module.dim == 1], [module.dim == 1]
+        bends = [module.convex or module.dim == 1], [module.dim == 1]
     else:
         positions = module.eig_idx if isinstance(module, OrderedSpectralLayer) else [module.eig_idx]
-        found = [each == module.dim - 1 for each in positions], [each == 0 for each in positions]
-    outputs = module.out_features if isinstance(module, SpectralLayer) else len(found[0])
-    convex, concave = (torch.tensor(each, device=module.constant.device).expand(outputs) for each in found)
+        bends = [position == module.dim - 1 for position in positions], [position == 0 for position in positions]
+    outputs = module.out_features if isinstance(module, SpectralLayer) else len(bends[0])
+    convex, concave = (torch.tensor(flags, device=module.constant.device).expand(outputs) for flags in bends)
     return convex, concave
 
 

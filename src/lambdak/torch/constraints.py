@@ -30,7 +30,7 @@ from lambdak.torch.spectral_maps import spectral_map, squareplus
 from torch import Tensor, nn
 
 _DENSE = tuple(SEMIDEFINITE)
-_TRIDIAGONAL = tuple(name for name, own in SEMIDEFINITE.items() if own.allows_tridiagonal)
+_TRIDIAGONAL = tuple(name for name, family in SEMIDEFINITE.items() if family.allows_tridiagonal)
 
 
 class Definite(nn.Module):
@@ -48,10 +48,10 @@ class Definite(nn.Module):
 
     def __init__(self, constraint: str, dim: int, tridiagonal: bool = False) -> None:
         super().__init__()
-        known = _TRIDIAGONAL if tridiagonal else _DENSE
-        if constraint not in known:
+        allowed = _TRIDIAGONAL if tridiagonal else _DENSE
+        if constraint not in allowed:
             kind = "tridiagonal" if tridiagonal else "dense"
-            raise ValueError(f"constraint must be one of {known} for {kind} matrices; got {constraint!r}")
+            raise ValueError(f"constraint must be one of {allowed} for {kind} matrices; got {constraint!r}")
         self.constraint, self.dim, self.tridiagonal = constraint, check_dim(dim), tridiagonal
         self.size = dim if constraint == "diagonal" else width(dim, tridiagonal)
 
@@ -82,16 +82,16 @@ class Definite(nn.Module):
         check_tensor(coords, "coords")
         if coords.is_meta:
             return coords.new_empty(*coords.shape[:-1], self.size)
-        given = coords.detach().cpu().double()
+        wanted = coords.detach().cpu().double()
         if self.constraint == "factor" and self.tridiagonal:
-            found = _bidiagonal_factor(given, self.dim)
+            theta = _bidiagonal_factor(wanted, self.dim)
         else:
-            dense = unsym(sym(given, self.dim, True)) if self.tridiagonal else given
-            found = torch.from_numpy(SEMIDEFINITE[self.constraint].constraint.right_inverse(dense.numpy()))
+            dense = unsym(sym(wanted, self.dim, True)) if self.tridiagonal else wanted
+            theta = torch.from_numpy(SEMIDEFINITE[self.constraint].constraint.right_inverse(dense.numpy()))
             if self.constraint == "factor":  # in the coordinates of sym, which divides by √2 off the diagonal
                 row, column = torch.tril_indices(self.dim, self.dim)
-                found = torch.where(row == column, found, found * sqrt(2.0))
-        return found.to(coords)
+                theta = torch.where(row == column, theta, theta * sqrt(2.0))
+        return theta.to(coords)
 
     def extra_repr(self) -> str:
         """The settings."""

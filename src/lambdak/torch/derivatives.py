@@ -140,9 +140,9 @@ def _filled(tangents: tuple[Tensor | None, ...], like: Sequence[Tensor]) -> list
 def _resolve(coords: Tensor, value: Tensor, vector: Tensor, right: Tensor, dim: int, tridiagonal: bool) -> Tensor:
     """R h for right-hand sides (..., m, d): S v with S = (R h) vᵀ + v (R h)ᵀ, as R h is orthogonal to v."""
     dense = unsym(sym(coords, dim, True)) if tridiagonal else coords
-    each = dense.unsqueeze(-2).expand(*value.shape, dense.shape[-1])
+    copies = dense.unsqueeze(-2).expand(*value.shape, dense.shape[-1])
     value, vector, right = value.unsqueeze(-1), vector.unsqueeze(-2), right.unsqueeze(-2)
-    half = eigenpair_vjp(each, value, vector, torch.zeros_like(value), right, dim, False)
+    half = eigenpair_vjp(copies, value, vector, torch.zeros_like(value), right, dim, False)
     return 2 * (vector @ sym(half, dim)).squeeze(-2)
 
 

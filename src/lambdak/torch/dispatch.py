@@ -63,16 +63,16 @@ def differentiable(
             return forward(ctx, [_primal(tensor) for tensor in ctx.saved_tensors], *map(_primal, tangents))
 
     def mapped(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
-        found = call(*(_with_axis(arg, axis, info.batch_size) for arg, axis in zip(args, in_dims, strict=True)))
-        return found, (0, 0) if isinstance(found, tuple) else 0
+        outputs = call(*(_with_axis(arg, axis, info.batch_size) for arg, axis in zip(args, in_dims, strict=True)))
+        return outputs, (0, 0) if isinstance(outputs, tuple) else 0
 
     def solved(*args: Any) -> Any:
         return operator(*args) if _is_watched(args) else function(*args)
 
     def kept(ctx: Any, *args: Any) -> Any:
-        found = function(*args)
-        keep(ctx, args, found)
-        return found
+        outputs = function(*args)
+        keep(ctx, args, outputs)
+        return outputs
 
     operator.register_autograd(backward, setup_context=keep)
     operator.register_vmap(mapped)

@@ -119,8 +119,8 @@ class SpectralTransform(Transform):
         row, column = _positions(self.dim, self._tridiagonal, entries.device)
         return entries[..., row] * (row == column)
 
-    def _result(self, given: Tensor) -> torch.dtype:
-        return torch.promote_types(given.dtype, self._dtype)
+    def _result(self, tensor: Tensor) -> torch.dtype:
+        return torch.promote_types(tensor.dtype, self._dtype)
 
 
 def _check_parameters(matrix: Tensor, slopes: Tensor, tridiagonal: bool) -> int:

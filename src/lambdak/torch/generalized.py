@@ -94,8 +94,8 @@ def _reduced(coords: Tensor, factor: Tensor, dim: int, tridiagonal: bool = False
 
 def _returned(vector: Tensor, factor: Tensor) -> Tensor:
     """L⁻ᵀ v for vectors in rows (..., m, d), in float32 at least."""
-    found: Tensor = torch.linalg.solve_triangular(widened(factor), widened(vector), upper=False, left=False)
-    return found
+    solution: Tensor = torch.linalg.solve_triangular(widened(factor), widened(vector), upper=False, left=False)
+    return solution
 
 
 class GeneralizedSpectralNeuron(_Spectral):

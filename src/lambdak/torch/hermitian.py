@@ -102,9 +102,10 @@ def real_form(coords: Tensor, dim: int) -> Tensor:
 
 def _separated(coords: Tensor, dim: int) -> Tensor:
     """Packed coordinates of M + c g gᵀ with c = ‖H‖_F, whose derivative does not matter as the eigenvalue has none."""
-    form, given = real_form(coords, dim), coords.detach()
-    largest = given.abs().amax(-1, keepdim=True).clamp_min(torch.finfo(given.dtype).tiny)
-    norm: Tensor = largest * torch.linalg.vector_norm(given / largest, dim=-1, keepdim=True)  # squares might overflow
+    form, constant = real_form(coords, dim), coords.detach()
+    largest = constant.abs().amax(-1, keepdim=True).clamp_min(torch.finfo(constant.dtype).tiny)
+    # Squares of the entries themselves might overflow.
+    norm: Tensor = largest * torch.linalg.vector_norm(constant / largest, dim=-1, keepdim=True)
     return form + norm * _separator(dim).to(coords)
 
 
@@ -150,7 +151,7 @@ def _joined(real: Tensor, skew: Tensor) -> Tensor:
 def _doubled(index: int | Sequence[int], dim: int) -> int | list[int]:
     """Positions in the real form."""
     indices, single = check_index(index, dim)
-    return 2 * indices[0] if single else [2 * each for each in indices]
+    return 2 * indices[0] if single else [2 * position for position in indices]
 
 
 def _complex(vector: Tensor, dim: int) -> Tensor:

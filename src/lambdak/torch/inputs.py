@@ -42,15 +42,15 @@ def widened(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype in HALVES else tensor
 
 
-def narrowed(found: Tensor, *given: Tensor) -> Tensor:
+def narrowed(result: Tensor, *arguments: Tensor) -> Tensor:
     """What was computed from widened tensors, in the half precision that all of them had; autocast stays in float32.
 
     >>> narrowed(torch.zeros(1), torch.zeros(1).half(), torch.zeros(1).half()).dtype
     torch.float16
     """
-    dtype = given[0].dtype
-    is_half = dtype in HALVES and all(each.dtype == dtype for each in given)
-    return found.to(dtype) if is_half and not is_autocast(found.device.type) else found
+    dtype = arguments[0].dtype
+    is_half = dtype in HALVES and all(tensor.dtype == dtype for tensor in arguments)
+    return result.to(dtype) if is_half and not is_autocast(result.device.type) else result
 
 
 def check_leading(first: Tensor, second: Tensor, names: tuple[str, str]) -> None:

@@ -33,8 +33,8 @@ def monotone_signs(monotonic_cst: int | Sequence[int] | None, in_features: int) 
     (1, 1, 1)
     """
     one = isinstance(monotonic_cst, (int, np.integer))
-    given = [int(monotonic_cst)] * in_features if one else monotonic_cst  # type: ignore[arg-type]
-    return tuple(check_monotonic_cst(given, in_features).tolist())  # type: ignore[arg-type]
+    signs = [int(monotonic_cst)] * in_features if one else monotonic_cst  # type: ignore[arg-type]
+    return tuple(check_monotonic_cst(signs, in_features).tolist())  # type: ignore[arg-type]
 
 
 class _Spectral(ReadsEigenvalues):
@@ -89,14 +89,14 @@ class _Spectral(ReadsEigenvalues):
     def _cap(self, max_influence: float | Sequence[float] | None) -> None:
         if max_influence is None:
             return
-        given = (
+        values = (
             [float(max_influence)] * self.in_features
             if isinstance(max_influence, (int, float, np.number))
             else max_influence
         )
-        if len(given) != self.in_features:
-            raise ValueError(f"max_influence must have {self.in_features} entries; got {len(given)}")
-        caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(given))
+        if len(values) != self.in_features:
+            raise ValueError(f"max_influence must have {self.in_features} entries; got {len(values)}")
+        caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(values))
         self._register_caps(caps)
 
     def _part(self, kind: type[nn.Module]) -> Any:

@@ -66,8 +66,8 @@ def add_proximal_step(optimizer: torch.optim.Optimizer, network: nn.Module, alph
     """
     strength = check_positive(alpha, "alpha")
     if not isinstance(optimizer, _KNOWN):
-        known = ", ".join(kind.__name__ for kind in _KNOWN)
-        raise TypeError(f"optimizer must be one of {known}, whose steps are known; got {type(optimizer).__name__}")
+        allowed = ", ".join(kind.__name__ for kind in _KNOWN)
+        raise TypeError(f"optimizer must be one of {allowed}, whose steps are known; got {type(optimizer).__name__}")
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     shrunk: list[Any] = [
         module for module in penalised_modules(network) if all(id(part) in trained for part in _weights(module))

@@ -36,7 +36,7 @@ _SHRUNK = (
     SpectralMixture, HermitianSpectralNeuron, SparseSpectralNeuron,
 )  # fmt: skip
 # Constraints that can express a zero matrix.
-_ZEROS = tuple(name for name, own in SEMIDEFINITE.items() if own.reaches_zero)
+_ZEROS = tuple(name for name, family in SEMIDEFINITE.items() if family.reaches_zero)
 _CHUNK = 1 << 14  # matrices that are factorised at once
 _STEPS, _CLOSE = 300, 1e-9  # of projected gradients at most, and when the last one counts as none
 
@@ -70,10 +70,10 @@ def penalised_modules(network: nn.Module) -> list[nn.Module]:
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be an nn.Module; got {type(network).__name__}")
     kinds = (_Spectral, SparseSpectralNeuron, HyperSpectralNeuron)
-    found: list[nn.Module] = [module for module in network.modules() if isinstance(module, kinds)]
-    if not found:
+    modules: list[nn.Module] = [module for module in network.modules() if isinstance(module, kinds)]
+    if not modules:
         raise ValueError(f"network must hold a spectral neuron or layer; got {type(network).__name__}")
-    return found
+    return modules
 
 
 def shrink_(module: Shrinkable, threshold: float | Tensor) -> None:
@@ -110,9 +110,9 @@ def shrink_(module: Shrinkable, threshold: float | Tensor) -> None:
 def shrink_rows_(module: SparseSpectralNeuron, ids: Tensor, thresholds: Tensor) -> None:
     """The proximal step on the matrices of some ids only, with a threshold each."""
     with torch.no_grad():
-        for part, each in zip(torch.split(ids, _CHUNK), torch.split(thresholds, _CHUNK), strict=True):
+        for part, levels in zip(torch.split(ids, _CHUNK), torch.split(thresholds, _CHUNK), strict=True):
             rows = module.weight[part.to(module.weight.device)]
-            shrunk = _shrunk(rows, each, torch.zeros(len(part)), module)
+            shrunk = _shrunk(rows, levels, torch.zeros(len(part)), module)
             module.weight[part.to(module.weight.device)] = shrunk.to(rows)
 
 
@@ -157,18 +157,18 @@ def _coordinates(module: nn.Module) -> tuple[_Map, _Map, bool]:
 
 def proximal(rows: Tensor, threshold: Tensor, signs: Tensor, matrices: _Map, back: _Map, is_dense: bool) -> Tensor:
     """Argmin ½‖B − A‖_F² + t ‖B‖₂ for coordinates (rows, width), thresholds (rows,) and signs of the matrices."""
-    given = matrices(rows)
+    target = matrices(rows)
     if is_dense or not len(rows):
-        return back(_dense(given, threshold, signs))
-    ball = torch.zeros_like(given)
+        return back(_dense(target, threshold, signs))
+    ball = torch.zeros_like(target)
     ahead, momentum = ball, 1.0
     for _ in range(_STEPS):
-        moved = ahead + given - matrices(back(ahead))
+        moved = ahead + target - matrices(back(ahead))
         lowered = _dense(moved, threshold, signs)
         last, ball = ball, moved - lowered  # by Moreau's decomposition the projection onto the ball
         momentum, before = (1 + (1 + 4 * momentum**2) ** 0.5) / 2, momentum
         ahead = ball + (before - 1) / momentum * (ball - last)
-        if (ball - last).abs().amax() <= _CLOSE * given.abs().amax():
+        if (ball - last).abs().amax() <= _CLOSE * target.abs().amax():
             break
     gone = (lowered == 0).all(-1).all(-1)[:, None]
     return torch.where(gone, 0, rows - back(ball))

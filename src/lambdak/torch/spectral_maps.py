@@ -46,12 +46,12 @@ def constrain_vjp(theta: Tensor, grad: Tensor, constraint: str) -> Tensor:
     wide, right = widened(theta.detach()), widened(grad.detach())
     dim = packed_dim(theta.shape[-1])
     if constraint == "root":
-        found = _root_vjp(wide, sym(right, dim))
+        slope = _root_vjp(wide, sym(right, dim))
     else:
         values, basis = _spectral(wide)
         across = basis.mT @ sym(right, dim) @ basis
-        found = unsym(basis @ (across * _squareplus_slope(values)) @ basis.mT)
-    return found.to(theta.dtype)
+        slope = unsym(basis @ (across * _squareplus_slope(values)) @ basis.mT)
+    return slope.to(theta.dtype)
 
 
 def _root_vjp(theta: Tensor, grad: Tensor) -> Tensor:

@@ -161,9 +161,9 @@ def _check(neuron: SpectralNeuron, x: Tensor, y: Tensor) -> None:
         )
     if y.shape != (len(x),):
         raise ValueError(f"y must have shape ({len(x)},), as x has rows; got {tuple(y.shape)}")
-    for own, name in ((x, "x"), (y, "y")):
-        check_dtype(own, name, neuron.constant)
-        if not torch.isfinite(own).all():
+    for tensor, name in ((x, "x"), (y, "y")):
+        check_dtype(tensor, name, neuron.constant)
+        if not torch.isfinite(tensor).all():
             raise ValueError(f"{name} must be finite")
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lambdak._types import Float64Array
+from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart
 from lambdak.training.effort import GRID, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
@@ -53,6 +54,7 @@ class MembersChoice(NamedTuple):
 def choose_members(request: FitRequest) -> MembersChoice:
     """Return what pilot and trial models choose, without the columns that vanish where they may."""
     stage = request.checkpoint.stage
+    warn_of_slow_loss(request.loss)
     option = _encoded(request, request.settings.fitted_to(request.loss))
     dropped, strengths = stage("pilot models", lambda: explore(option.session, option.plan))
     options = _capacities(request, _without(option, dropped))
@@ -74,7 +76,7 @@ def _without(option: Option, dropped: Iterable[int]) -> Option:
 def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = None) -> Option:
     """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-    if sketch.promises.interactions is not None:
+    if sketch.promises.interactions is not None or sketch.promises.scalar:
         sketch, settings = kept_apart(sketch, rows, settings, terms)
     sketch, written = with_shared_levels(sketch, rows, request.rng)
     session = Session.of(sketch, written, replace(request, settings=settings))

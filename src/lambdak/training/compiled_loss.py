@@ -1,36 +1,23 @@
-"""Which losses the kernel computes by itself, inside an epoch, and under which name."""
+"""Which losses the kernel computes by itself, inside an epoch, and a notice where it cannot."""
 
 from __future__ import annotations
 
-from lambdak.losses import Loss
-from lambdak.losses.class_losses import BinaryLog, SoftmaxLog
-from lambdak.losses.identity_link import AbsoluteError, Huber, Quantile, SquaredError
-from lambdak.losses.log_link import Gamma, Poisson, Tweedie
+from lambdak.losses import Loss, Predicts
+from lambdak.table.visible import warn_user
 from lambdak.training.problem import Problem
 
-Named = tuple[str, list[float]]
 
-
-def compiled_loss(problem: Problem) -> Named | None:
-    """The kernel's name and numbers of a problem's loss; None where it has none."""
+def compiled_loss(problem: Problem) -> tuple[str, list[float]] | None:
+    """Return the kernel's name and numbers of a problem's loss; None where it has none."""
     if len(problem.outputs.indices) > 1 or problem.outputs.quantile_levels or problem.terms > 1:
         return None
-    return _named(problem.loss)
+    return problem.loss.compiled
 
 
-def _named(loss: Loss) -> Named | None:
-    match loss:
-        case SquaredError() | AbsoluteError():
-            return loss.name, []
-        case Huber():
-            return "huber", [loss.delta * loss.spread]
-        case Quantile():
-            return "quantile", [loss.quantile]
-        case BinaryLog():
-            return "log_loss", []
-        case SoftmaxLog():
-            return "softmax", []
-        case Poisson() | Gamma() | Tweedie():
-            return "half_deviance", list(loss.exponents)
-        case _:
-            return None
+def warn_of_slow_loss(loss: Loss) -> None:
+    """Say that training is slower where only the loss keeps the kernel from whole epochs."""
+    if loss.compiled is None and loss.predicts in (Predicts.NUMBERS, Predicts.CLASSES):
+        warn_user(
+            f"loss={loss.name!r} is not compiled: every step of training runs in Python, which is slower. "
+            "lambdak.losses.contract.Loss lists what a compiled loss needs"
+        )

@@ -14,7 +14,7 @@ from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.pencil.initial import gapped
 from lambdak.shapes.spreads import Spread, Steps, spreads
-from lambdak.table.quantile_levels import level_column
+from lambdak.table.curve_column import level_column
 from lambdak.training.balance import check_balance
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, digest, rows_digests, settings_text
 from lambdak.training.coordinates import Moments, design_moments

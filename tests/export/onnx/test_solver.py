@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors inside of a graph, against LAPACK, on matrices of every sort."""
+"""Eigenvalues (``eigenvalue``) and slopes (``rows``) inside of a graph, against LAPACK, on matrices of every sort."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import pytest
 from exported_onnx import session
 from matrices import FACTORIES
 
+from lambdak.export.onnx.eigenvalue import eigenvalues, interval, rough_bracket, tridiagonal
 from lambdak.export.onnx.graph import Graph, Value
-from lambdak.export.onnx.slopes import eigenvectors, repeated
-from lambdak.export.onnx.sturm import eigenvalues, interval, rough_bracket
-from lambdak.export.onnx.tridiagonal import tridiagonal
+from lambdak.export.onnx.rows import eigenvectors, repeated
 from lambdak.pencil import REPEATED_TOL
 
 DIMS = [2, 3, 5, 9]

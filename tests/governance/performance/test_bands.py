@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lambdak.governance.performance.bands import LevelBands, NumberBands, banding, number_bands, quantile_codes
 from lambdak.governance.performance.periods import periods
-from lambdak.table.cell_types import array_cells
+from lambdak.table.cells import array_cells
 
 
 def cells(values):

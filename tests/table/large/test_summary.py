@@ -11,8 +11,7 @@ import pytest
 
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.large.batches import Drawn, as_batches, drawn
-from lambdak.table.large.sample import row_keys
-from lambdak.table.large.seals import Seal
+from lambdak.table.large.sample import Seal, row_keys
 from lambdak.table.large.summary import TableSummary
 from lambdak.table.read import read_table
 

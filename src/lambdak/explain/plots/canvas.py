@@ -77,15 +77,15 @@ def distinct_names(names: Sequence[object], longest: int = _LONGEST) -> list[str
     ['a str…left…town', 'a str…other…town']
     """
     short = [short_name(name, longest) for name in names]
-    for text in {own for own in short if short.count(own) > 1}:
-        group = [i for i, own in enumerate(short) if own == text]
+    for text in {name for name in short if short.count(name) > 1}:
+        group = [i for i, name in enumerate(short) if name == text]
         whole = [_printable(names[i]) for i in group]
         if len(set(whole)) < 2:
             continue
-        start, end = _common(whole), _common([own[::-1] for own in whole])
-        for i, own in zip(group, whole, strict=True):
-            short[i] = _around(own, start, len(own) - min(end, len(own) - start), longest).replace("$", r"\$")
-    return [own if own not in short[:i] else f"{own} ({i + 1})" for i, own in enumerate(short)]
+        start, end = _common(whole), _common([name[::-1] for name in whole])
+        for i, name in zip(group, whole, strict=True):
+            short[i] = _around(name, start, len(name) - min(end, len(name) - start), longest).replace("$", r"\$")
+    return [name if name not in short[:i] else f"{name} ({i + 1})" for i, name in enumerate(short)]
 
 
 def _common(texts: Sequence[str]) -> int:
@@ -212,10 +212,10 @@ def _log_ticks(low: float, high: float, most: int) -> NDArray[np.float64]:
 def legend_above(ax: Axes, others: Sequence[Axes] = (), columns: int = 4) -> None:
     """One legend for all Axes, above the picture and below its title."""
     handles, labels = [], []
-    for own in (ax, *others):
-        found = own.get_legend_handles_labels()
-        handles += found[0]
-        labels += found[1]
+    for drawn in (ax, *others):
+        legend = drawn.get_legend_handles_labels()
+        handles += legend[0]
+        labels += legend[1]
     ax.spines[["top", "right"]].set_visible(False)
     if not labels:
         return

@@ -113,19 +113,21 @@ def _draw_levels(effect: ColumnEffect, ax: Axes) -> None:
 
 def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """Draw mean effects and proven bounds of all columns, the most important on top; dots are the largest seen."""
-    acting = [each for each in explanation.effects if each.proven] or list(explanation.effects)
+    acting = [effect for effect in explanation.effects if effect.proven] or list(explanation.effects)
     shown = acting[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))
     positions = np.arange(len(shown))
-    limit = " within the training range" if any(each.within_range for each in shown) else ""
+    limit = " within the training range" if any(effect.within_range for effect in shown) else ""
     proven = f"proven: no change does more{limit}"
-    ax.barh(positions, [each.proven for each in shown], color=SKY, alpha=0.5, height=0.7, label=proven)
+    ax.barh(positions, [effect.proven for effect in shown], color=SKY, alpha=0.5, height=0.7, label=proven)
     if explanation.rows:
-        ax.barh(positions, [each.importance for each in shown], color=BLUE, height=0.4, label="mean effect on the rows")
+        ax.barh(
+            positions, [effect.importance for effect in shown], color=BLUE, height=0.4, label="mean effect on the rows"
+        )
     seen = "largest change that was seen" if explanation.rows else "change seen at the baseline"
-    ax.plot([each.observed for each in shown], positions, "o", color=RED, markersize=5, label=seen)
-    names = distinct_names([each.column for each in shown])
-    ax.set_yticks(positions, [name + _ARROWS[each.sign] for name, each in zip(names, shown, strict=True)])
+    ax.plot([effect.observed for effect in shown], positions, "o", color=RED, markersize=5, label=seen)
+    names = distinct_names([effect.column for effect in shown])
+    ax.set_yticks(positions, [name + _ARROWS[effect.sign] for name, effect in zip(names, shown, strict=True)])
     ax.set_ylim(-0.6, len(shown) - 0.4)
     silent = len(explanation.effects) - len(acting)
     left = not_shown(len(acting) - len(shown), "columns")
@@ -141,19 +143,19 @@ def draw_strengths(explanation: GlobalExplanation, ax: Axes | None = None) -> Ax
 def draw_interactions(explanation: GlobalExplanation, ax: Axes | None = None) -> Axes:
     """Pairs of columns: the joint effect that was observed, and how strongly their matrices couple."""
     known = bool(explanation.rows)
-    sized = [(each, each.joint if known else each.commutator) for each in explanation.interactions]
+    sized = [(pair, pair.joint if known else pair.commutator) for pair in explanation.interactions]
     least = _ROUNDING * max((size for _, size in sized if np.isfinite(size)), default=0.0)
-    acting = [each for each, size in sized if size > least]  # NaN is not known to act, nor to be silent
+    acting = [pair for pair, size in sized if size > least]  # NaN is not known to act, nor to be silent
     shown = (acting or list(explanation.interactions))[:MOST_BARS][::-1]
     ax = ax or wide(len(shown))
     positions = np.arange(len(shown))
-    sizes = [each.joint if known else each.commutator for each in shown]
+    sizes = [pair.joint if known else pair.commutator for pair in shown]
     words = "joint effect that was observed" if known else "commutator of their matrices"
     ax.barh(positions, sizes, color=SKY, height=0.6, label=words)
     if known:
-        coupled = [each.coupling for each in shown]
+        coupled = [pair.coupling for pair in shown]
         ax.plot(coupled, positions, "o", color=RED, label="how strongly they are coupled, from the model")
-    parts = [(short_name(each.first, 16), short_name(each.second, 16)) for each in shown]
+    parts = [(short_name(pair.first, 16), short_name(pair.second, 16)) for pair in shown]
     ax.set_yticks(positions, distinct_names([f"{first} × {second}" for first, second in parts], 40))
     silent = sum(size <= least for _, size in sized) if acting else 0
     left = not_shown(len(sized) - len(shown) - silent, "pairs")
@@ -174,16 +176,16 @@ def draw_pair(surface: PairSurface, ax: Axes | None = None, joint_only: bool = F
     ax = ax or side_by_side(1, (7.0, 5.2))[0]
     values = surface.joint if joint_only else surface.effect
     most = float(np.abs(values).max()) or 1.0
-    places = [_places(own, kind) for own, kind in zip((surface.x, surface.y), surface.kinds, strict=True)]
+    places = [_places(cells, kind) for cells, kind in zip((surface.x, surface.y), surface.kinds, strict=True)]
     mesh = ax.pcolormesh(*places, values.T, cmap=_COLOURS, vmin=-most, vmax=most, shading="nearest")
     _dots(surface, ax)
-    for axis, own, kind, name, hidden in zip(
+    for axis, cells, kind, name, hidden in zip(
         (ax.xaxis, ax.yaxis), (surface.x, surface.y), surface.kinds, surface.columns, surface.hidden, strict=True
     ):
-        _label(axis, own, kind, name, hidden)
+        _label(axis, cells, kind, name, hidden)
     log = surface.link == "log"
     what = "factor of the prediction" if log else f"change in {short_name(surface.words, 44)}"
-    against = "\nand ".join(short_name(own, 44) for own in surface.references)
+    against = "\nand ".join(short_name(cells, 44) for cells in surface.references)
     added = " that only both have" if joint_only else ""
     bar = ax.figure.colorbar(mesh, ax=ax, label=f"{what}{added}\nagainst {against}")
     (factors if log else separated)(bar.ax.yaxis)

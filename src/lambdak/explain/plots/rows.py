@@ -45,8 +45,8 @@ def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None 
         place = (max(end, end - step), position)
         ax.annotate(amounts.part(step), place, (4, 0), textcoords="offset points", va="center")
     said = (explanation.baseline_prediction[row], explanation.prediction[row])
-    for value, own, label, color in zip((base, score), said, ("baseline", "this row"), (GREY, DARK), strict=True):
-        ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {amounts.prediction(own)}")
+    for value, predicted, label, color in zip((base, score), said, ("baseline", "this row"), (GREY, DARK), strict=True):
+        ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {amounts.prediction(predicted)}")
     ax.use_sticky_edges = False
     ax.margins(x=0.12)
     ax.set_yticks(positions, names)

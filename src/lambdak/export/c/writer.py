@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.atomic import write_texts
-from lambdak.export.c.names import comment, identifier, literal
-from lambdak.export.c.row import Row, check_levels
+from lambdak.export.c.names import Row, check_levels, comment, identifier, literal
 from lambdak.export.c.tables import Layout, tables
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts

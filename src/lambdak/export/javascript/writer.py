@@ -17,8 +17,7 @@ from lambdak.export.javascript.engine import (
     engine_script,
     to_json,
 )
-from lambdak.export.javascript.package import description, package_json, package_name, readme
-from lambdak.export.javascript.typings import declarations
+from lambdak.export.javascript.package import declarations, description, package_json, package_name, readme
 from lambdak.losses import Predicts
 from lambdak.table.cell_rules import LevelRule
 from lambdak.table.cells import LARGEST

@@ -1,24 +1,154 @@
-"""The whole file: inputs, rows, results and what it says about itself, checked before it is written."""
+"""A model as one ONNX file: the results of its graph, what the file says, and the whole.
+
+What a file says about its model: columns, levels, classes, guarantees and the version that wrote it.
+
+From raw scores to what users see: links, probabilities and labels, as the losses compute them.
+
+The whole file: inputs, rows, results and what it says about itself, checked before it is written.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from lambdak._checks import check_dtype, check_int
 from lambdak.atomic import write_bytes
-from lambdak.export.formula import Formula
-from lambdak.export.onnx.document import properties
-from lambdak.export.onnx.graph import Graph, onnx_library
-from lambdak.export.onnx.inputs import MATRIX, ROWS, free_name, input_names, is_unicode, read_inputs
-from lambdak.export.onnx.levels import ML_DOMAIN
-from lambdak.export.onnx.results import Result, results
+from lambdak.certify import certify
+from lambdak.export.formula import Formula, is_double
+from lambdak.export.onnx.graph import Graph, Value, onnx_library
+from lambdak.export.onnx.inputs import MATRIX, ML_DOMAIN, ROWS, free_name, input_names, is_unicode, read_inputs
 from lambdak.export.onnx.rows import RowScores
+from lambdak.losses import Predicts
+from lambdak.losses.links import EXPONENT_LIMIT, LOG
 from lambdak.model.rows import check_offset
 from lambdak.table.cell_rules import NumberRule
+from lambdak.table.column_contract import Column
+
+
+def properties(formula: Formula, names: Sequence[str], missing: str | None) -> dict[str, str]:
+    """Metadata as text: the values are JSON."""
+    model = formula.model
+    certificate = certify(model).to_dict()
+    about: dict[str, Any] = {
+        "lambdak_version": version("lambdak"),
+        "estimator": model.estimator,
+        "loss": model.loss.name,
+        "link": model.loss.link.name,
+        "columns": [_column(column, name, missing) for column, name in zip(formula.columns, names, strict=True)],
+        "outputs": list(formula.result_names),
+        "classes": [label if isinstance(label, bool | int | float) else str(label) for label in formula.labels],
+        "certificate": certificate,
+    }
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in about.items()}
+
+
+def _column(column: Column, name: str, missing: str | None) -> dict[str, Any]:
+    rule = column.rule
+    known = {"name": column.name, "input": name, "kind": rule.code}
+    if isinstance(rule, NumberRule):
+        return known | {"low": rule.low, "high": rule.high, "missing": "NaN"}
+    return known | {
+        "levels": [level for level, _ in (*rule.numbers, *rule.texts)],
+        "missing": missing if rule.take_text else "NaN",
+    }
+
+
+Result = tuple[str, Value, Any, Sequence[int]]  # name, value, type, and its shape beside the rows
+
+
+def results(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
+    """What is predicted, and raw scores (rows, outputs) last, in the shapes that the model itself gives them."""
+    model, outputs = formula.model, formula.n_outputs
+    shape = [] if model.outputs.single else [outputs]
+    scores = raw.reshape(-1, *shape)
+    own: list[Result]
+    match model.loss.predicts:
+        case Predicts.NUMBERS:
+            own = [("prediction", _mean(graph, formula, scores), graph.dtype, shape)]
+        case Predicts.QUANTILES:
+            quantiles = graph.join(_rising(graph, raw, outputs), axis=1).reshape(-1, *shape)
+            own = [("quantiles", graph("Identity", quantiles), graph.dtype, shape)]
+        case Predicts.CLASSES | Predicts.ORDERED_CLASSES:
+            own = _classes(graph, formula, raw)
+    return [*own, ("raw", scores, graph.dtype, shape)]
+
+
+def _mean(graph: Graph, formula: Formula, scores: Value) -> Value:
+    if formula.model.loss.link is not LOG:
+        return graph("Identity", scores)
+    return graph("Exp", graph("Min", scores, EXPONENT_LIMIT))
+
+
+def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
+    classes = len(formula.labels)
+    if formula.model.loss.predicts is Predicts.ORDERED_CLASSES:
+        shares, code = _ordered(graph, raw, classes)
+    else:
+        shares = _binary(graph, raw) if classes == 2 else graph("Softmax", raw, axis=1)
+        code = graph("ArgMax", shares, axis=1, keepdims=0)
+    labels, kind = _labels(graph, formula)
+    return [("label", labels.take(code), kind, []), ("probabilities", shares, graph.dtype, [classes])]
+
+
+def _binary(graph: Graph, raw: Value) -> Value:
+    return logistic(graph, graph.join([-raw, raw], axis=1))
+
+
+def logistic(graph: Graph, x: Value) -> Value:
+    """1 / (1 + e⁻ˣ), to the last digits also where it is small: some runtimes cut off the operator Sigmoid there."""
+    small = graph("Exp", -graph("Abs", x))
+    return graph.where(x < 0.0, small, 1.0) / (small + 1.0)
+
+
+def _ordered(graph: Graph, raw: Value, classes: int) -> tuple[Value, Value]:
+    """P(y = j) = F(c_j) F(−c_{j−1}) (1 − e^{c_{j−1} − c_j}), and the first class with c_j ≥ 0."""
+    cuts = classes - 1
+    each = _rising(graph, raw, cuts)
+    below, above = ([logistic(graph, sign) for sign in signs] for signs in (each, [-cut for cut in each]))
+    inner = [below[j] * above[j - 1] * _one_minus_exp(graph, each[j] - each[j - 1]) for j in range(1, cuts)]
+    reached = graph("GreaterOrEqual", raw, 0.0).cast(graph.dtype)
+    always = below[0] * 0.0 + 1.0
+    code = graph("ArgMax", graph.join([reached, always], axis=1), axis=1, keepdims=0)
+    return graph.join([below[0], *inner, above[-1]], axis=1), code
+
+
+def _rising(graph: Graph, raw: Value, count: int) -> list[Value]:
+    """Raw scores (rows, 1) of each output; neighbours that rounding has put out of order become equal."""
+    each = graph.nodes("Split", count, raw, graph.whole([1] * count), axis=1) if count > 1 else [raw]
+    for j in range(1, count):
+        each[j] = graph("Max", each[j - 1], each[j])
+    return each
+
+
+def _one_minus_exp(graph: Graph, gap: Value) -> Value:
+    """1 − e⁻ᵍ = 2 t / (1 + t) for t = tanh(g / 2), without cancellation."""
+    t = graph("Tanh", gap * 0.5)
+    return t * 2.0 / (t + 1.0)
+
+
+def _labels(graph: Graph, formula: Formula) -> tuple[Value, Any]:
+    labels = formula.labels
+    if all(isinstance(label, bool) for label in labels):
+        return graph.flags(labels), np.bool_
+    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
+        return graph.whole(labels), np.int64
+    for label in labels:
+        if isinstance(label, int) and not is_double(label):
+            raise ValueError(
+                f"the class {label} fits neither int64 nor a double: convert the classes to strings before the fit"
+            )
+        if isinstance(label, str) and not is_unicode(label):
+            raise ValueError(f"the class {label!r} is a text that UTF-8 cannot spell: rename it before the fit")
+    if all(isinstance(label, int | float) for label in labels):
+        return graph.doubles(labels), np.float64
+    return graph.texts([str(label) for label in labels]), object
+
 
 _OPSETS = (18, 24)  # the first that has all operators, and one after the last that was tried
 _IR = 10  # the format of the file: onnxruntime reads it from 1.18 on

@@ -9,12 +9,11 @@ from typing import Any, final
 
 from lambdak.atomic import write_text
 from lambdak.export.formula import Formula
-from lambdak.export.sql.additive import add_effects, used_readings
 from lambdak.export.sql.cells import Reading
 from lambdak.export.sql.dialects import TABLE, Dialect, check_dim, dialect_of
-from lambdak.export.sql.eigenvalue import add_scores
 from lambdak.export.sql.links import add_predictions
 from lambdak.export.sql.names import check_columns, check_results, column_names, offset_name, result_names, table_name
+from lambdak.export.sql.scores import add_effects, add_scores, used_readings
 from lambdak.export.sql.script import Script, same
 from lambdak.table.rows import LARGEST_NUMBER
 from lambdak.table.visible import visible

@@ -14,8 +14,7 @@ from lambdak._types import Float64Array
 from lambdak.governance.performance.bands import Codes, Kind
 from lambdak.governance.performance.columns import Split
 from lambdak.governance.performance.segments import order_of, per_unit, sums
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import headed, number, percent
+from lambdak.table.frames import headed, make_frame, number, percent
 from lambdak.table.visible import visible
 
 LIMITS = (0.05, 0.1, 0.2, 0.3)

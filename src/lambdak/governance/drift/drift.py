@@ -21,12 +21,11 @@ from lambdak.model.readout import dense_rows
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
-from lambdak.table.column_cells import Reader, column_reader
 from lambdak.table.column_contract import Column
-from lambdak.table.frames import make_frame
+from lambdak.table.frames import headed, make_frame, percent
+from lambdak.table.matching import Reader, column_reader
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.plain import not_plain
-from lambdak.table.printed_columns import headed, percent
 from lambdak.table.read import read_table
 from lambdak.table.visible import visible
 

@@ -13,12 +13,11 @@ from lambdak._types import Float64Array
 from lambdak.governance.performance.bands import BANDS, Codes, Kind, banding
 from lambdak.governance.performance.periods import periods
 from lambdak.governance.performance.scored import name_of
-from lambdak.table.cell_types import array_cells
-from lambdak.table.cells import Cells
+from lambdak.table.cells import Cells, array_cells
 from lambdak.table.close_names import asked
-from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.matching import column_reader
 from lambdak.table.read import read_table
 
 _SHOWN = 10  # names in a message

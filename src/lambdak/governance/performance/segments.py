@@ -12,8 +12,7 @@ from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array
 from lambdak.governance.performance.bands import MISSING, Codes, Kind
 from lambdak.governance.performance.scored import ScoredRows, Words
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import headed, number
+from lambdak.table.frames import headed, make_frame, number
 from lambdak.table.visible import visible
 
 

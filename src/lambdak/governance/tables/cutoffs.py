@@ -9,8 +9,7 @@ import numpy as np
 
 from lambdak._checks import check_int, freeze_arrays
 from lambdak._types import Float64Array
-from lambdak.table.frames import make_frame
-from lambdak.table.printed_columns import aligned, number, percent
+from lambdak.table.frames import aligned, make_frame, number, percent
 
 MOST_BANDS = 1000
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lambdak.governance.tables.factor_table import FactorTable
 from lambdak.model.outward import downwards, upwards
-from lambdak.table.printed_columns import MOST_ROWS, aligned, headed, number
+from lambdak.table.frames import MOST_ROWS, aligned, headed, number
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
 from lambdak.model import Model
 from lambdak.model.outward import upwards
-from lambdak.table.frames import emptied
-from lambdak.table.printed_columns import number
+from lambdak.table.frames import emptied, number
 
 BASES = ("largest", "mean")
 

@@ -25,8 +25,7 @@ from lambdak.governance.tables.table_set import TableSet
 from lambdak.model import Model
 from lambdak.model.outward import upwards
 from lambdak.pencil.definite import UNIT
-from lambdak.table.frames import emptied
-from lambdak.table.printed_columns import number
+from lambdak.table.frames import emptied, number
 from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
 

@@ -16,7 +16,7 @@ from lambdak.atomic import building, write_text
 from lambdak.governance.tables.factor_table import SEEN, FactorTable
 from lambdak.governance.tables.factors import Row
 from lambdak.table.category_levels import OTHER
-from lambdak.table.formula_text import inert
+from lambdak.table.visible import inert
 
 if TYPE_CHECKING:
     from lambdak.governance.tables.table_set import TableSet

@@ -34,7 +34,7 @@ from lambdak.report.findings.assessment import Assessment, WeakSegment, assess, 
 from lambdak.report.findings.behaviour import Behaviour, behaviour
 from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability
 from lambdak.report.findings.table import Described, describe, row_names
-from lambdak.report.subject import OwnerWords, Subject
+from lambdak.report.subject import OwnerWords, Refittable
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import Rows
 from lambdak.table.visible import visible
@@ -67,7 +67,7 @@ class Findings:
         Rows that the model was fitted to, which the measured ones are compared with.
     unseen : bool
         Whether the user says that the fit did not see the measured rows.
-    fitted : Subject or None
+    fitted : Refittable or None
         How the model was fitted, and how to fit it again; a report does not speak of it.
     words : OwnerWords
         What only the owner can say.
@@ -91,7 +91,7 @@ class Findings:
     training: Rows | None
     options: Options
     unseen: bool = True
-    fitted: Subject | None = None
+    fitted: Refittable | None = None
     words: OwnerWords = field(default_factory=OwnerWords)
     file: ModelFile = field(default_factory=lambda: ModelFile(None, None))
     target_name: str | None = None
@@ -104,7 +104,7 @@ class Findings:
     # ---- names and units --------------------------------------------------------------------------------------------
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> Refittable:
         """How the model was fitted."""
         if self.fitted is None:
             raise ValueError("settings of the fit are known to a dossier only; a report knows the frozen model alone")

@@ -156,8 +156,8 @@ def assess(model: Model, rows: Rows, training: Rows | None, unseen: bool, resamp
 
 def _label(model: Model, position: int | None) -> Any:
     """The label or level of an output."""
-    known = model.loss.quantile_levels if model.classes is None else model.classes.tolist()
-    return None if position is None else known[position]
+    labels = model.loss.quantile_levels if model.classes is None else model.classes.tolist()
+    return None if position is None else labels[position]
 
 
 def _performance(model: Model, rows: Rows, output: Any, resamples: int, seed: int) -> Performance:
@@ -200,16 +200,16 @@ def _metrics(model: Model, rows: Rows, outputs: tuple[Output, ...], resampling: 
 
     def values(counts: NDArray[np.float64] | None) -> NDArray[np.float64]:
         weight = scored.exposure if counts is None else scored.exposure * counts
-        found = {own.name: own.value for own in _of_draw(model, target, raw, weight)}
-        return np.array([found.get(own.name, np.nan) for own in usual])
+        estimates = {metric.name: metric.value for metric in _of_draw(model, target, raw, weight)}
+        return np.array([estimates.get(metric.name, np.nan) for metric in usual])
 
     ends = resampling.intervals(values).tolist()
     pairs = zip(usual, ends, strict=True)
-    found = [Estimate(own.name, value, low, high, own.meaning) for own, (value, low, high) in pairs]
+    estimates = [Estimate(metric.name, value, low, high, metric.meaning) for metric, (value, low, high) in pairs]
     if len(outputs) == 1:
-        known = {name for own in found for name in (own.name, f"mean {own.name}")}
-        found += [own for own in outputs[0].performance.metrics if own.name not in known]
-    return tuple(found)
+        names = {name for metric in estimates for name in (metric.name, f"mean {metric.name}")}
+        estimates += [metric for metric in outputs[0].performance.metrics if metric.name not in names]
+    return tuple(estimates)
 
 
 def _of_draw(
@@ -233,18 +233,20 @@ def weak_segments(model: Model, outputs: tuple[Output, ...]) -> tuple[WeakSegmen
     return tuple(sorted(segments, key=lambda segment: -segment.distance))
 
 
-def _weak(output: Output, column: str, own: Segments) -> list[WeakSegment]:
+def _weak(output: Output, column: str, segments: Segments) -> list[WeakSegment]:
     scored = output.performance.scored
     error = scored.outcome.observed - scored.outcome.expected
     unit = float(np.exp2(np.frexp(np.abs(error).max())[1]))  # so that squares are finite
     spread = unit * float(np.sqrt(np.average((error / unit) ** 2, weights=scored.exposure)))
-    found = []
-    for i in np.flatnonzero((own.rows >= FEWEST_ROWS) & (own.rows < len(scored))).tolist():
-        half = float(own.observed_high[i] - own.observed[i])
+    weak = []
+    for i in np.flatnonzero((segments.rows >= FEWEST_ROWS) & (segments.rows < len(scored))).tolist():
+        half = float(segments.observed_high[i] - segments.observed[i])
         if not half > 0:  # all rows of the segment are alike, as where nothing happened: the spread of all rows counts
-            half = _Z * spread / np.sqrt(own.rows[i])
-        gap = abs(float(own.observed[i] - own.predicted[i]))
+            half = _Z * spread / np.sqrt(segments.rows[i])
+        gap = abs(float(segments.observed[i] - segments.predicted[i]))
         distance = gap / half if half else 0.0
-        found.append(WeakSegment(output.name, column, own.names[i], int(own.rows[i]), float(own.predicted[i]),
-                                 float(own.observed[i]), half, distance))  # fmt: skip
-    return found
+        weak.append(WeakSegment(
+            output.name, column, segments.names[i], int(segments.rows[i]), float(segments.predicted[i]),
+            float(segments.observed[i]), half, distance,
+        ))  # fmt: skip
+    return weak

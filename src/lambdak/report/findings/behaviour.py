@@ -93,5 +93,5 @@ def _pairs(outputs: tuple[Readout, ...], design: Design, columns: list[int]) -> 
     some = design.take(spread_rows(len(design), _PAIR_ROWS))
     both = list(combinations(sorted(columns), 2))
     chosen = [outputs[i] for i in spread_rows(len(outputs), _MOST_OUTPUTS).tolist()]
-    found = [h_statistics(readout, some, both) for readout in chosen]
-    return {pair: float(np.mean([own[pair][0] for own in found])) for pair in both}
+    statistics = [h_statistics(readout, some, both) for readout in chosen]
+    return {pair: float(np.mean([of_output[pair][0] for of_output in statistics])) for pair in both}

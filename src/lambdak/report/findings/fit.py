@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lambdak.model.metrics import Estimate, raw_metrics
 from lambdak.model.rows import model_target
-from lambdak.report.subject import Subject
+from lambdak.report.subject import Refittable
 from lambdak.store import (
     ClaimedSignature,
     SavedModel,
@@ -32,10 +32,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from lambdak.model import Model
-from lambdak.table.column_cells import column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import row_hashes
 from lambdak.table.knots import median
+from lambdak.table.matching import column_reader
 from lambdak.table.seen import SeenCells
 
 Progress = Callable[[str], None]
@@ -99,9 +99,9 @@ class Stability:
     size: float
 
 
-def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
+def stability(subject: Refittable, training: Rows, rows: Rows, seeds: int, progress: Progress) -> Stability:
     """Fit with the seeds 1, 2, … and compare."""
-    scores, found = [], []
+    scores, metrics = [], []
     target = model_target(subject.model, rows)
     weight = None if rows.exposure is None and rows.weight is None else rows.mass
     for seed in range(1, seeds + 1):
@@ -109,10 +109,10 @@ def stability(subject: Subject, training: Rows, rows: Rows, seeds: int, progress
         model = subject.refit(seed, training)
         raw = np.asarray(model.raw(rows.X, rows.offset), np.float64)
         scores.append(raw.reshape(len(rows), -1))
-        found.append(raw_metrics(model, target, raw, weight))
+        metrics.append(raw_metrics(model, target, raw, weight))
     stack = np.array(scores)  # (seeds, rows, outputs)
     size = float(stack.mean(axis=0).std(axis=0).max())
-    return Stability(tuple(range(1, seeds + 1)), tuple(found), stack.std(axis=0, ddof=1).max(axis=1), size)
+    return Stability(tuple(range(1, seeds + 1)), tuple(metrics), stack.std(axis=0, ddof=1).max(axis=1), size)
 
 
 SEEN = "These rows look like the training rows: the figures say how well the model remembers, not how well it predicts."
@@ -143,28 +143,28 @@ def compared(model: Model, rows: Rows, training: Rows | None) -> Likeness:
 def _with_rows(names: Sequence[str], rows: Rows, training: Rows) -> Likeness:
     both = rows.y is not None and training.y is not None
     what = "in every column and the target" if both else "in every column"
-    own, theirs = (row_hashes(each.X, each.y if both else None, names) for each in (rows, training))
-    shared = int(np.isin(own, theirs).sum())
-    repeated = len(theirs) - len(np.unique(theirs))
-    usual = f"; {repeated:,} of {len(theirs):,} training rows repeat another one" if shared or repeated else ""
-    words = f"{shared:,} of the {len(own):,} rows equal a training row {what}{usual}."
-    return Likeness(2 * shared > len(own), words)
+    hashes, trained = (row_hashes(each.X, each.y if both else None, names) for each in (rows, training))
+    shared = int(np.isin(hashes, trained).sum())
+    repeated = len(trained) - len(np.unique(trained))
+    usual = f"; {repeated:,} of {len(trained):,} training rows repeat another one" if shared or repeated else ""
+    words = f"{shared:,} of the {len(hashes):,} rows equal a training row {what}{usual}."
+    return Likeness(2 * shared > len(hashes), words)
 
 
 def _with_ranges(model: Model, rows: Rows) -> Likeness:
     read = column_reader(model.encoder, rows.X)
-    numbers = [(i, own) for i, own in enumerate(model.encoder.columns) if own.is_number and own.n_steps]
+    numbers = [(i, column) for i, column in enumerate(model.encoder.columns) if column.is_number and column.n_steps]
     if not numbers:
         return Likeness(None, "The model keeps no ranges of numbers to compare these rows with.")
-    same = [_same_range(own, SeenCells(read(i), rows.weight)) for i, own in numbers]
+    same = [_same_range(column, SeenCells(read(i), rows.weight)) for i, column in numbers]
     what = f"of {sum(same)} of {len(same)} columns of numbers"
     words = f"The smallest, middle and largest number {what} are those that the model keeps of its training rows."
     return Likeness(all(same), words)
 
 
 def _same_range(column: Column, seen: SeenCells) -> bool:
-    own, kept = seen.numbers(), _range(column)
-    return (float(own.values[0]), median(own.values, own.mass), float(own.values[-1])) == kept
+    numbers, kept = seen.numbers(), _range(column)
+    return (float(numbers.values[0]), median(numbers.values, numbers.mass), float(numbers.values[-1])) == kept
 
 
 def _range(column: Any) -> tuple[float, float, float]:

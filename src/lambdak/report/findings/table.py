@@ -13,11 +13,11 @@ from scipy.sparse import issparse
 
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
-from lambdak.table.column_cells import Reader, column_reader
 from lambdak.table.column_contract import Column
 from lambdak.table.content_hash import content_hash, target_hash
+from lambdak.table.doubtful_columns import identifier_reason
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.identifiers import identifier_reason
+from lambdak.table.matching import Reader, column_reader
 from lambdak.table.rows import Rows, spread_rows
 
 _MOST_ROWS = 400  # that the typical row is chosen from: all pairs of them are compared
@@ -62,8 +62,8 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None, names: 
     """
     some = X[:1] if issparse(X) else X
     encoder.transform(some)  # says what is wrong with a table that does not fit the model
-    read, known, rows = column_reader(encoder, X), encoder.columns[:_MOST_SUMMARIES], int(X.shape[0])
-    identifiers = [i for i, column in enumerate(known) if identifier_reason(replace(read(i), name=column.name))]
+    read, columns, rows = column_reader(encoder, X), encoder.columns[:_MOST_SUMMARIES], int(X.shape[0])
+    identifiers = [i for i, column in enumerate(columns) if identifier_reason(replace(read(i), name=column.name))]
     typical = 0 if issparse(X) else _typical(encoder, read, identifiers)
     chosen = np.unique([typical, *_spread(rows, len(encoder.columns))])
     return {
@@ -71,7 +71,7 @@ def describe(encoder: TableEncoder, X: Any, target: NDArray[Any] | None, names: 
         "examples": _examples(encoder, X, chosen, target, names, identifiers),
         "typical": None if issparse(X) else int(np.searchsorted(chosen, typical)),
         "identifiers": identifiers,
-        "summary": [summarise(column, read(i)) | _counts(column, read(i)) for i, column in enumerate(known)],
+        "summary": [summarise(column, read(i)) | _counts(column, read(i)) for i, column in enumerate(columns)],
     }
 
 
@@ -85,7 +85,7 @@ def _examples(
     values = [column.plain_cells(cells(i))[picked] for i, column in enumerate(encoder.columns)]
     named = [encoder.columns[i].shown_cells(cells(i))[picked] for i in identifiers]
     examples = [
-        {"row": row, "cells": [own[j] for own in values], "name": _name(row, j, names, named)}
+        {"row": row, "cells": [column_cells[j] for column_cells in values], "name": _name(row, j, names, named)}
         for j, row in enumerate(chosen.tolist())
     ]
     for example, label in zip(examples, [] if target is None else target[chosen].tolist(), strict=target is not None):
@@ -108,7 +108,7 @@ def _name(row: int, j: int, names: list[str] | None, named: list[NDArray[Any]]) 
     """What a row is called: by the table, by a column that names rows, or by its position."""
     if names is not None:
         return names[row]
-    return ", ".join(str(own[j]) for own in named) or f"row {row}"
+    return ", ".join(str(column_cells[j]) for column_cells in named) or f"row {row}"
 
 
 def _counts(column: Column, cells: Cells) -> dict[str, Any]:
@@ -158,14 +158,14 @@ def _levels(cells: Cells) -> dict[str, Any]:
     codes, levels = cells.levels()
     counts = np.bincount(codes, minlength=len(levels)).tolist()
     missing = sum(count for level, count in zip(levels, counts, strict=True) if level is None)
-    known = [(count, shown(level)) for level, count in zip(levels, counts, strict=True) if level is not None]
-    top = sorted(known, key=lambda pair: -pair[0])[:_TOP_LEVELS]
+    level_counts = [(count, shown(level)) for level, count in zip(levels, counts, strict=True) if level is not None]
+    top = sorted(level_counts, key=lambda pair: -pair[0])[:_TOP_LEVELS]
     rows = max(len(codes), 1)
     return {
         "missing": missing / rows,
         "top": [{"level": level, "share": count / rows} for count, level in top],
-        "distinct": len(known),
-        "bins": sorted((count for count, _ in known), reverse=True)[:_BINS],
+        "distinct": len(level_counts),
+        "bins": sorted((count for count, _ in level_counts), reverse=True)[:_BINS],
     }
 
 
@@ -187,11 +187,11 @@ def medoid(columns: Sequence[tuple[Column, NDArray[Any], float]]) -> int:
     chosen = spread_rows(rows, _MOST_ROWS)
     total = np.zeros(len(chosen))
     for column, cells, width in columns:
-        own = cells[chosen]
+        chosen_cells = cells[chosen]
         if not column.is_number:
-            total += (own[:, None] != own[None]).sum(axis=1)
+            total += (chosen_cells[:, None] != chosen_cells[None]).sum(axis=1)
             continue
-        x = np.array([np.nan if cell is None else cell for cell in own], np.float64)
+        x = np.array([np.nan if cell is None else cell for cell in chosen_cells], np.float64)
         apart = np.minimum(np.abs(x[:, None] - x[None]) / (2 * width or 1.0), 1.0)
         same = np.isnan(x)[:, None] & np.isnan(x)[None]
         total += np.where(np.isnan(apart), ~same, apart).sum(axis=1)

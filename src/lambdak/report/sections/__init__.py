@@ -65,17 +65,7 @@ PAGE = (
 )
 
 DOSSIER: tuple[Build, ...] = (
-    front.purpose,
-    data.dossier,
-    method.dossier,
-    method.parameters,
-    performance.dossier,
-    performance.calibration,
-    reproduction.stability,
-    guarantees.dossier,
-    behaviour.dossier,
-    limits.dossier,
-    monitoring.dossier,
-    reproduction.dossier,
-    reproduction.versions,
-)
+    front.purpose, data.dossier, method.dossier, method.parameters, performance.dossier, performance.calibration,
+    reproduction.stability, guarantees.dossier, behaviour.dossier, limits.dossier, monitoring.dossier,
+    reproduction.dossier, reproduction.versions,
+)  # fmt: skip

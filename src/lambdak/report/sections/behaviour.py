@@ -15,9 +15,9 @@ from lambdak.report.document import (
     Fold,
     Gallery,
     Heading,
-    Live,
     Paragraph,
     Picture,
+    Scripted,
     Section,
     Table,
     shortened,
@@ -40,25 +40,25 @@ _PAIRS = (
 )
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Return the importance of the columns, their effects, and which of them act together."""
-    short, whole = shortened(_importance(found))
+    short, whole = shortened(_importance(findings))
     blocks: list[Block] = [
-        Paragraph(_intro(found)),
+        Paragraph(_intro(findings)),
         short,
         Picture("strengths", "What each column can do at most, and the most that it was seen to do",
-                strengths_png(found.explanation)),
+                strengths_png(findings.explanation)),
         Heading("Effects"),
-        Paragraph(_reading(found)),
-        _effects(found),
+        Paragraph(_reading(findings)),
+        _effects(findings),
     ]  # fmt: skip
-    pairs = _pairs(found)
+    pairs = _pairs(findings)
     return Section("behaviour", "What the model does", (*blocks, *pairs), whole)
 
 
-def _intro(found: Findings) -> str:
-    unit = found.model.loss.link.units
-    if found.importance is None:
+def _intro(findings: Findings) -> str:
+    unit = findings.model.loss.link.units
+    if findings.importance is None:
         return f"No rows were given: columns are in the order of what they can do at most, in units of {unit}."
     return (
         "The mean effect of a column is the mean absolute change of the raw score when its cell is replaced by the "
@@ -67,12 +67,12 @@ def _intro(found: Findings) -> str:
     )
 
 
-def _importance(found: Findings) -> Table:
-    names, size = found.names, found.importance
+def _importance(findings: Findings) -> Table:
+    names, size = findings.names, findings.importance
     total = 0.0 if size is None else float(size.sum())
     rows = []
-    for place, i in enumerate(found.by_strength, 1):
-        effect = found.explanation[names[i]]
+    for place, i in enumerate(findings.by_strength, 1):
+        effect = findings.explanation[names[i]]
         mean = "not given" if size is None else number(float(size[i]))
         part = f"{100 * float(size[i]) / total:.1f} %" if size is not None and total else "not given"
         rows.append((str(place), names[i], mean, part, upwards(effect.proven), _direction(effect)))
@@ -84,10 +84,10 @@ def _direction(effect: ColumnEffect) -> str:
     return _DIRECTIONS[effect.sign] if effect.kind == "number" else "is a category"
 
 
-def _reading(found: Findings) -> str:
-    rows = found.explanation.rows
+def _reading(findings: Findings) -> str:
+    rows = findings.explanation.rows
     seen = f"over {plural(rows, 'row')}" if rows else "of the baseline"
-    what = "" if found.explanation.output == "prediction" else f" of {found.explanation.output}"
+    what = "" if findings.explanation.output == "prediction" else f" of {findings.explanation.output}"
     return (
         f"Each picture shows how the raw score{what} changes along one column: the line is the mean {seen}, the grey "
         "band holds 90 % of the rows, and no row, seen or unseen, can leave the light blue region: that is proven. A "
@@ -95,25 +95,27 @@ def _reading(found: Findings) -> str:
     )
 
 
-def _effects(found: Findings) -> Gallery:
-    chosen = [found.names[i] for i in found.by_strength[:MOST_LINES]]
+def _effects(findings: Findings) -> Gallery:
+    chosen = [findings.names[i] for i in findings.by_strength[:MOST_LINES]]
     return Gallery(tuple(
-        Picture(f"effect-{place}", f"Effect of {name}", effect_png(found.explanation[name]), wide=False)
+        Picture(f"effect-{place}", f"Effect of {name}", effect_png(findings.explanation[name]), wide=False)
         for place, name in enumerate(chosen, 1)
     ))  # fmt: skip
 
 
-def _pairs(found: Findings) -> list[Block]:
-    if found.model.dim == 1:
+def _pairs(findings: Findings) -> list[Block]:
+    if findings.model.dim == 1:
         return [Heading("Interactions"), Paragraph(_ADDITIVE)]
-    pairs = sorted(found.explanation.interactions, key=lambda own: -own.joint if math.isfinite(own.joint) else math.inf)
-    known = [own for own in pairs if math.isfinite(own.joint)][:_MOST_PAIRS]
-    if not known:
+    pairs = sorted(
+        findings.explanation.interactions, key=lambda pair: -pair.joint if math.isfinite(pair.joint) else math.inf
+    )
+    strongest = [pair for pair in pairs if math.isfinite(pair.joint)][:_MOST_PAIRS]
+    if not strongest:
         return [
             Heading("Interactions"),
             Paragraph("Which columns act together is observed on rows, which were not given."),
         ]
-    rows = tuple((own.first, own.second, number(own.joint), number(own.h_statistic)) for own in known)
+    rows = tuple((pair.first, pair.second, number(pair.joint), number(pair.h_statistic)) for pair in strongest)
     table = Table("Pairs of columns that act together most", ("Column", "Column", "Joint", "Share"), rows, left=(0, 1))
     return [Heading("Interactions"), table, Fold("How interactions are measured", (Paragraph(_PAIRS),))]
 
@@ -121,54 +123,54 @@ def _pairs(found: Findings) -> list[Block]:
 # ---- on a page -------------------------------------------------------------------------------------------------------
 
 
-def importance(found: Findings) -> Section:
+def importance(findings: Findings) -> Section:
     """Return every column, the strongest first: what scripts draw, and the numbers behind folds."""
-    what = found.behaviour
+    what = findings.behaviour
     mean = "" if what.mean is None else "how far the column moves predictions on average over the data, and "
     words = f"The longer, the more the column matters: {mean}the most that any change of it can do to any row (proven)."
     blocks: list[Block] = [Paragraph(words)]
-    flagged = [found.names[i] for i in found.identifiers]
+    flagged = [findings.names[i] for i in findings.identifiers]
     if flagged:
         blocks.append(
             Paragraph(f"Looks like an identifier, which names rows instead of describing them: {', '.join(flagged)}.")
         )
-    first = _sizes(found, what.first, "Importance")
-    blocks += [Live("importance"), Fold("Importance as numbers", (_units(found), first))]
+    first = _sizes(findings, what.first, "Importance")
+    blocks += [Scripted("importance"), Fold("Importance as numbers", (_units(findings), first))]
     rest = [i for i in what.order if i not in what.first and i not in what.idle]
     if rest:
         title = f"The other {plural(len(rest), 'column').removeprefix('1 ')}"
-        blocks.append(Fold(title, (_sizes(found, rest, "Importance, the rest"),)))
+        blocks.append(Fold(title, (_sizes(findings, rest, "Importance, the rest"),)))
     if what.idle:
         title = f"{plural(len(what.idle), 'column')} without any effect, whatever they hold"
-        blocks.append(Fold(title, (Paragraph(", ".join(found.names[i] for i in what.idle)),)))
+        blocks.append(Fold(title, (Paragraph(", ".join(findings.names[i] for i in what.idle)),)))
     return Section("importance", "Importance of the columns", tuple(blocks))
 
 
-def _units(found: Findings) -> Paragraph:
+def _units(findings: Findings) -> Paragraph:
     mean = "The mean effect is that of the column's own value instead of its baseline. "
-    return Paragraph(f"{'' if found.behaviour.mean is None else mean}Numbers are in units of the {found.score}.")
+    return Paragraph(f"{'' if findings.behaviour.mean is None else mean}Numbers are in units of the {findings.score}.")
 
 
-def _sizes(found: Findings, columns: Sequence[int], caption: str) -> Table:
-    what, place = found.behaviour, {i: n for n, i in enumerate(found.behaviour.order, 1)}
+def _sizes(findings: Findings, columns: Sequence[int], caption: str) -> Table:
+    what, place = findings.behaviour, {i: n for n, i in enumerate(findings.behaviour.order, 1)}
     rows = [
-        (str(place[i]), found.names[i], "" if what.mean is None else number(float(what.mean[i]), 3),
+        (str(place[i]), findings.names[i], "" if what.mean is None else number(float(what.mean[i]), 3),
          at_most(float(what.proven[i])))
         for i in columns
     ]  # fmt: skip
     return Table(caption, ("Place", "Column", "Mean effect", "Proven at most"), rows, left=(1,))
 
 
-def effects(found: Findings) -> Section:
+def effects(findings: Findings) -> Section:
     """Return the strongest columns in a table behind what scripts draw."""
-    what = found.behaviour
-    rows = [_ends(found.names[i], what.effects[i]) for i in what.first]
+    what = findings.behaviour
+    rows = [_ends(findings.names[i], what.effects[i]) for i in what.first]
     about = "" if what.output == "prediction" else f" of {what.output}"
-    words = f"Mean change of the {found.score}{about} over the data, from the baseline of the column."
+    words = f"Mean change of the {findings.score}{about} over the data, from the baseline of the column."
     names = ("Column", "As it rises", "Lowest at", "Change there", "Highest at", "Change there")
     table = Table("Effects", names, rows, (0, 1, 2, 4))
     fold = Fold("Effects as numbers", (Paragraph(words), table))
-    return Section("effects", "Effect of each column", (Live("effects"), fold))
+    return Section("effects", "Effect of each column", (Scripted("effects"), fold))
 
 
 def _ends(name: str, effect: ColumnEffect) -> tuple[str, ...]:
@@ -182,19 +184,19 @@ def _cell(value: Any) -> str:
     return cell(value) if isinstance(value, int | float) else str(value)
 
 
-def interactions(found: Findings) -> Section:
+def interactions(findings: Findings) -> Section:
     """Return the pairs of columns that act together most, behind what scripts draw."""
-    title, pairs = "Columns that act together", found.behaviour.pairs
-    if found.model.dim == 1:
-        return Section("interactions", title, (Paragraph(_ADDITIVE), Live("interactions")))
+    title, pairs = "Columns that act together", findings.behaviour.pairs
+    if findings.model.dim == 1:
+        return Section("interactions", title, (Paragraph(_ADDITIVE), Scripted("interactions")))
     if not pairs:
         words = "Which columns act together is observed on rows, and this report was written without any."
-        return Section("interactions", title, (Paragraph(words), Live("interactions")))
+        return Section("interactions", title, (Paragraph(words), Scripted("interactions")))
     strongest = sorted(pairs, key=lambda pair: -pairs[pair])[:_MOST_PAGE_PAIRS]
     least = _NEGLIGIBLE * pairs[strongest[0]]
-    names = found.names
+    names = findings.names
     rows = [(names[i], names[j], number(pairs[i, j], 3)) for i, j in strongest if pairs[i, j] > least]
     table = Table("Pairs of columns that act together most", ("Column", "Column", "Joint effect"), rows, (0, 1))
     note = Paragraph("Two columns act together where what one of them does depends on the other.")
-    numbers = Fold("The strongest pairs as numbers", (Paragraph(_PAGE_PAIRS.format(score=found.score)), table))
-    return Section("interactions", title, (note, Live("interactions"), numbers))
+    numbers = Fold("The strongest pairs as numbers", (Paragraph(_PAGE_PAIRS.format(score=findings.score)), table))
+    return Section("interactions", title, (note, Scripted("interactions"), numbers))

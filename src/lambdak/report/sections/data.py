@@ -24,19 +24,19 @@ _HASH = (
 )
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Return the tables, their columns and their target."""
-    blocks: list[Block] = [_statements(found)]
+    blocks: list[Block] = [_statements(findings)]
     points: tuple[str, ...] = ()
-    tables = [("Rows of this document", found.data), ("Training rows", found.training_data)]
-    given = [(name, own) for name, own in tables if own is not None]
+    tables = [("Rows of this document", findings.data), ("Training rows", findings.training_data)]
+    given = [(name, described) for name, described in tables if described is not None]
     if not given:
         note = "No rows were given: this document says only what the model itself keeps."
         blocks.append(Paragraph(note))
         points = ("No data were given: X and y.",)
     else:
         blocks += [_tables(given), Fold("How the hash is computed", (Paragraph(_HASH),))]
-    short, whole = shortened(_columns(found), found.by_strength)
+    short, whole = shortened(_columns(findings), findings.by_strength)
     blocks += [Heading("Columns"), short]
     blocks += _targets(given)
     return Section("data", "Data", tuple(blocks), whole, points)
@@ -49,21 +49,21 @@ _SAID = {
 }
 
 
-def _statements(found: Findings) -> Table:
-    rows = tuple((title, said(getattr(found.words, name))) for name, title in _SAID.items())
+def _statements(findings: Findings) -> Table:
+    rows = tuple((title, said(getattr(findings.words, name))) for name, title in _SAID.items())
     return Table("Statements of the owner", ("", "Statement"), rows, left=(0, 1))
 
 
 def _tables(given: list[tuple[str, Described]]) -> Table:
     """What there is to say about each table, one below the other."""
     lines = {
-        "Rows": [count(len(own.rows)) for _, own in given],
-        "Columns": [count(own.rows.X.shape[1]) for _, own in given],
-        "Weights": [_summed(own.rows.weight) for _, own in given],
-        "Exposure": [_summed(own.rows.exposure) for _, own in given],
-        "Offset": ["none" if own.rows.offset is None else "given" for _, own in given],
-        "SHA-256 of the table": [own.sha256 for _, own in given],
-        "SHA-256 of the target": [own.target_sha256 or "no target" for _, own in given],
+        "Rows": [count(len(described.rows)) for _, described in given],
+        "Columns": [count(described.rows.X.shape[1]) for _, described in given],
+        "Weights": [_summed(described.rows.weight) for _, described in given],
+        "Exposure": [_summed(described.rows.exposure) for _, described in given],
+        "Offset": ["none" if described.rows.offset is None else "given" for _, described in given],
+        "SHA-256 of the table": [described.sha256 for _, described in given],
+        "SHA-256 of the target": [described.target_sha256 or "no target" for _, described in given],
     }
     names = ("", *(name for name, _ in given))
     return Table("Tables", names, tuple((name, *cells) for name, cells in lines.items()), left=tuple(range(len(names))))
@@ -73,12 +73,12 @@ def _summed(values: NDArray[np.float64] | None) -> str:
     return "none: every row counts once" if values is None else f"given, {number(float(values.sum()))} in total"
 
 
-def _columns(found: Findings) -> Table:
+def _columns(findings: Findings) -> Table:
     """One line for each column of the model."""
-    own = found.data or found.training_data
+    described = findings.data or findings.training_data
     rows = []
-    for i, column in enumerate(found.model.encoder.columns):
-        here = ("not given", "not given") if own is None else _here(own.columns[i])
+    for i, column in enumerate(findings.model.encoder.columns):
+        here = ("not given", "not given") if described is None else _here(described.columns[i])
         rows.append((column.name, _kind(column), *here, _in_training(column)))
     names = ("Column", "Type", "Missing", "Range or levels in these rows", "Range or levels in training")
     return Table("Columns of the model", names, tuple(rows), left=(0, 1, 3, 4))
@@ -110,10 +110,10 @@ def _in_training(column: Any) -> str:
 
 
 def _targets(given: list[tuple[str, Described]]) -> list[Block]:
-    known = [(name, own) for name, own in given if own.rows.y is not None]
+    known = [(name, described) for name, described in given if described.rows.y is not None]
     if not known:
         return []
-    y = [np.asarray(own.rows.y) for _, own in known]
+    y = [np.asarray(described.rows.y) for _, described in known]
     heading = Heading(f"Target: {known[0][1].rows.target_name}")
     numbers = all(each.dtype.kind in "fiu" and len(np.unique(each)) > _MOST_CLASSES for each in y)
     table = _numbers_table if numbers else _counts_table
@@ -133,10 +133,12 @@ def _numbers_table(names: list[str], targets: list[Any]) -> Table:
 
 def _counts_table(names: list[str], targets: list[Any]) -> Table:
     counts = [Counter(map(shown, y.tolist())) for y in targets]
-    known = list(dict.fromkeys(label for own in counts for label in sorted(own, key=lambda each: (len(each), each))))
+    labels = list(
+        dict.fromkeys(label for counter in counts for label in sorted(counter, key=lambda each: (len(each), each)))
+    )
     rows = []
-    for label in known[:_MOST_CLASSES]:
-        cells = [f"{own[label]:,} ({share(own[label] / own.total())})" for own in counts]
+    for label in labels[:_MOST_CLASSES]:
+        cells = [f"{counter[label]:,} ({share(counter[label] / counter.total())})" for counter in counts]
         rows.append((label, *cells))
     return Table("Distribution of the target", ("Value", *names), tuple(rows))
 
@@ -144,20 +146,20 @@ def _counts_table(names: list[str], targets: list[Any]) -> Table:
 # ---- on a page -------------------------------------------------------------------------------------------------------
 
 
-def page(found: Findings) -> Section:
+def page(findings: Findings) -> Section:
     """Return what the columns hold, behind a fold."""
-    examples = found.examples
+    examples = findings.examples
     if examples is None:
         return Section("data", "Data", (Paragraph("This report was written without data."),))
     summaries = examples["summary"]
-    rows = [_line(found, i, summaries[i]) for i in found.behaviour.order if i < len(summaries)]
-    size = Paragraph(f"{plural(examples['rows'], 'row')} and {plural(len(found.names), 'column')}.")
+    rows = [_line(findings, i, summaries[i]) for i in findings.behaviour.order if i < len(summaries)]
+    size = Paragraph(f"{plural(examples['rows'], 'row')} and {plural(len(findings.names), 'column')}.")
     table = Table("Columns", ("Column", "Missing", "Content"), rows, (0, 2))
     return Section("data", "Data", (size, Fold("What the columns hold", (table,))))
 
 
-def _line(found: Findings, i: int, summary: dict[str, Any]) -> tuple[str, ...]:
-    name, unit = found.names[i], found.units.get(found.names[i], "")
+def _line(findings: Findings, i: int, summary: dict[str, Any]) -> tuple[str, ...]:
+    name, unit = findings.names[i], findings.units.get(findings.names[i], "")
     missing = share(summary["missing"]) if summary["missing"] else "none"
     return f"{name} ({unit})" if unit else name, missing, _content(summary)
 

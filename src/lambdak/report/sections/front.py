@@ -37,24 +37,24 @@ TASKS = {
 _HEADLINES = ("ROC AUC", "accuracy", "deviance explained", "normalised Gini", "R²", "mean pinball loss", "log loss")
 
 
-def dossier(found: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
+def dossier(findings: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
     """Return the first page: facts, open points of all sections, and room for signatures."""
-    blocks: list[Block] = [Table("At a glance", ("", ""), _facts(found), left=(0, 1))]
-    if found.assessment is not None and found.assessment.likeness.seen:
+    blocks: list[Block] = [Table("At a glance", ("", ""), _facts(findings), left=(0, 1))]
+    if findings.assessment is not None and findings.assessment.likeness.seen:
         blocks.append(Note(SEEN, "bad"))
-    unsaid = [own.name for own in fields(found.words) if getattr(found.words, own.name) is None]
+    unsaid = [word.name for word in fields(findings.words) if getattr(findings.words, word.name) is None]
     points = [f"The owner has yet to say: {', '.join(unsaid)}."] if unsaid else []
     points += [point for section in sections for point in section.open_points]
     if points:
         blocks += [Heading("Open points"), Bullets(tuple(points))]
-    return (*blocks, _signatures(found))
+    return (*blocks, _signatures(findings))
 
 
-def _facts(found: Findings) -> tuple[tuple[str, str], ...]:
-    model, words = found.model, found.words
-    requested = [claim.proven for claim in found.certificate.claims if claim.requested]
+def _facts(findings: Findings) -> tuple[tuple[str, str], ...]:
+    model, words = findings.model, findings.words
+    requested = [claim.proven for claim in findings.certificate.claims if claim.requested]
     promised = f"{sum(requested)} of {len(requested)} requested are proven" if requested else "none requested"
-    data = "no rows were given" if found.data is None else plural(len(found.data.rows), "row")
+    data = "no rows were given" if findings.data is None else plural(len(findings.data.rows), "row")
     facts = [
         ("Model", said(words.name)),
         ("Version", said(words.version)),
@@ -63,27 +63,31 @@ def _facts(found: Findings) -> tuple[tuple[str, str], ...]:
             "Estimator",
             f"{model.estimator}, {plural(len(model.weights), 'member')}, matrices of {model.dim} × {model.dim}",
         ),
-        ("Columns", count(len(found.names))),
-        ("Rows described" if found.assessment is None else "Measured on", data),
-        *_headline(found),
+        ("Columns", count(len(findings.names))),
+        ("Rows described" if findings.assessment is None else "Measured on", data),
+        *_headline(findings),
         ("Guarantees", promised),
-        ("Checksum of the model", found.file.checksum or "none: no file can hold this model"),
+        ("Checksum of the model", findings.file.checksum or "none: no file can hold this model"),
     ]
     return tuple(facts)
 
 
-def _headline(found: Findings) -> list[tuple[str, str]]:
-    own = {} if found.assessment is None else {metric.name: metric for metric in found.assessment.metrics}
-    known = [own[name] for name in _HEADLINES if name in own][:2]
-    return [(metric.name, _with_interval(metric)) for metric in known]
+def _headline(findings: Findings) -> list[tuple[str, str]]:
+    metrics = {} if findings.assessment is None else {metric.name: metric for metric in findings.assessment.metrics}
+    chosen = [metrics[name] for name in _HEADLINES if name in metrics][:2]
+    return [(metric.name, _with_interval(metric)) for metric in chosen]
 
 
-def _with_interval(own: Estimate) -> str:
-    return f"{number(own.value)} (95 % interval {interval(own.low, own.high)})"
+def _with_interval(metric: Estimate) -> str:
+    return f"{number(metric.value)} (95 % interval {interval(metric.low, metric.high)})"
 
 
-def _signatures(found: Findings) -> Table:
-    roles = (("Owner", found.words.owner), ("Developer", found.words.developer), ("Reviewer", found.words.reviewer))
+def _signatures(findings: Findings) -> Table:
+    roles = (
+        ("Owner", findings.words.owner),
+        ("Developer", findings.words.developer),
+        ("Reviewer", findings.words.reviewer),
+    )
     rows = tuple((role, said(name), "", "") for role, name in roles)
     return Table("Sign-off", ("Role", "Name", "Date", "Signature"), rows, left=(0, 1, 2, 3))
 
@@ -91,68 +95,68 @@ def _signatures(found: Findings) -> Table:
 # ---- on a page -------------------------------------------------------------------------------------------------------
 
 
-def title(found: Findings) -> str:
+def title(findings: Findings) -> str:
     """The heading of the page."""
-    if found.target_name:
-        return f"Prediction of {found.target}{found.per}"
-    names = _class_names(found)
+    if findings.target_name:
+        return f"Prediction of {findings.target}{findings.per}"
+    names = _class_names(findings)
     return f"Prediction of {names or 'the target'}"
 
 
-def about(found: Findings) -> str:
+def about(findings: Findings) -> str:
     """Return what wrote a page, and that it keeps to itself."""
     return (
-        f"{found.model.estimator}, written by lambdak {version('lambdak')}. The model runs inside this page: "
+        f"{findings.model.estimator}, written by lambdak {version('lambdak')}. The model runs inside this page: "
         "nothing is sent anywhere."
     )
 
 
-def page(found: Findings) -> Answers:
+def page(findings: Findings) -> Answers:
     """Return three answers side by side."""
-    return Answers((_subject(found), performance.answer(found), guarantees.answer(found)))
+    return Answers((_subject(findings), performance.answer(findings), guarantees.answer(findings)))
 
 
-def _subject(found: Findings) -> Answer:
-    columns = plural(len(found.names), "column")
-    what = found.target + found.per if found.target_name else _class_names(found) or "the target"
+def _subject(findings: Findings) -> Answer:
+    columns = plural(len(findings.names), "column")
+    what = findings.target + findings.per if findings.target_name else _class_names(findings) or "the target"
     return Answer("What it predicts", what, [
-        f"{_kind(found)}, from {columns} of a table.", _observed(found),
+        f"{_kind(findings)}, from {columns} of a table.", _observed(findings),
     ])  # fmt: skip
 
 
-def _class_names(found: Findings) -> str:
+def _class_names(findings: Findings) -> str:
     """The classes by their names, if they are few: what is predicted where the target has no name."""
-    names = found.classes
+    names = findings.classes
     return f"{', '.join(names[:-1])} or {names[-1]}" if 2 <= len(names) <= _MOST_CLASSES else ""
 
 
-def _kind(found: Findings) -> str:
-    names = found.classes
+def _kind(findings: Findings) -> str:
+    names = findings.classes
     if names:
         named = f" ({', '.join(names)})" if len(names) <= _MOST_CLASSES else ""
-        return f"One of {len(names)} {'ordered ' if found.ordered else ''}classes{named}"
-    levels = found.model.loss.quantile_levels
+        return f"One of {len(names)} {'ordered ' if findings.ordered else ''}classes{named}"
+    levels = findings.model.loss.quantile_levels
     if levels:
         return f"{'Quantiles' if len(levels) > 1 else 'The quantile'} {', '.join(f'{level:g}' for level in levels)}"
-    return f"A number{f', in{found.unit}' if found.unit else ''}{found.per}"
+    return f"A number{f', in{findings.unit}' if findings.unit else ''}{findings.per}"
 
 
-def _observed(found: Findings) -> str:
+def _observed(findings: Findings) -> str:
     """What was observed of the target in the data."""
-    rows = found.rows
+    rows = findings.rows
     if rows is None or rows.y is None:
         return ""
-    if found.classes:
-        labels = np.asarray(found.model.classes).tolist()
+    if findings.classes:
+        labels = np.asarray(findings.model.classes).tolist()
         counts = [(np.asarray(rows.y) == label).mean() for label in labels]
-        named = [f"{name} {share(float(own))}" for name, own in zip(found.classes, counts, strict=True)]
+        named = [f"{name} {share(float(part))}" for name, part in zip(findings.classes, counts, strict=True)]
         return f"In the data: {', '.join(named[:_MOST_CLASSES])}{', …' if len(named) > _MOST_CLASSES else ''}."
-    target = np.asarray(model_target(found.model, rows), np.float64)
+    target = np.asarray(model_target(findings.model, rows), np.float64)
     low, below, middle, above, high = (number(float(each), 3) for each in np.quantile(target, [0, 0.25, 0.5, 0.75, 1]))
     if rows.exposure is not None:
         total, units = float(np.asarray(rows.y, np.float64).sum()), float(rows.exposure.sum())
         return f"In the data: {number(total)} in {number(units)} units of exposure."
-    return f"In the data: {low} to {high}{found.unit}, half of it between {below} and {above}, median {middle}."
+    return f"In the data: {low} to {high}{findings.unit}, half of it between {below} and {above}, median {middle}."
 
 
 STATEMENTS = {
@@ -169,8 +173,8 @@ STATEMENTS = {
 }
 
 
-def purpose(found: Findings) -> Section:
+def purpose(findings: Findings) -> Section:
     """Return what the model is for, in the words of its owner."""
-    rows = tuple((title, said(getattr(found.words, name))) for name, title in STATEMENTS.items())
+    rows = tuple((title, said(getattr(findings.words, name))) for name, title in STATEMENTS.items())
     table = Table("Statements of the owner", ("", "Statement"), rows, left=(0, 1))
     return Section("purpose", "Purpose", (table,))

@@ -51,19 +51,19 @@ _MOST_FACTOR = 300  # exp of more is no factor that a reader takes in
 _MOST_SENTENCES = 2  # at the top of the page
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Return the certificate with all proofs, the search for a counterexample, and how to check them."""
-    own = found.certificate
-    requested = [claim for claim in own.claims if claim.requested]
-    blocks: list[Block] = [Paragraph(_MEANING), verdict(requested), Paragraph(_decided(found))]
+    certificate = findings.certificate
+    requested = [claim for claim in certificate.claims if claim.requested]
+    blocks: list[Block] = [Paragraph(_MEANING), verdict(requested), Paragraph(_decided(findings))]
     if requested:
         blocks.append(_requested(requested))
-    influence, whole = shortened(_influence(found))
-    also = [claim for claim in own.claims if claim.proven and not claim.requested and claim.kind != "influence"]
-    blocks += [Heading("What each column can do at most"), Paragraph(_units(found)), influence]
+    influence, whole = shortened(_influence(findings))
+    also = [claim for claim in certificate.claims if claim.proven and not claim.requested and claim.kind != "influence"]
+    blocks += [Heading("What each column can do at most"), Paragraph(_units(findings)), influence]
     if also:
         blocks += [Heading("Proven without having been requested"), _others(also)]
-    blocks += [*_search(found), *_checking(found)]
+    blocks += [*_search(findings), *_checking(findings)]
     failed = [claim.statement for claim in requested if not claim.proven]
     return Section("guarantees", "Guarantees and their proofs", tuple(blocks), whole,
                    tuple(f"Requested, but not proven: {words}." for words in failed))  # fmt: skip
@@ -78,8 +78,8 @@ def verdict(requested: Sequence[Claim]) -> Note:
     return Note(words, "good" if proven == len(requested) else "bad")
 
 
-def _decided(found: Findings) -> str:
-    if found.certificate.exact:
+def _decided(findings: Findings) -> str:
+    if findings.certificate.exact:
         return "Every statement was decided in whole numbers (exact=True), so that no rounding is involved."
     return "Statements were proven in float64 with bounds on its errors, and in whole numbers where these left a doubt."
 
@@ -107,10 +107,12 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _influence(found: Findings) -> Table:
+def _influence(findings: Findings) -> Table:
     """One line for each column, the strongest first."""
-    claims = sorted((own for own in found.certificate.claims if own.kind == "influence"), key=lambda own: -_value(own))
-    link = found.model.loss.link.name
+    claims = sorted(
+        (claim for claim in findings.certificate.claims if claim.kind == "influence"), key=lambda claim: -_value(claim)
+    )
+    link = findings.model.loss.link.name
     factor = [f"Factor on the {_FACTORS[link]}"] if link in _FACTORS else []
     rows = []
     for claim in claims:
@@ -129,8 +131,8 @@ def _factor(bound: float) -> str:
     return upwards(math.exp(bound)) if bound < _MOST_EXPONENT else "beyond 1e+304"
 
 
-def _units(found: Findings) -> str:
-    link = found.model.loss.link
+def _units(findings: Findings) -> str:
+    link = findings.model.loss.link
     words = f"Raw scores are in units of {link.units}. No change of the column alone moves a raw score by more."
     return words + (" Factors are the same, as multiples." if link.name in _FACTORS else "")
 
@@ -140,25 +142,25 @@ def _others(claims: Sequence[Claim]) -> Table:
     return Table("Further proven statements", ("About", "Guarantee", "Proof"), rows, left=(0, 1, 2))
 
 
-def _search(found: Findings) -> list[Block]:
+def _search(findings: Findings) -> list[Block]:
     heading = Heading("The search for a counterexample")
-    if found.search is None:
+    if findings.search is None:
         return [heading, Paragraph("Not run. This call runs it, from the rows of a table:"), Code(_SEARCH, "python")]
-    tried, against = sum(check.tried for check in found.search.checks), found.search.violations
+    tried, against = sum(check.tried for check in findings.search.checks), findings.search.violations
     words = f"A search tried to break what is proven, with {tried:,} comparisons of rows, random and guided: "
     words += f"{against:,} violations."
     return [heading, Note(words, "bad" if against else "good")]
 
 
-def _checking(found: Findings) -> list[Block]:
-    name = found.file.name or "model.safetensors"
+def _checking(findings: Findings) -> list[Block]:
+    name = findings.file.name or "model.safetensors"
     words = (
         "The proofs can be checked without trusting lambdak: lambdak_check.py is one file of about 400 lines that "
         "needs nothing but Python and shares no code with the library. The first line runs it alone, the second beside "
         "the library's own proofs."
     )
     lines = f"python -I -S lambdak_check.py {quote(name)}\nlambdak certify --exact --independent --model {quote(name)}"
-    kinds = dict.fromkeys(claim.kind for claim in found.certificate.claims)
+    kinds = dict.fromkeys(claim.kind for claim in findings.certificate.claims)
     folds = [Fold(f"How {kind} claims are proven", (Paragraph(sentence(method_of(kind))),)) for kind in kinds]
     return [Heading("How to check the proofs"), Paragraph(words), Code(lines, "sh"), *folds]
 
@@ -166,21 +168,21 @@ def _checking(found: Findings) -> list[Block]:
 # ---- on a page -------------------------------------------------------------------------------------------------------
 
 
-def page(found: Findings) -> Section:
+def page(findings: Findings) -> Section:
     """Return what is guaranteed, with the proofs behind folds."""
-    requested = [claim for claim in found.certificate.claims if claim.requested]
-    folds = [requested_claim(claim, found) for claim in requested]
-    blocks = (verdict(requested), Paragraph(_PAGE_MEANING), *folds, *_also(found))
+    requested = [claim for claim in findings.certificate.claims if claim.requested]
+    folds = [requested_claim(claim, findings) for claim in requested]
+    blocks = (verdict(requested), Paragraph(_PAGE_MEANING), *folds, *_also(findings))
     return Section("certificate", "What is guaranteed", blocks)
 
 
-def answer(found: Findings) -> Answer:
+def answer(findings: Findings) -> Answer:
     """Return how many of the requested guarantees are proven, for the top of a page."""
     title = "What is guaranteed"
-    asked = [claim for claim in found.certificate.claims if claim.requested]
+    asked = [claim for claim in findings.certificate.claims if claim.requested]
     proven = [claim for claim in asked if claim.proven]
     first = sorted(asked, key=lambda claim: claim.proven)[:_MOST_SENTENCES]
-    lines = [("" if claim.proven else "Not proven: ") + _sentence(claim, found) for claim in first]
+    lines = [("" if claim.proven else "Not proven: ") + _sentence(claim, findings) for claim in first]
     more = len(asked) - len(first)
     if not asked:
         return Answer(title, "Bounds of every column", [
@@ -192,8 +194,8 @@ def answer(found: Findings) -> Answer:
     return Answer(title, f"{len(proven)} of {len(asked)} {noun} proven", lines, tone)
 
 
-def _sentence(claim: Claim, found: Findings) -> str:
-    link = found.model.loss.link
+def _sentence(claim: Claim, findings: Findings) -> str:
+    link = findings.model.loss.link
     return sentence(without_exponents(plain_statement(claim, link.units)) + _as_factor(claim, link.name))
 
 
@@ -208,10 +210,10 @@ def _as_factor(claim: Claim, link: str) -> str:
     return f", so {_CHANGED[link]} by a factor of {at_most(math.exp(size))} at most" if size < _MOST_FACTOR else ""
 
 
-def requested_claim(claim: Claim, found: Findings) -> Fold:
+def requested_claim(claim: Claim, findings: Findings) -> Fold:
     """Return a requested guarantee as a sentence, with its proof behind it."""
     mark = Mark("✓ proven", "good") if claim.proven else Mark("not proven", "bad")
-    return Fold(_sentence(claim, found), tuple(map(Paragraph, _checked(claim))), mark)
+    return Fold(_sentence(claim, findings), tuple(map(Paragraph, _checked(claim))), mark)
 
 
 def _checked(claim: Claim) -> list[str]:
@@ -225,13 +227,13 @@ def _checked(claim: Claim) -> list[str]:
     return lines + ([f"A raw score that is computed can be off by at most {number(margin, 1)}."] if margin else [])
 
 
-def _also(found: Findings) -> list[Block]:
+def _also(findings: Findings) -> list[Block]:
     """Return what nobody requested: what is proven all the same, and what is not; neither is a verdict."""
-    claims, idle = found.certificate.claims, {found.names[i] for i in found.behaviour.idle}
+    claims, idle = findings.certificate.claims, {findings.names[i] for i in findings.behaviour.idle}
     others = [
         claim for claim in claims if not claim.requested and claim.kind != "influence" and claim.subject not in idle
     ]
-    proven = [_sentence(claim, found) for claim in others if claim.proven]
+    proven = [_sentence(claim, findings) for claim in others if claim.proven]
     free = [claim.subject for claim in others if not claim.proven and claim.kind == "monotone"]
     rest = [
         sentence(f"not known: {claim.statement}") for claim in others if not claim.proven and claim.kind != "monotone"

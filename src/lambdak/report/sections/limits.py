@@ -12,7 +12,7 @@ from lambdak.report.document import Block, Bullets, Heading, Mark, Paragraph, Se
 from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import FEWEST_ROWS, WeakSegment
 from lambdak.table.cells import Cells
-from lambdak.table.column_cells import column_reader
+from lambdak.table.matching import column_reader
 
 _MOST_SEGMENTS = 10
 _ALWAYS = (
@@ -23,27 +23,27 @@ _ALWAYS = (
 )
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Limits in general, outside of training, of what is proven, and in segments."""
-    outside, whole = _outside(found)
-    not_proven, more = _not_proven(found)
+    outside, whole = _outside(findings)
+    not_proven, more = _not_proven(findings)
     blocks: list[Block] = [
         Bullets(_ALWAYS),
         Heading("Outside of what training saw"),
-        Bullets(tuple(_beyond(found))),
+        Bullets(tuple(_beyond(findings))),
         *outside,
         Heading("What is not guaranteed"),
         *not_proven,
         Heading("Rounding"),
-        Paragraph(_rounding(found)),
+        Paragraph(_rounding(findings)),
         Heading("Weakest segments"),
-        *_weakest(found),
+        *_weakest(findings),
     ]
     return Section("limits", "Limits", tuple(blocks), (*whole, *more))
 
 
-def _beyond(found: Findings) -> Iterator[str]:
-    columns = found.model.encoder.columns
+def _beyond(findings: Findings) -> Iterator[str]:
+    columns = findings.model.encoder.columns
     if any(column.is_number and column.bounded for column in columns):
         yield "A number beyond the training range counts as the nearest end of it: the model does not extrapolate."
     if any(not column.bounded for column in columns):
@@ -54,25 +54,28 @@ def _beyond(found: Findings) -> Iterator[str]:
         yield "Where no cell was missing in training, a missing number counts as the training median."
 
 
-def _outside(found: Findings) -> tuple[list[Block], tuple[Table, ...]]:
+def _outside(findings: Findings) -> tuple[list[Block], tuple[Table, ...]]:
     """How many cells of the rows are outside, column by column."""
-    if found.data is None:
+    if findings.data is None:
         return [], ()
-    read = column_reader(found.model.encoder, found.data.rows.X)
+    read = column_reader(findings.model.encoder, findings.data.rows.X)
     rows = []
-    for i, column in enumerate(found.model.encoder.columns):
+    for i, column in enumerate(findings.model.encoder.columns):
         cells = read(i)
         below, above, unseen = _counts(column, cells)
         if below or above or unseen:
             total = below + above + unseen
             rows.append(
-                (total, (column.name, count(below), count(above), count(unseen), share(total / len(found.data.rows))))
+                (
+                    total,
+                    (column.name, count(below), count(above), count(unseen), share(total / len(findings.data.rows))),
+                )
             )
     if not rows:
         return [Paragraph("No cell of the rows of this document is outside of what training saw.")], ()
-    rows.sort(key=lambda own: -own[0])
+    rows.sort(key=lambda line: -line[0])
     names = ("Column", "Below the range", "Above the range", "Levels that are new", "Share of rows")
-    table = Table("Cells of these rows outside of what training saw", names, tuple(own for _, own in rows))
+    table = Table("Cells of these rows outside of what training saw", names, tuple(line for _, line in rows))
     short, whole = shortened(table)
     return [short], whole
 
@@ -87,22 +90,22 @@ def _counts(column: Any, cells: Cells) -> tuple[int, int, int]:
     return 0, 0, int(new[codes].sum())
 
 
-def _not_proven(found: Findings) -> tuple[list[Block], tuple[Table, ...]]:
-    claims = [claim for claim in found.certificate.claims if not claim.proven]
+def _not_proven(findings: Findings) -> tuple[list[Block], tuple[Table, ...]]:
+    claims = [claim for claim in findings.certificate.claims if not claim.proven]
     general = (
         "No guarantee says that predictions are right: guarantees are about how predictions depend on columns. What "
         "is not listed among the guarantees is not guaranteed."
     )
     if not claims:
         return [Paragraph(general)], ()
-    rows = tuple((own.subject, own.statement, "yes" if own.requested else "no") for own in claims)
+    rows = tuple((claim.subject, claim.statement, "yes" if claim.requested else "no") for claim in claims)
     words = "The following was examined and is not proven; that is no proof of the contrary."
     short, whole = shortened(Table("Not proven", ("About", "Statement", "Requested"), rows, left=(0, 1, 2)))
     return [Paragraph(general), Paragraph(words), short], whole
 
 
-def _rounding(found: Findings) -> str:
-    margins = [claim.margin for claim in found.certificate.claims if claim.margin is not None]
+def _rounding(findings: Findings) -> str:
+    margins = [claim.margin for claim in findings.certificate.claims if claim.margin is not None]
     size = f" by at most {max(margins):.1e}" if margins else ""
     return (
         f"A raw score that a computer prints differs from the exact one that is proven{size}. Bounds include this; two "
@@ -110,9 +113,9 @@ def _rounding(found: Findings) -> str:
     )
 
 
-def _weakest(found: Findings) -> list[Block]:
-    own, segments = found.assessment, found.segments
-    if own is None:
+def _weakest(findings: Findings) -> list[Block]:
+    assessment, segments = findings.assessment, findings.segments
+    if assessment is None:
         return [Paragraph("Not searched: no rows with targets were given.")]
     if not segments:
         return [Paragraph(f"Not searched: no level or range has {FEWEST_ROWS} rows.")]
@@ -123,7 +126,7 @@ def _weakest(found: Findings) -> list[Block]:
         f"alone about {count(round(0.05 * len(segments)))} would."
     )
     shown = segments[:_MOST_SEGMENTS]
-    several = len(own.outputs) > 1
+    several = len(assessment.outputs) > 1
     rows = tuple(_line(segment, several) for segment in shown)
     names = (*(["Output"] if several else []), "Column", "Cells", "Rows", "Mean prediction", "Observed mean",
              "95 % interval of observed", "Observed / predicted", "Prediction is")  # fmt: skip
@@ -131,18 +134,18 @@ def _weakest(found: Findings) -> list[Block]:
     return [Paragraph(words), Table("Segments with the largest differences", names, rows, left=left)]
 
 
-def _line(own: WeakSegment, several: bool) -> tuple[str, ...]:
-    ends = f"{number(own.observed - own.half_width)} to {number(own.observed + own.half_width)}"
-    ratio = number(own.observed / own.predicted) if own.predicted else "not defined"
-    verdict = Mark("outside", "bad") if own.distance > 1 else Mark("inside", "good")
-    first = (own.output,) if several else ()
+def _line(segment: WeakSegment, several: bool) -> tuple[str, ...]:
+    ends = f"{number(segment.observed - segment.half_width)} to {number(segment.observed + segment.half_width)}"
+    ratio = number(segment.observed / segment.predicted) if segment.predicted else "not defined"
+    verdict = Mark("outside", "bad") if segment.distance > 1 else Mark("inside", "good")
+    first = (segment.output,) if several else ()
     return (
         *first,
-        own.column,
-        own.cells,
-        count(own.rows),
-        number(own.predicted),
-        number(own.observed),
+        segment.column,
+        segment.cells,
+        count(segment.rows),
+        number(segment.predicted),
+        number(segment.observed),
         ends,
         ratio,
         verdict,

@@ -27,9 +27,9 @@ _LINKS = {
 }
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """The method, its parts, and what the formula is."""
-    model = found.model
+    model = findings.model
     blocks: tuple[Block, ...] = (
         Paragraph(f"The model predicts {_PREDICTS[model.loss.predicts]}. It is a spectral model ({model.estimator})."),
         Paragraph(_story(model)),
@@ -118,6 +118,7 @@ _MEANINGS = {
     "monotonic_cst": "columns that may only rise (1) or fall (-1)",
     "max_influence": "cap on what a column can do to a raw score",
     "interaction_cst": "which columns may interact",
+    "constraints": "what else is known of columns, as shapes",
     "categorical_features": "which columns are categories",
     "max_categories": "most levels of a category",
     "n_knots": "knots of a column of numbers",
@@ -138,20 +139,20 @@ _MEANINGS = {
 _LONGEST = 300  # characters of a setting
 
 
-def parameters(found: Findings) -> Section:
+def parameters(findings: Findings) -> Section:
     """Return all settings of the fit, and what was made of those that were left to the library."""
-    own = found.subject.saved
-    settings = [(name, _shown(value), _MEANINGS.get(name, "")) for name, value in own.parameters.items()]
+    saved = findings.subject.saved
+    settings = [(name, _shown(value), _MEANINGS.get(name, "")) for name, value in saved.parameters.items()]
     points = (
         ()
-        if found.subject.seeded
+        if findings.subject.seeded
         else ("The model was fitted without a seed (random_state): it cannot be refitted bit for bit.",)
     )
-    knots, whole = shortened(_columns(own.model), found.by_strength)
+    knots, whole = shortened(_columns(saved.model), findings.by_strength)
     blocks = (
         Paragraph('None and "auto" leave a value to the library; what it chose is in the second table.'),
         Table("Settings of the fit", ("Setting", "Value", "Meaning"), tuple(settings), left=(0, 1, 2)),
-        Table("Resolved values", ("Setting", "Resolved value"), _resolved(found), left=(0, 1)),
+        Table("Resolved values", ("Setting", "Resolved value"), _resolved(findings), left=(0, 1)),
         Heading("Columns as they were encoded"),
         knots,
     )
@@ -167,17 +168,17 @@ def _shown(value: Any) -> str:
     )
 
 
-def _resolved(found: Findings) -> tuple[tuple[str, str], ...]:
-    model = found.model
+def _resolved(findings: Findings) -> tuple[tuple[str, str], ...]:
+    model = findings.model
     index = ", ".join(str(i) for i in model.outputs.indices)
     weights = ", ".join(number(float(weight)) for weight in model.weights)
-    start = ", ".join(number(float(own)) for own in model.start)
+    start = ", ".join(number(float(start_of_output)) for start_of_output in model.start)
     return (
         ("Size of the matrices (dim)", str(model.dim)),
         ("Eigenvalue (eig_idx)", f"{index}, counted from 0"),
         ("Members (n_estimators)", str(len(model.weights))),
         ("Weights of the members", weights),
-        ("Epochs", count(found.subject.saved.n_iter)),
+        ("Epochs", count(findings.subject.saved.n_iter)),
         ("Loss", repr(model.loss)),
         ("Start of raw scores", start),
         ("Scale of raw scores", number(float(model.scale))),

@@ -19,41 +19,41 @@ _BETTER = {"R²": 1, "Gini": 1, "normalised Gini": 1, "accuracy": 1, "ROC AUC": 
 _WORSE = ("RMSE", "MAE", "log loss", "Brier score", "mean pinball loss")
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Thresholds for columns and metrics, and who looks at them."""
-    roles = tuple((title, said(getattr(found.words, name))) for name, title in _ROLES.items())
-    columns, whole = shortened(_columns(found))
+    roles = tuple((title, said(getattr(findings.words, name))) for name, title in _ROLES.items())
+    columns, whole = shortened(_columns(findings))
     blocks: list[Block] = [
         Paragraph("Limits are proposals from the figures of this document. The owner decides about them."),
         Table("Responsibilities", ("", "Statement"), roles, left=(0, 1)),
         Code(_CALL, "python"),
         columns,
-        *_metrics(found),
+        *_metrics(findings),
     ]
     return Section("monitoring", "Monitoring plan", tuple(blocks), whole)
 
 
-def _columns(found: Findings) -> Table:
+def _columns(findings: Findings) -> Table:
     """Limits of the PSI of the prediction and of each column, the most important one first."""
-    names = [found.names[i] for i in found.by_strength]
-    moved = found.drift
-    known = {} if moved is None else {own.column: own for own in moved.columns}
-    every = [("the prediction", None if moved is None else moved.prediction)]
-    every += [(name, known.get(name)) for name in names]
+    names = [findings.names[i] for i in findings.by_strength]
+    drift = findings.drift
+    by_name = {} if drift is None else {column_drift.column: column_drift for column_drift in drift.columns}
+    every = [("the prediction", None if drift is None else drift.prediction)]
+    every += [(name, by_name.get(name)) for name in names]
     limits = (f"{LITTLE:.2f} to {LARGE:.2f}", f"above {LARGE:.2f}")
-    rows = tuple((name, *_now(own), *limits) for name, own in every)
+    rows = tuple((name, *_now(column_drift), *limits) for name, column_drift in every)
     labels = ("Watched", "PSI of the rows of this document", "By chance up to", "Watch", "Act")
     return Table("Population stability index (PSI) against the training rows", labels, rows)
 
 
-def _now(own: ColumnDrift | None) -> tuple[str, str]:
-    return ("not computed",) * 2 if own is None else (f"{own.psi:.3f}", f"{own.chance:.3f}")
+def _now(drift: ColumnDrift | None) -> tuple[str, str]:
+    return ("not computed",) * 2 if drift is None else (f"{drift.psi:.3f}", f"{drift.chance:.3f}")
 
 
-def _metrics(found: Findings) -> list[Block]:
-    if found.assessment is None:
+def _metrics(findings: Findings) -> list[Block]:
+    if findings.assessment is None:
         return [Note("Limits of metrics need figures, which were not measured: see section 5.", "open")]
-    rows = tuple(line for own in found.assessment.metrics if (line := _limits(own)))
+    rows = tuple(line for metric in findings.assessment.metrics if (line := _limits(metric)))
     words = (
         "“Watch” begins at the worse end of the 95 % interval of section 5, “act” as far again beyond it. New rows "
         "should be about as many, or the interval is to be computed for their number."
@@ -61,20 +61,25 @@ def _metrics(found: Findings) -> list[Block]:
     return [Table("Metrics", ("Metric", "Now", "Watch", "Act"), rows), Paragraph(words)] if rows else []
 
 
-def _limits(own: Estimate) -> tuple[str, ...] | None:
+def _limits(metric: Estimate) -> tuple[str, ...] | None:
     """Thresholds of a metric of which more, or less, is better."""
-    better = _BETTER.get(own.name, -1 if own.name in _WORSE or own.name.endswith("deviance") else 0)
-    if own.name == "actual / expected":
-        return _around(own)
-    worse, beyond = (own.low, "below") if better > 0 else (own.high, "above")
+    better = _BETTER.get(metric.name, -1 if metric.name in _WORSE or metric.name.endswith("deviance") else 0)
+    if metric.name == "actual / expected":
+        return _around(metric)
+    worse, beyond = (metric.low, "below") if better > 0 else (metric.high, "above")
     if not better or math.isnan(worse):
         return None
-    return own.name, number(own.value), f"{beyond} {number(worse)}", f"{beyond} {number(2 * worse - own.value)}"
+    return (
+        metric.name,
+        number(metric.value),
+        f"{beyond} {number(worse)}",
+        f"{beyond} {number(2 * worse - metric.value)}",
+    )
 
 
-def _around(own: Estimate) -> tuple[str, ...] | None:
-    if math.isnan(own.low):
+def _around(metric: Estimate) -> tuple[str, ...] | None:
+    if math.isnan(metric.low):
         return None
-    ends = [(own.low, own.high), (2 * own.low - own.value, 2 * own.high - own.value)]
+    ends = [(metric.low, metric.high), (2 * metric.low - metric.value, 2 * metric.high - metric.value)]
     watch, act = (f"below {number(low)} or above {number(high)}" for low, high in ends)
-    return own.name, number(own.value), watch, act
+    return metric.name, number(metric.value), watch, act

@@ -16,11 +16,11 @@ from lambdak.report.document import (
     Code,
     Fold,
     Gallery,
-    Live,
     Mark,
     Note,
     Paragraph,
     Picture,
+    Scripted,
     Section,
     Table,
 )
@@ -38,67 +38,70 @@ _NO_BETTER = "No better than a constant"
 _OF_OUTPUT = {"class": ("ROC AUC", "KS", "actual / expected"), "coverage": ()}
 
 
-def dossier(found: Findings) -> Section:
+def dossier(findings: Findings) -> Section:
     """Return metrics and pictures, and whether the fit has seen the rows."""
-    own = found.assessment
-    if own is None:
+    assessment = findings.assessment
+    if assessment is None:
         note = "Not measured: no rows with targets were given. This call measures it:"
         point = "Performance and calibration were not measured: give X and y that the fit did not see."
         return Section("performance", TITLE, (Note(note, "open"), Code(_CALL, "python")), open_points=(point,))
-    blocks: list[Block] = [provenance(own), Paragraph(own.resampling.words), metric_table(own)]
-    if len(own.outputs) > 1:
-        blocks += _by_output(own)
-    blocks += _pictures(own)
-    points = (SEEN,) if own.likeness.seen else ()
+    blocks: list[Block] = [provenance(assessment), Paragraph(assessment.resampling.words), metric_table(assessment)]
+    if len(assessment.outputs) > 1:
+        blocks += _by_output(assessment)
+    blocks += _pictures(assessment)
+    points = (SEEN,) if assessment.likeness.seen else ()
     return Section("performance", TITLE, tuple(blocks), open_points=points)
 
 
-def provenance(own: Assessment) -> Note:
+def provenance(assessment: Assessment) -> Note:
     """Whether the fit has seen the rows."""
-    why = own.likeness.words
-    if own.likeness.seen:
+    why = assessment.likeness.words
+    if assessment.likeness.seen:
         return Note(f"{SEEN} {why}", "bad")
-    if own.likeness.seen is None:
+    if assessment.likeness.seen is None:
         words = "Whoever wrote this document says that the fit did not see these rows; that could not be checked."
         return Note(f"{words} {why}", "open")
     return Note(f"Measured on rows that the fit did not see, as far as that can be checked. {why}", "good")
 
 
-def metric_table(own: Assessment) -> Table:
+def metric_table(assessment: Assessment) -> Table:
     """All metrics with their intervals."""
-    rows = tuple((each.name, number(each.value), interval(each.low, each.high), each.meaning) for each in own.metrics)
+    rows = tuple(
+        (metric.name, number(metric.value), interval(metric.low, metric.high), metric.meaning)
+        for metric in assessment.metrics
+    )
     return Table("Metrics", ("Metric", "Value", "95 % interval", "Meaning"), rows, left=(0, 3))
 
 
-def _by_output(own: Assessment) -> list[Block]:
+def _by_output(assessment: Assessment) -> list[Block]:
     """One line for each class or quantile."""
-    known = [(output.name, output.performance.metrics) for output in own.outputs]
-    wanted = _OF_OUTPUT.get(own.outputs[0].performance.task, ())
-    names = [each.name for each in known[0][1] if not wanted or each.name in wanted]
+    by_output = [(output.name, output.performance.metrics) for output in assessment.outputs]
+    wanted = _OF_OUTPUT.get(assessment.outputs[0].performance.task, ())
+    names = [each.name for each in by_output[0][1] if not wanted or each.name in wanted]
     if wanted:
-        rows = tuple((name, *(_short(_named(metrics, each)) for each in names)) for name, metrics in known)
+        rows = tuple((name, *(_short(_named(metrics, each)) for each in names)) for name, metrics in by_output)
         table = Table("Each class against all others", ("Class", *names), rows)
     else:
-        rows = tuple((name, *map(_short, metrics)) for name, metrics in known)
+        rows = tuple((name, *map(_short, metrics)) for name, metrics in by_output)
         table = Table("Each quantile", ("Quantile", "share up to it", *names[1:]), rows)
-    more = f"{own.left_out:,} more, with fewer rows, are not shown."
-    return [table, *([Paragraph(more)] if own.left_out else [])]
+    more = f"{assessment.left_out:,} more, with fewer rows, are not shown."
+    return [table, *([Paragraph(more)] if assessment.left_out else [])]
 
 
 def _named(metrics: tuple[Estimate, ...], name: str) -> Estimate:
     return next(each for each in metrics if each.name == name)
 
 
-def _short(own: Estimate) -> str:
-    return f"{number(own.value)} ({interval(own.low, own.high)})"
+def _short(metric: Estimate) -> str:
+    return f"{number(metric.value)} ({interval(metric.low, metric.high)})"
 
 
-def _pictures(own: Assessment) -> list[Block]:
+def _pictures(assessment: Assessment) -> list[Block]:
     """Curves of the first output; quantiles have none but their calibration."""
-    first = own.outputs[0]
+    first = assessment.outputs[0]
     if first.performance.task == "coverage":
         return []
-    of = "" if len(own.outputs) == 1 else f" of {first.name}"
+    of = "" if len(assessment.outputs) == 1 else f" of {first.name}"
     words = f"Predicted and observed{of}, from the lowest predictions to the highest"
     shown: list[Block] = [Picture("lift", words, curve_png(first.performance, "lift"))]
     if first.performance.task == "class":
@@ -109,48 +112,48 @@ def _pictures(own: Assessment) -> list[Block]:
     return shown
 
 
-def _picture(own: Output, what: str, caption: str) -> Picture:
-    return Picture(what, caption, curve_png(own.performance, what), wide=False)
+def _picture(output: Output, what: str, caption: str) -> Picture:
+    return Picture(what, caption, curve_png(output.performance, what), wide=False)
 
 
 # ---- on a page -------------------------------------------------------------------------------------------------------
 
 
-def page(found: Findings) -> Section:
+def page(findings: Findings) -> Section:
     """Return where the model was measured, what its scripts draw, and all metrics behind folds."""
-    measured = found.assessment
+    measured = findings.assessment
     if measured is None:
-        return Section("performance", PAGE_TITLE, (Paragraph(_NOTHING), Live("performance")))
+        return Section("performance", PAGE_TITLE, (Paragraph(_NOTHING), Scripted("performance")))
     caveat = [Note(f"{measured.caveat} {measured.remedy}", "open")] if measured.caveat else []
-    blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Live("performance")]
+    blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Scripted("performance")]
     blocks.append(Fold("All metrics, with their 95 % intervals", (metric_table(measured),)))
     if measured.confusion is not None:
-        blocks.append(Fold("Actual and predicted classes", (_confusion(found.classes, measured.confusion),)))
+        blocks.append(Fold("Actual and predicted classes", (_confusion(findings.classes, measured.confusion),)))
     blocks.append(Fold("Which rows these are", (Paragraph(measured.likeness.words),)))
     return Section("performance", PAGE_TITLE, tuple(blocks))
 
 
-def answer(found: Findings) -> Answer:
+def answer(findings: Findings) -> Answer:
     """Return how well the model does in one figure, for the top of a page."""
-    measured = found.assessment
+    measured = findings.assessment
     if measured is None:
         return Answer(PAGE_TITLE, "Not measured", [_NOTHING])
-    big, words = _figure(found, measured)
+    big, words = _figure(findings, measured)
     return Answer(PAGE_TITLE, big, [words, measured.caveat], "plain" if measured.source == "test" else "open")
 
 
-def _figure(found: Findings, measured: Assessment) -> tuple[str, str]:
+def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
     """Return the metric that people of the task look at first, in words, and a sentence about it with the figure."""
     known = {metric.name: metric for metric in measured.metrics}
-    if found.classes:
-        return _of_classes(known, measured.where, found.classes)
+    if findings.classes:
+        return _of_classes(known, measured.where, findings.classes)
     if "share between the outer quantiles" in known:
-        levels, inside = found.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
+        levels, inside = findings.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
         words = f"of the targets lie between the {levels[0]:g} and {levels[-1]:g} quantile {measured.where}"
         return f"{inside} inside", f"{inside} {words}; {share(levels[-1] - levels[0])} is wanted."
-    if found.model.loss.link.name == "log":
+    if findings.model.loss.link.name == "log":
         return _of_rates(known, measured.where)
-    return _of_numbers(known, measured, found.unit)
+    return _of_numbers(known, measured, findings.unit)
 
 
 def _of_classes(known: Mapping[str, Estimate], where: str, classes: list[str]) -> tuple[str, str]:
@@ -190,11 +193,11 @@ def _of_numbers(known: Mapping[str, Estimate], measured: Assessment, unit: str) 
     return f"{share(fit.value)} explained", f"{off}{usual}. {part}"
 
 
-def _ends(own: Estimate, shares: bool) -> str:
-    if math.isnan(own.low) or math.isnan(own.high):
+def _ends(metric: Estimate, shares: bool) -> str:
+    if math.isnan(metric.low) or math.isnan(metric.high):
         return ""
     show = share if shares else _three
-    ends = f"{show(own.low)} to {show(own.high)}".replace("-", "−")
+    ends = f"{show(metric.low)} to {show(metric.high)}".replace("-", "−")
     return f" (95 % interval {ends})" if shares else f", 95 % interval {ends}"
 
 
@@ -215,20 +218,20 @@ _CALIBRATION = (
 )
 
 
-def calibration(found: Findings) -> Section:
+def calibration(findings: Findings) -> Section:
     """Return whether predictions are as high as what was observed: a picture and a table for each output."""
-    own = found.assessment
-    if own is None:
+    assessment = findings.assessment
+    if assessment is None:
         return Section("calibration", "Calibration", (Note("Not measured: no rows with targets were given.", "open"),))
-    tables = [_groups(output) for output in own.outputs]
-    pictures = Gallery(tuple(map(_calibration_picture, own.outputs[:_MOST_SHOWN])))
-    blocks: list[Block] = [Paragraph(_CALIBRATION), _overall(own), pictures]
+    tables = [_groups(output) for output in assessment.outputs]
+    pictures = Gallery(tuple(map(_calibration_picture, assessment.outputs[:_MOST_SHOWN])))
+    blocks: list[Block] = [Paragraph(_CALIBRATION), _overall(assessment), pictures]
     return Section("calibration", "Calibration", (*blocks, *tables[:_MOST_SHOWN]), tuple(tables[_MOST_SHOWN:]))
 
 
-def _overall(own: Assessment) -> Table:
+def _overall(assessment: Assessment) -> Table:
     rows = []
-    for output in own.outputs:
+    for output in assessment.outputs:
         whole = output.performance.calibration()
         bands = whole.bands
         outside = sum(_outside(bands, i) is True for i in range(len(bands)))

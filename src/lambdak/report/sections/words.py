@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lambdak.report.document import Fold, Section, Table, Terms
+from lambdak.report.document import Fold, Glossary, Section, Table
 from lambdak.report.findings import Findings
 
 _WORDS = (
@@ -79,9 +79,9 @@ _PAGE_WORDS = (
 )
 
 
-def page(found: Findings) -> Section:
+def page(findings: Findings) -> Section:
     """Return how to read a page."""
-    return Section("reading", "How to read this page", (Fold("What the words mean", (Terms(_PAGE_WORDS),)),))
+    return Section("reading", "How to read this page", (Fold("What the words mean", (Glossary(_PAGE_WORDS),)),))
 
 
 def appendix(sections: Sequence[Section]) -> Section:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak._types import Float64Array
-from lambdak.table.categorical_features import listed_columns
 from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import EVERY_ROW, Cells, RowIndex, factorise, is_missing
 from lambdak.table.column_contract import Column
@@ -26,12 +25,13 @@ from lambdak.table.large.sample import (
     RowSample,
     SampledPart,
     SampledRows,
+    Seal,
     as_numbers,
     cells_table,
     row_keys,
 )
-from lambdak.table.large.seals import Seal
 from lambdak.table.large.sketches import LevelCounts, NumberSketch
+from lambdak.table.matching import listed_columns
 from lambdak.table.read import Table
 from lambdak.table.seen import SeenNumbers
 
@@ -166,7 +166,7 @@ class TableSummary:
     rows : int
         Rows of positive weight.
     seals : dict
-        The number of each batch with such rows, see :class:`lambdak.table.large.seals.Seal`.
+        The number of each batch with such rows, see :class:`lambdak.table.large.sample.Seal`.
     """
 
     def __init__(

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from lambdak.table.large.batches import ChangedSourceError, Drawn
 from lambdak.table.large.packed import Records, RowPacking
-from lambdak.table.large.sample import row_keys
-from lambdak.table.large.seals import Seal
+from lambdak.table.large.sample import Seal, row_keys
 from lambdak.table.large.summary import SAMPLE_ROWS, TableSummary
 from lambdak.training.checkpoint import Checkpoint, settings_text
 from lambdak.training.choice import choose_members

@@ -17,7 +17,7 @@ from fitted_models import fitted
 from lambdak import SpectralRegressor
 from lambdak.export.formula import Formula
 from lambdak.export.javascript import to_javascript
-from lambdak.export.javascript.typings import declarations
+from lambdak.export.javascript.package import declarations
 
 PROGRAMS = Path(__file__).parents[3] / "build" / "npm" / "node_modules" / ".bin"
 SMALL = {"effort": "fast", "max_iter": 1, "dim": 1, "random_state": 0, "n_jobs": 1}
