@@ -101,7 +101,7 @@ class Category(Column):
 
     @property
     def known_levels(self) -> tuple[Any, ...]:
-        """Its levels."""
+        """Levels in design order, with None and OTHER."""
         return self.levels
 
     @cached_property

@@ -89,7 +89,7 @@ class Table:
         return self._some_cells(position, rows)
 
     def plain_rows(self, positions: list[int]) -> PlainRows | None:
-        """These columns of a short table, row by row; None if some dtype needs a closer look, and for any other table.
+        """Return the cells of a short table at these columns, row by row; None if it is long, or needs a closer look.
 
         One that keeps its columns is read only once, and so not like this.
         """
