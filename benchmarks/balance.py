@@ -16,8 +16,8 @@ from sklearn.metrics import log_loss, mean_tweedie_deviance
 from sklearn.model_selection import train_test_split
 
 from lambdak import SpectralClassifier, SpectralRegressor
-from lambdak.estimators.base import given_rows
 from lambdak.training.balance import balanced
+from lambdak.training.rows import GivenRows
 
 # Name: file, target, column of the exposure, losses.
 PROBLEMS = {
@@ -52,7 +52,7 @@ def measured(loss, X, y, offset, seed):
     model.fit(X.iloc[train], y.iloc[train], **beside)
     codes = np.searchsorted(model.classes_, y) if loss == "log_loss" else y.to_numpy(float)
     own = model.model_
-    shifted = balanced(own, given_rows(X.iloc[train], codes[train], None, some(train)))
+    shifted = balanced(own, GivenRows(X.iloc[train], codes[train], None, some(train)))
 
     def figures(each, rows):
         found = each.predict(X.iloc[rows], some(rows))

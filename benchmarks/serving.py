@@ -33,7 +33,7 @@ from rich.table import Table
 
 from lambdak import SpectralClassifier, SpectralRegressor
 from lambdak.eigen.runtime import native
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 
 TRAIN = 4000
 CALLS = 50  # of a round

@@ -51,10 +51,8 @@ READERS = ["certify", "explain", "optimize", "governance", "store", "report", "e
 OWNERS = {
     "matplotlib": [
         "explain/plots/",
-        "governance/comparison/plots.py",
-        "governance/drift/plots.py",
-        "governance/fairness/plots.py",
-        "governance/performance/plots/",
+        "governance/plots.py",
+        "governance/performance/plots.py",
         "governance/tables/plots.py",
         "paper/output/figures/",
     ],

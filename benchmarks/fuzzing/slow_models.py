@@ -89,6 +89,8 @@ def _sealed(header: dict[str, Any], tensors: dict[str, np.ndarray], as_text: boo
 
 
 def _parts(counts: Counts, seed: int) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    if not counts["curves"] + counts["lines"] + counts["categories"]:  # halving counts would never make a file of it
+        counts = {**counts, "lines": 1}
     kind = list(_KINDS)[counts["kind"]]
     header, dim = json.loads(json.dumps(described()[_KINDS[kind]][0])), counts["dim"]
     several = counts["outputs"] + 1
@@ -100,7 +102,7 @@ def _parts(counts: Counts, seed: int) -> tuple[dict[str, Any], dict[str, np.ndar
     pencils, width = counts["members"] * (outputs if kind == "classes" else 1), dim * (dim + 1) // 2
     text = 100 * (numbers + counts["categories"]) + 7 * design
     number = _ENTRY if counts["text"] == 3 else 8
-    if number * pencils * design * width + text > _MOST_BYTES or not numbers + counts["categories"]:
+    if number * pencils * design * width + text > _MOST_BYTES:
         return None
     header["columns"] = [
         *(_curve(i, counts, header["encoder"]["clamp"]) for i in range(counts["curves"])),

@@ -10,7 +10,7 @@ from spread_cases import constrained, one_cone
 from lambdak.eigen.engine import AdamConstants
 from lambdak.eigen.packing import unsym
 from lambdak.losses import Pinball, SoftmaxLog, SquaredError
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.model.outputs import ClassOutputs, OrderedOutputs, SingleOutput, outputs_of
 from lambdak.pencil.initial import gapped
 from lambdak.table.encoder import TableEncoder

@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
 from lambdak.certify.summary import plain_statement
-from lambdak.cli.independent import checked
+from lambdak.cli.certify import checked
 
 FAR = (0, 1, 50, 100, 1e3, 1e6)  # times the range of training, around its middle
 END = np.exp(40.0)

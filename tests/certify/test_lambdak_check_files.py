@@ -32,7 +32,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=5), "format must be a number from 1 to 4"),
+    "later format": (put("format", value=6), "format must be a number from 1 to 5"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),

@@ -10,7 +10,7 @@ import pytest
 from cli_cases import done, run
 
 import lambdak
-from lambdak.cli import independent
+from lambdak.cli import certify
 
 
 def test_certify_prints_proves_and_writes(shelf, tmp_path):
@@ -77,7 +77,7 @@ def test_the_independent_checker_is_heard_too(shelf, tmp_path):
 def test_certify_exits_with_1_if_only_the_independent_checker_does_not_prove_it(shelf, tmp_path, monkeypatch, code):
     said = "print('{\"holds\": false}')" if code == 1 else "print('cannot check it', file=sys.stderr)"
     (tmp_path / "checker.py").write_text(f"import sys\n{said}\nsys.exit({code})\n")
-    monkeypatch.setattr(independent, "CHECKER", tmp_path / "checker.py")
+    monkeypatch.setattr(certify, "CHECKER", tmp_path / "checker.py")
     result = run(["certify", "--model", shelf / "y.safetensors", "--independent"])
     assert result.exit_code == 1
     assert "the independent checker does not prove what was requested" in result.stderr

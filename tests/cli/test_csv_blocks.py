@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lambdak.cli.csv_blocks import blocks, end_of_header, end_of_last_row
+from lambdak.cli.csv_stream import blocks, end_of_header, end_of_last_row
 
 
 def parsed(data, names):

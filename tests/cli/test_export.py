@@ -77,7 +77,7 @@ def test_an_onnx_file_can_have_an_input_for_offsets(shelf, tmp_path):
 
 
 def test_every_dialect_can_be_named():
-    assert {own.value for own in export.Dialect} == set(DIALECTS)
+    assert {own.value for own in export.Database} == set(DIALECTS)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from cli_cases import FAST, done, only, refused, table
 
 import lambdak
-from lambdak.cli import table_size, table_streams
+from lambdak.cli import table_streams, tables
 from lambdak.cli.dataset import ColumnRoles
 from lambdak.cli.large_rows import large_data
 from lambdak.training.large import choice
@@ -137,7 +137,7 @@ def test_dates_are_expanded_and_doubtful_columns_named_as_in_memory(tmp_path):
 def test_size_decides_and_is_said(folder, tmp_path, monkeypatch):
     path = folder / "rows.csv"
     assert "batches" not in fitted(path, tmp_path / "m")[2]
-    monkeypatch.setattr(table_size, "LARGE", 1_000)
+    monkeypatch.setattr(tables, "LARGE", 1_000)
     assert f"{path} has 0 MB: its rows are read in batches, and are not all in memory (or --no-large)" in (
         fitted(path, tmp_path / "m")[2].replace("\n", " ")
     )

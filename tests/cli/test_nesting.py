@@ -8,7 +8,7 @@ import json
 import processes
 import pytest
 
-from lambdak.cli.nesting import MOST_DEPTH, too_deep
+from lambdak.cli.plain_files import MOST_DEPTH, too_deep
 
 DEEP = 20_000
 FLAT = b'{"income": 1, "age": 2, "town": "a", "y": 3}\n'
@@ -63,7 +63,7 @@ def test_the_depth_of_valid_lines_is_that_of_their_values():
 def test_the_size_of_parts_decides_nothing(monkeypatch):
     datas = [*HIDDEN.values(), FLAT * 100, b'{"a": "\\\\\\"[[["}\n' * 200]
     whole = [too_deep(data) for data in datas]
-    monkeypatch.setattr("lambdak.cli.nesting._PART", 7)
+    monkeypatch.setattr("lambdak.cli.plain_files._PART", 7)
     assert [too_deep(data[-45_000:]) for data in datas if len(data) < 45_000] == [
         reason for reason, data in zip(whole, datas, strict=True) if len(data) < 45_000
     ]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from lambdak.cli.pipeline import made_ahead, spread
+from lambdak.cli.csv_stream import made_ahead, spread
 
 
 def failing(last):

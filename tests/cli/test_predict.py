@@ -22,7 +22,7 @@ import lambdak
 from lambdak import cli
 from lambdak.cli import tables
 from lambdak.cli import written_tables as written
-from lambdak.cli.csv_blocks import blocks
+from lambdak.cli.csv_stream import blocks
 
 
 def test_predictions_are_those_of_the_library_in_every_output_format(shelf, tmp_path):
@@ -173,8 +173,8 @@ def test_an_interruption_half_way_ends_all_threads_and_leaves_no_file(shelf, tmp
     """After the first of many parts is written."""
     code = f"""
 from functools import partial
-from lambdak.cli import csv_blocks, csv_stream, table_streams, written_tables
-csv_stream.blocks, table_streams.ROWS = partial(csv_blocks.blocks, size=200), 7
+from lambdak.cli import csv_stream, table_streams, written_tables
+csv_stream.blocks, table_streams.ROWS = partial(csv_stream.blocks, size=200), 7
 write = written_tables._CsvWriter.write
 def interrupted(self, part):
     write(self, part)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from lambdak.cli import csv_stream, table_streams, tables
-from lambdak.cli.csv_blocks import blocks
+from lambdak.cli.csv_stream import blocks
 from lambdak.cli.errors import InputError
 from lambdak.cli.table_streams import Wanted, table_stream
 

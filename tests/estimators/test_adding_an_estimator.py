@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -50,3 +53,11 @@ def test_a_file_of_an_estimator_without_a_line_in_the_store_is_refused(toy, tmp_
     monkeypatch.delitem(_losses.ESTIMATORS, "ToyMedianRegressor")
     with pytest.raises(ValueError, match="estimator must be one of"):
         lambdak.load(tmp_path / "toy.safetensors")
+
+
+def test_the_row_names_the_places_that_the_toy_is_registered_in():
+    (row,) = re.findall(
+        r"^\| an estimator \|.*$", (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(), re.MULTILINE
+    )
+    for place in ("estimators/__init__.py", "lambdak/__init__.py", "store/_losses.py", "cli/task.py"):
+        assert place in row

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from lambdak import SpectralRegressor, load
-from lambdak.cli.independent import checked
+from lambdak.cli.certify import checked
 from lambdak.estimators.files import from_json
 from lambdak.store import ModelFileError
 

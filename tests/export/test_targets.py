@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from lambdak import SpectralRegressor, save
 from lambdak.export import export_model
 from lambdak.export.formula import Formula
-from lambdak.export.targets import FACTOR_TABLES, TARGETS, Target
+from lambdak.export.targets import FACTOR_TABLES, TARGETS, ExportTarget
 from lambdak.governance.tables.table_set import TableSet
 
 BEGINS = {
@@ -103,7 +103,7 @@ def to_words(model, path, *, explain=False):
 @pytest.fixture
 def words(monkeypatch):
     """The registry with one line more."""
-    monkeypatch.setitem(TARGETS, "words", Target(f"{__name__}:to_words", (".words",), "read it aloud"))
+    monkeypatch.setitem(TARGETS, "words", ExportTarget(f"{__name__}:to_words", (".words",), "read it aloud"))
 
 
 def test_a_toy_target_is_one_function_and_one_line(words, tmp_path):

@@ -10,7 +10,7 @@ from scipy import sparse
 from training_cases import DIM, OWN_ROWS, WIDTH, table
 
 from lambdak import Pencil
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.table.encoder import TableEncoder
 
 

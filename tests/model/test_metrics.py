@@ -10,7 +10,7 @@ import pytest
 from report_cases import X, Y, fitted
 from sklearn import metrics
 
-from lambdak.cli import metrics as cli_metrics
+from lambdak.cli import fit_summary
 from lambdak.cli.dataset import Dataset
 from lambdak.cli.errors import InputError
 from lambdak.model.metrics import METRICS, Metric, area_under_roc, model_metrics
@@ -31,7 +31,7 @@ WEIGHT = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
 @pytest.mark.parametrize("kind", TARGETS)
 def test_report_and_command_line_show_the_same_numbers_by_the_same_names(kind, tmp_path):
     model, y = fitted(kind), TARGETS[kind]
-    printed = cli_metrics.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))
+    printed = fit_summary.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))
     model.report(tmp_path / "report.html", X, y)
     page = (tmp_path / "report.html").read_text()
     cells = dict(re.findall(r"<tr><t[hd][^>]*>([^<]+)</t[hd]><td[^>]*>([^<]+)</td>", page))
@@ -95,7 +95,7 @@ def test_a_class_that_the_model_does_not_know_is_measured_as_wrong_and_refused_b
     assert set(found) == {"accuracy", "share of the largest class"}
     assert found["accuracy"] == pytest.approx(np.mean(model.predict(X)[2:] == LABELS[2:]) * (len(y) - 2) / len(y))
     with pytest.raises(InputError, match="a class that the model does not know: 'never seen'"):
-        cli_metrics.metrics(
+        fit_summary.metrics(
             model, Dataset(Rows(pa.Table.from_pandas(X), np.array(["never seen", *LABELS[1:]], np.str_)))
         )
 
@@ -142,7 +142,7 @@ def test_a_new_metric_is_one_class_and_one_line_and_every_reader_shows_it(monkey
     monkeypatch.setattr("lambdak.governance.performance.measures.METRICS", [*METRICS, MeanError])
     model, y = fitted("regressor"), TARGETS["regressor"]
     expected = np.mean(y - model.predict(X))
-    assert cli_metrics.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))["mean error"] == expected
+    assert fit_summary.metrics(model, Dataset(Rows(pa.Table.from_pandas(X), y)))["mean error"] == expected
     performance = model.performance(X, y, n_resamples=20)["mean error"]
     assert performance.value == pytest.approx(expected, abs=1e-12)
     assert performance.low < performance.value < performance.high

@@ -10,8 +10,7 @@ from exact_scores import real_score
 from fitted_models import KINDS, changed, fitted
 from score_cases import frame_of, n_outputs, random_cells
 
-from lambdak.model.readout import readouts
-from lambdak.model.rounding import in_range
+from lambdak.model.readout import in_range, readouts
 
 
 def distance(computed, ends):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from optimize_cases import typical_row
 
 from lambdak.optimize import predicted
 from lambdak.optimize.frontier import Clock
+from lambdak.optimize.minimum.bounded import Bounded
 from lambdak.optimize.minimum.build import build
 from lambdak.optimize.minimum.minimizing import solve
 from lambdak.optimize.relaxation import linear
@@ -60,3 +63,11 @@ def test_a_new_bound_is_minimised_with_a_model_to_a_proven_optimum(steep):
     assert found.value <= least + 1e-4
     assert found.value - found.bound <= 1e-4
     assert abs(found.value - solve(plain, Clock(lambda value, bound: np.abs(value - bound) <= 1e-4), 0).value) > 1e-2
+
+
+def test_the_row_names_the_contract_that_the_toy_fills_in():
+    text = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text()
+    (row,) = re.findall(r"^\| a bound of the optimiser .*$", text, re.MULTILINE)
+    assert "`Bounded` of `optimize/minimum/bounded.py`" in row
+    contract = {name for name in vars(Bounded) if not name.startswith("_")}
+    assert contract == {"scores", "values", "errors", "relaxed"} <= set(dir(ToyHill))

@@ -17,8 +17,7 @@ from report_cases import CERTIFICATE, X, Y, fitted
 from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score
 
 import lambdak
-from lambdak.model.importance import mean_effects
-from lambdak.model.influence import strengths
+from lambdak.model.influence import mean_effects, strengths
 from lambdak.report import write_report
 from lambdak.report.findings.assessment import assess
 from lambdak.report.findings.table import describe

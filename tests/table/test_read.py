@@ -63,7 +63,7 @@ def test_every_make_of_the_same_table_gives_the_same_design(make):
     assert encoder.from_names
     assert encoder.feature_names == tuple(values())
     assert [column.kind for column in encoder.columns] == ["curve", "curve", "category", "category", "category"]
-    assert [column.saved() for column in encoder.columns] == [column.saved() for column in reference.columns]
+    assert [own.without_order().saved() for own in encoder.columns] == [own.saved() for own in reference.columns]
     assert_same(encoder.transform(make()), reference.transform(as_pandas()))
     assert_same(encoder.transform(as_pandas()), reference.transform(make()))
 

@@ -8,7 +8,7 @@ from level_cases import FAST, QUICK, many_levels
 from sklearn.metrics import r2_score
 
 from lambdak import IdentifierWarning, SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.training.draft import Draft
 from lambdak.training.rows import GivenRows
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spread_cases import stepping
 
 from lambdak.eigen.packing import packed_size, sym
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.training.coordinates import design_moments, free_blocks

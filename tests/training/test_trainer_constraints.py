@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from training_cases import DIM, regression, table, trainer_of
 
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.effort import Schedule
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from training_cases import DECAY, DIM, losses_of, small_problem, trainer_of
 
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.training.effort import Schedule
 
 # ---- stopping --------------------------------------------------------------------------------------------------

@@ -46,6 +46,9 @@ SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLo
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
+STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # beyond their ends
+UNORDERED = ("Convex", "Concave")  # which speak of raw scores
+KINDS = {"Rising": "monotone", "Falling": "monotone"}  # of claims about shapes
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
 
@@ -135,7 +138,7 @@ def decoded(value: Any) -> Any:
         return [decoded(item) for item in value] if isinstance(value, list) else value
     ((tag, inner),) = value.items()
     inner = decoded(inner["values"] if tag == "array" else inner)
-    made: dict[str, Any] = {"float": float, "tuple": tuple, "set": list, "array": list}
+    made: dict[str, Any] = {"float": float, "tuple": tuple, "set": list, "array": list, "shape": tuple}
     return fields(inner) if tag == "dict" else made[tag](inner)
 
 
@@ -149,6 +152,7 @@ def read_column(value: dict[str, Any], start: int) -> Record:
         column.nodes = [OTHER if level == {"level": "other"} else level for level in value["levels"]]
         need(len(set(column.nodes)) == len(column.nodes) > 0, f"levels of {what} must differ")
         column.cells = [(i, 1) for i in range(len(column.nodes))] + [(0, 0)] * (OTHER not in column.nodes)
+        column.order = value.get("order", [])
     else:
         nodes = value["knots"] if kind == "curve" else [value["low"], value["high"]]
         column.nodes = [number(node, f"knots of {what}") for node in nodes]
@@ -161,6 +165,7 @@ def read_column(value: dict[str, Any], start: int) -> Record:
         weights = [*(Fraction(node) - column.center for node in column.nodes), scale]
         need(scale > 0 and max(map(abs, weights)) <= 10**12 * scale, f"scale of {what} must fit its range")
         low, high, one = (int(weight * math.lcm(*(w.denominator for w in weights))) for weight in weights)
+        column.unit_per_number = 1 / scale
         column.cells, column.unit = [(0, low), (0, high), (1, one)][: 2 + column.missing], Fraction(1, one)
     column.reach = float(max(1, *(abs(factor) * column.unit for _, factor in column.cells)))
     column.rising, column.stop = False, start + max(offset for offset, _ in column.cells) + 1
@@ -189,6 +194,23 @@ def read_groups(requested: Any, places: dict[str, int], what: str) -> list[set[i
     return [] if requested and not asked else [*groups, {*places.values()}.difference(*groups)]
 
 
+def asked_shapes(constraints: Any) -> list[tuple[str, Any]]:
+    """Names of shapes, and their fields."""
+    found = [] if constraints is None else constraints
+    fits = type(found) in (list, tuple) and all(type(own) is tuple and len(own) == 2 for own in found)
+    need(fits and all(type(own) is dict and type(name) is str for name, own in found), "constraints must be shapes")
+    return [*found]
+
+
+def summed(*terms: tuple[Fraction, dict[int, Fraction]]) -> dict[int, Fraction]:
+    """Σ q · factors, by design column."""
+    found: dict[int, Fraction] = {}
+    for q, factors in terms:
+        for j, factor in factors.items():
+            found[j] = found.get(j, Fraction(0)) + q * factor
+    return found
+
+
 class Model:
     """The model in the bytes of a file, and what is claimed about it."""
 
@@ -197,7 +219,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 4), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 5), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -207,11 +229,16 @@ class Model:
         need(zeros or not sparse, "columns of a sparse table must be linear, with center 0 and 0 in their range")
         asked, loss, self.loss = header["parameters"], header["loss"], header["loss"]["kind"]
         signs, caps, self.shape = (decoded(asked.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
+        constraints = asked_shapes(decoded(asked.get("constraints")))
+        self.shape = self.shape or next((name.lower() for name, own in constraints if own.get("columns") == ()), None)
         self.bend, self.classes = {None: 0, "convex": 1, "concave": -1}[self.shape], decoded(header["classes"]) or []
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
         caps = caps if isinstance(caps, dict | list | tuple | None) else [caps] * len(places)
+        more = [own for name, own in constraints if name == "MaxInfluence"]
+        caps = dict(enumerate(caps)) if isinstance(caps, list | tuple) else caps
+        caps = {**(caps or {}), **{own["columns"]: own["cap"] for own in more}} if more else caps
         groups = {key: caps.pop(key) for key in [*caps] if type(key) is tuple} if isinstance(caps, dict) else {}
         fits = all(len({*key}) > 1 and type(cap) in (int, float) and cap >= 0 for key, cap in groups.items())
         need(fits, "max_influence of a group must be a number that is not negative for two columns or more")
@@ -219,14 +246,17 @@ class Model:
         self.groups = [([self.columns[i] for i in sorted(own)], cap) for own, cap in owned]  # and what they may do
         signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
         for column, sign, cap in zip(self.columns, signs, caps, strict=True):
+            column.clamp = self.clamp
             what = f"{column.kind} column {shown(column.name)}"
             need(sign in ((0,) if column.kind == "category" else (-1, 0, 1)), f"monotonic_cst of {what}: {shown(sign)}")
             need(
                 type(cap) in (int, float) and cap >= 0, f"max_influence of {what} must be a number that is not negative"
             )
             column.sign, column.cap = int(sign), cap
-        need(self.clamp or self.shape is not None, "shape must be what the model was fitted with; got None")
-        together = decoded(asked.get("interaction_cst"))
+        need(self.clamp == (self.shape is None), "shape must be what the model was fitted with")
+        self._place(constraints, places)
+        given = [own["groups"] for name, own in constraints if name == "Interactions"]
+        together = given[0] if given else decoded(asked.get("interaction_cst"))
         self.few = 2 if together == "pairwise" else 1  # so few are a group
         self.together = read_groups(together, places, "interaction_cst")
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
@@ -238,7 +268,8 @@ class Model:
         need(fits, "classes do not fit the loss, or are not in their order")
         fits = self.levels == sorted({*self.levels}) and self.outputs > 0
         need(fits and all(0 < q < 1 for q in self.levels), "quantiles must increase, and lie between 0 and 1")
-        need(self.loss != "SoftmaxLog" or not any(c.sign for c in self.columns), "monotonic_cst needs two classes")
+        ordered = any(c.sign for c in self.columns) or any(name not in UNORDERED for name, *_ in self.shapes)
+        need(self.loss != "SoftmaxLog" or not ordered, "monotonic_cst needs two classes")
         self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
         self.indices = [number(index, "indices", 0, self.dim - 1) for index in header["indices"]]
         cuts = self.outputs if self.loss == "Ordinal" else 1
@@ -250,6 +281,26 @@ class Model:
         one = abs(sum(self.weights, Fraction(-1))) <= Fraction(1e-9)
         need(one and min(self.weights) > 0, "weights must be positive and sum to 1")
         self.rounding, self.work = self._rounding(), ([MOST_WORK], [MOST_WORK])  # of claims not requested, requested
+
+    def _place(self, constraints: list[tuple[str, Any]], places: dict[str, int]) -> None:
+        """Find the columns of all shapes; what is about one direction of numbers is kept with its column."""
+        self.shapes: list[tuple[str, Any, list[Record]]] = []
+        for name, own in constraints:
+            keys = own.get("columns", own.get("column", ()))
+            keys = keys if isinstance(keys, tuple | list) else (keys,)
+            one = [per_column({key: True}, places, name, False).index(True) for key in keys]
+            columns = [self.columns[i] for i in one]
+            need(len({*one}) == len(one), f"{name} must name a column once")
+            if name in ("Rising", "Falling") and columns[0].kind != "category":
+                sign = 1 if name == "Rising" else -1
+                need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
+                columns[0].sign = sign
+            elif columns and name not in ("MaxInfluence", "Interactions"):
+                self.shapes.append((name, own, columns))
+        for name, _, columns in self.shapes:
+            for column in columns:
+                column.clamp = column.clamp and name not in STRAIGHT
+        self.clamp = all(column.clamp for column in self.columns)
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
@@ -313,6 +364,69 @@ class Model:
             for i, ((_, one), (where, other)) in enumerate(pairwise(self.steps(column, sign)), 1):
                 if at := i % len(lengths):  # or else they belong to different members
                     yield where, [y * lengths[at - 1] - x * lengths[at] for x, y in zip(one, other, strict=True)]
+
+    def combinations(self, name: str, own: Any, columns: list[Record]) -> Iterator[tuple[str, dict[int, Fraction]]]:
+        """What a shape asks: where, and factors of design columns whose sum of matrices must be ⪰ 0."""
+        first, sign = columns[0], -1 if self.loss == "Ordinal" and name not in UNORDERED else 1
+        if name in ("Rising", "Falling"):
+            sign *= 1 if name == "Rising" else -1
+            levels = [level for level in own["order"] or first.order if level in first.nodes]
+            known = [level for level in first.nodes if level not in (None, OTHER)]
+            need(sorted(map(repr, levels)) == sorted(map(repr, known)), f"the order of {shown(first.name)}")
+            for low, high in pairwise(levels):
+                one, other = (Fraction(first.start + first.nodes.index(level)) for level in (low, high))
+                yield f"from {shown(low)} to {shown(high)}", {int(one): Fraction(-sign), int(other): Fraction(sign)}
+        elif name in ("Convex", "Concave"):
+            for column in columns:
+                slopes = [*self.slopes(column)]
+                for (_, before), (where, after) in pairwise(slopes):
+                    turn = 1 if name == "Convex" else -1
+                    yield where, summed((Fraction(turn), after), (Fraction(-turn), before))
+        else:
+            raise ValueError(f"{shown(name)} is not known to this checker")
+
+    def slopes(self, column: Record) -> Iterator[tuple[str, dict[int, Fraction]]]:
+        """The slope of a column of numbers between its knots: where, and its factors of design columns."""
+        if column.kind == "linear":
+            yield f"along {shown(column.name)}", {column.start: column.unit_per_number}
+            return
+        for i, (low, high) in enumerate(pairwise(column.nodes)):
+            steep = 1 / (Fraction(high) - Fraction(low))
+            where = f"from {shown(low)} to {shown(high)} of {shown(column.name)}"
+            yield where, {column.start + i: -steep, column.start + i + 1: steep}
+
+    def asked(self, name: str, own: Any, columns: list[Record]) -> Iterator[tuple[str, list[int]]]:
+        """What must be ⪰ 0 for a shape in every member: where, and a packed matrix."""
+        combinations = [*self.combinations(name, own, columns)]
+        for at in range(self.members * self.pencils):
+            packed, _ = self.matrices(at, 1, self.columns[-1].stop)
+            for where, factors in combinations:
+                common = math.lcm(*(q.denominator for q in factors.values()))
+                terms = [(int(q * common), packed[j - 1]) for j, q in factors.items()]
+                yield (
+                    f"{where} in member {at // self.pencils + 1}",
+                    [sum(q * row[k] for q, row in terms) for k in range(self.width)],
+                )
+
+    def promised(self, name: str, own: Any, columns: list[Record]) -> tuple[str, str]:
+        """Whether a shape is kept: the verdict, and what shows it."""
+        end = {"Convex": self.dim - 1, "Concave": 0}.get(name)
+        if end is not None and {*self.indices} != {end} and not all(map(self.only_adds, columns)):
+            return "refuted", f"it is eigenvalue number {self.indices[0] + 1} of {self.dim}"
+        if name in STRAIGHT and any(column.clamp for column in columns):
+            return "refuted", "its columns do not continue straight"
+        return self.proof(self.asked(name, own, columns))
+
+    def only_adds(self, column: Record) -> bool:
+        """Whether all matrices of a column are multiples of I."""
+        rows = (row for at in range(self.members * self.pencils) for row in self.raw_rows(at, column))
+        diagonal = [i == j for i in range(self.dim) for j in range(i + 1)]
+        return all(x == row[0] * one for row in rows for x, one in zip(row, diagonal, strict=True))
+
+    def raw_rows(self, pencil: int, column: Record) -> Iterator[Any]:
+        """Packed matrices of a column, as they are stored."""
+        for j in range(pencil * self.n_design + column.start, pencil * self.n_design + column.stop):
+            yield self.coef[j * self.width :][: self.width]
 
     def proof(self, statements: Iterator[tuple[str, list[int]]], requested: bool = True) -> tuple[str, str]:
         """Whether all these matrices are ⪰ 0: the verdict, and what shows it."""
@@ -414,6 +528,11 @@ class Model:
             verdict, how = self.proof(self.bends(self.bend)) if fits else ("refuted", wrong)
             words = f"every raw score is {self.shape} for any fixed categories" + (self.loss in LOGS) * ENDS
             yield self.shape, "all columns of numbers together", words, verdict, True, how, None
+        for name, asked, columns in self.shapes:
+            verdict, how = self.promised(name, asked, columns)
+            about = ", ".join(shown(column.name) for column in columns)
+            words = f"{name} of {about}" + (self.loss in LOGS and name == "Convex") * ENDS
+            yield KINDS.get(name, name.lower()), about, words, verdict, True, how, None
         if len(self.columns) > max(self.few, *map(len, self.together), 0):
             words = "columns that are in none of the groups together do not interact"
             verdict, how = self.apart()

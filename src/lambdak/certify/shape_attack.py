@@ -74,7 +74,17 @@ class ShapeAttack(Attack):
 
     def _with_trial(self, points: Points) -> Points:
         trial = self._shape.points(self._columns, self._draw(len(points[0])))
-        return tuple(_put(rows, cells) for rows, cells in zip(points, trial, strict=True))
+        return tuple(self._put(rows, cells) for rows, cells in zip(points, trial, strict=True))
+
+    def _put(self, rows: Rows, cells: Mapping[int, Float64Array]) -> Rows:
+        """The rows with these cells; levels come as positions among those of their column."""
+        for i, values in cells.items():
+            column, pool = self._columns[i], self.search.pools[i]
+            if not column.is_number:
+                codes = np.array([pool.levels.index(level) for level in column.known_levels if level in pool.levels])
+                values = codes[values.astype(np.intp)]
+            rows = rows.put(i, values)
+        return rows
 
     def _cells(self, points: Points) -> tuple[Mapping[int, Float64Array], ...]:
         return tuple({i: rows.columns[i] for i in self._about} for rows in points)
@@ -91,7 +101,7 @@ class ShapeAttack(Attack):
         def numbers(i: int) -> Values:
             column, rng = self._columns[i], self.search.rng
             if not isinstance(column, Numeric):
-                return rng.integers(column.width, size=count).astype(np.float64)
+                return rng.integers(1 << 20, size=count).astype(np.float64)
             drawn = random_numbers(rng, column, count)
             pool = self.search.pools[i].tried[:-1]
             drawn[::3] = self.search.some(pool, len(drawn[::3]))
@@ -99,9 +109,3 @@ class ShapeAttack(Attack):
             return readable(drawn)
 
         return numbers
-
-
-def _put(rows: Rows, cells: Mapping[int, Float64Array]) -> Rows:
-    for i, values in cells.items():
-        rows = rows.put(i, values)
-    return rows

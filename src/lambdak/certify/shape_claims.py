@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from lambdak.certify.allowance import Allowance
 from lambdak.certify.claim import Claim, undecided
+from lambdak.eigen.packing import diagonal_indices
 from lambdak.model import Model
 from lambdak.model.readout import Readout
 from lambdak.model.statements import shape_statements
@@ -29,8 +30,9 @@ def subject_of(shape: Shape, model: Model) -> tuple[str, str]:
 def _claim(shape: Shape, model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Claim:
     kind, subject = subject_of(shape, model)
     statements, reason = shape_statements(shape, model.encoder.columns, model.matrices, model.loss.sign), ""
-    if shape.end and any(output.index != (output.dim - 1 if shape.end > 0 else 0) for output in outputs):
-        reason = f"it must be the {'last' if shape.end > 0 else 'first'} eigenvalue"
+    scalar = bool(shape.end) and only_adds(model, shape.positions)
+    if shape.end and not scalar and any(o.index != (o.dim - 1 if shape.end > 0 else 0) for o in outputs):
+        reason = f"it must be the {'last' if shape.end > 0 else 'first'} eigenvalue, or only add a number"
     columns = [model.encoder.columns[i] for i in shape.positions]
     if shape.straight and any(column.bounded and column.n_steps for column in columns):
         reason = "columns are clamped at the ends of the training range"
@@ -39,8 +41,18 @@ def _claim(shape: Shape, model: Model, outputs: tuple[Readout, ...], allowance: 
     pencils = len(model.matrices)
     how = f"{len(statements.combinations)} combinations of matrices of {pencils} pencil{'s' * (pencils > 1)} "
     how += f"{'are' if verdict is True else 'must be'} positive semidefinite" + (f"; {reason}" if reason else "")
+    how += "; its matrices are multiples of I, which only add a number to every eigenvalue" if scalar else ""
     words = shape.words(model.encoder.feature_names, predicted(outputs[0], model.loss.sign))
     return Claim(kind, subject, words, verdict is True, True, value, None, how + undecided(verdict))
+
+
+def only_adds(model: Model, positions: Sequence[int]) -> bool:
+    """Return whether the stored matrices of these columns are multiples of I in every pencil."""
+    matrices, diagonal = model.matrices, diagonal_indices(model.dim)
+    rows = [j for i in positions for j in range(model.encoder.columns[i].start, model.encoder.columns[i].stop)]
+    own = matrices[:, rows]
+    same = (own[..., diagonal] == own[..., diagonal[:1]]).all()
+    return bool(same and not np.delete(own, diagonal, axis=-1).any())
 
 
 def predicted(readout: Readout, sign: int = 1) -> str:

@@ -32,7 +32,7 @@ class Dtype(Enum):
     FLOAT32 = "float32"
 
 
-class Dialect(Enum):
+class Database(Enum):
     """Databases that a query can be for."""
 
     DUCKDB = "duckdb"
@@ -82,7 +82,7 @@ def export(
     offset_input: Annotated[
         bool, typer.Option("--offset-input", help="onnx: with an input that is added to raw scores.")
     ] = False,
-    dialect: Annotated[Dialect | None, typer.Option(help="sql: of the database.", show_default="duckdb")] = None,
+    dialect: Annotated[Database | None, typer.Option(help="sql: of the database.", show_default="duckdb")] = None,
     source: Annotated[
         str | None, typer.Option("--table", metavar="NAME", help="sql: the table in the database.", show_default="rows")
     ] = None,

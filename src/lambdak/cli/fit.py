@@ -16,11 +16,10 @@ import typer
 from lambdak.cli import options, tables
 from lambdak.cli.dataset import ColumnRoles, Dataset
 from lambdak.cli.errors import naming, note, noticing_interrupts
-from lambdak.cli.fit_summary import described, print_summary
-from lambdak.cli.metrics import metrics
+from lambdak.cli.fit_summary import described, metrics, print_summary
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
 from lambdak.cli.outputs import check_output, print_json
-from lambdak.cli.table_size import MEMORY, check_large_usage, is_large
+from lambdak.cli.tables import MEMORY, check_large_usage, is_large
 from lambdak.cli.task import CLASSES, QUANTILES, Task, check_usage, choose_task, estimator_of
 
 if TYPE_CHECKING:

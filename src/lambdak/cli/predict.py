@@ -14,12 +14,12 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.text import Text
 
 from lambdak.cli import options, tables
+from lambdak.cli.csv_stream import made_ahead, spread
 from lambdak.cli.dataset import numbers
 from lambdak.cli.errors import InputError, naming
 from lambdak.cli.models import check_columns, columns_of, date_sources, note_mixed, read_model, text_columns, with_parts
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
-from lambdak.cli.pipeline import made_ahead, spread
 from lambdak.cli.plain_files import STREAM
 from lambdak.cli.table_streams import TableStream, Wanted, table_stream
 from lambdak.cli.written_tables import table_writer

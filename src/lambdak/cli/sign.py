@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from lambdak.cli.errors import InputError
-from lambdak.cli.models import read_model
+from lambdak.cli.models import as_data, print_signature, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson
 from lambdak.cli.outputs import print_json, say
-from lambdak.cli.signatures import as_data, print_signature
 
 EXAMPLES = (
     "lambdak sign --new-key key.pem",

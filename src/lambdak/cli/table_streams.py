@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lambdak.cli import tables
-from lambdak.cli.broken_tables import parquet_reason
 from lambdak.cli.csv_stream import CsvStream
 from lambdak.cli.errors import InputError, note
-from lambdak.cli.plain_files import plain_file
+from lambdak.cli.plain_files import parquet_reason, plain_file
 from lambdak.cli.tables import Format
 
 ROWS = 1 << 15  # at a time

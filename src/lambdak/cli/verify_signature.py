@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from lambdak.cli.errors import InputError, complain, note
+from lambdak.cli.models import as_data, print_signature, signature_line
 from lambdak.cli.options import DEFAULT_MODEL, AsJson
 from lambdak.cli.outputs import print_json
-from lambdak.cli.signatures import as_data, print_signature, signature_line
 
 EXAMPLES = ("lambdak verify-signature model.safetensors --key key.pub.pem",)
 _PROVES_NOTHING = "without a public key that you trust, a signature proves nothing: anybody can sign with any name"

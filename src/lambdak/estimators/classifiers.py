@@ -22,6 +22,7 @@ from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.rows import row_offset
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.requested import listed
 from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
 
 if TYPE_CHECKING:
@@ -209,6 +210,12 @@ class SpectralClassifier(BaseSpectralClassifier):
     """
 
     def _class_loss(self, classes: int) -> Loss:
+        ordered = [own for own in listed(self.constraints) if own.ordered]
+        if classes > 2 and ordered:
+            raise ValueError(
+                f"{ordered[0]!r} needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "
+                "or sklearn.multiclass.OneVsRestClassifier(SpectralClassifier(...))"
+            )
         if classes > 2 and self.monotonic_cst is not None:
             raise ValueError(
                 f"monotonic_cst needs two classes; got {classes}: use SpectralOrdinalClassifier if they are ordered, "

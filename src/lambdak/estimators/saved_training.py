@@ -124,6 +124,9 @@ def _terms(model: Model, value: object) -> Terms | None:
         return None
     members, columns, allowed = len(model.weights), len(model.encoder.columns), model.promises.interactions
     groups = [tuple(_positions(group, "terms", columns)) for group in items(value, "terms", 1, members)]
+    scalar = model.promises.scalar
+    if scalar and groups == [tuple(i for i in range(columns) if i not in scalar)]:
+        return Terms(tuple(groups), tuple(sorted(scalar)))
     if allowed is None or members % len(groups) or not all(map(allowed.allow, groups)):
         raise damaged("terms of the training state must be groups of columns that may interact, as many in each member")
     return Terms(tuple(groups), tuple(sorted(set(range(columns)).difference(*groups))))

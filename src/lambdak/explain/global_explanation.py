@@ -13,7 +13,7 @@ from lambdak.explain.pair_surface import PairSurface, pair_surface
 from lambdak.explain.rows import baseline_row, local_slopes, observed_table
 from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
-from lambdak.model.importance import column_effects
+from lambdak.model.influence import column_effects
 from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells

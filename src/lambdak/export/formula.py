@@ -16,7 +16,7 @@ from lambdak.certify.proofs import promised
 from lambdak.certify.summary import plain_statement
 from lambdak.losses import Predicts
 from lambdak.model import Model
-from lambdak.model.families import Family, families
+from lambdak.model.readout import Family, families
 from lambdak.store import load_model
 from lambdak.table.column_contract import Column
 

@@ -13,7 +13,7 @@ from typing import Any, final
 
 @final
 @dataclass(frozen=True)
-class Target:
+class ExportTarget:
     """One kind of export: what writes it, and the endings of its files.
 
     Attributes
@@ -60,12 +60,12 @@ class Target:
 FACTOR_TABLES = {".xlsx": "to_excel", ".csv": "to_csv", ".json": "to_json"}  # by endings: methods of `TableSet`
 
 TARGETS = {
-    "c": Target("lambdak.export.c:to_c", (".c",), "compile it with its header, cc -O3 -c"),
-    "js": Target("lambdak.export.javascript:to_javascript", (".mjs", ".js"), "import it in a browser or in Node",
+    "c": ExportTarget("lambdak.export.c:to_c", (".c",), "compile it with its header, cc -O3 -c"),
+    "js": ExportTarget("lambdak.export.javascript:to_javascript", (".mjs", ".js"), "import it in a browser or in Node",
                  folder=True),
-    "onnx": Target("lambdak.export.onnx:to_onnx", (".onnx",), "run it with onnxruntime", any_ending=True),
-    "sql": Target("lambdak.export.sql:to_sql", (".sql",), "run it in the database", any_ending=True),
-    "table": Target("lambdak.export.targets:to_table", tuple(FACTOR_TABLES),
+    "onnx": ExportTarget("lambdak.export.onnx:to_onnx", (".onnx",), "run it with onnxruntime", any_ending=True),
+    "sql": ExportTarget("lambdak.export.sql:to_sql", (".sql",), "run it in the database", any_ending=True),
+    "table": ExportTarget("lambdak.export.targets:to_table", tuple(FACTOR_TABLES),
                     "a base and one table per column, with the proven deviation from the model"),
 }  # fmt: skip
 

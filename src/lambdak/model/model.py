@@ -1,7 +1,8 @@
-r"""The frozen model: raw score = start + scale Σ_m w_m λ_k(A_m(row)), a convex combination of a few pencils."""
+"""The frozen model: raw score = start + scale Σ_m w_m λ_k(A_m(row)), a convex combination of a few pencils."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -11,14 +12,40 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size
+from lambdak.eigen.steps import step_engine
 from lambdak.losses import Loss
-from lambdak.model.eigenvalues import evaluate
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.pencil import Pencil
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import optional_rows
+
+_FEW = 1 << 16  # matrices times dim³: waking another thread takes longer
+
+
+def evaluate(
+    coef: FloatArray,
+    dim: int,
+    indices: Sequence[int],
+    design: Design,
+    rows: NDArray[np.int32] | None = None,
+    threads: int = 0,
+) -> FloatArray:
+    """Eigenvalues (models, rows, indices) of design rows, from coefficients (models, P, padded width).
+
+    ``rows`` (models, n) gives every model its own rows; None gives it all. ``threads`` = 0 takes the process's setting.
+    """
+    models = len(coef)
+    if rows is None:
+        rows = np.broadcast_to(np.arange(len(design), dtype=np.int32), (models, len(design)))
+    value = np.empty((rows.size, len(indices)), coef.dtype)
+    width, chosen = packed_size(dim), np.ascontiguousarray(rows)
+    given = (design.ids, design.weights, chosen)
+    threads = 1 if rows.size * dim**3 <= _FEW else threads
+    step_engine().forward(given, coef[..., :width], dim, list(indices), (value, None), threads)
+    return value.reshape(models, chosen.shape[1], len(indices))
+
 
 MAX_DIM = 128  # of the matrices of a model
 MAX_MEMBERS = 64

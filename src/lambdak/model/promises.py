@@ -56,7 +56,7 @@ class Promises:
     @property
     def signs(self) -> tuple[int, ...]:
         """Of each column: 1 if predictions never fall with it, -1 if they never rise, otherwise 0."""
-        signs = {shape.positions[0]: shape.sign for shape in self.of(Rising, Falling)}
+        signs = {own.positions[0]: own.sign for own in self.of(Rising, Falling) if own.order is None}
         return tuple(signs.get(i, 0) for i in range(self.columns))
 
     @property
@@ -93,8 +93,17 @@ class Promises:
     @property
     def others(self) -> list[Shape]:
         """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
+        ordered = [own for own in self.of(Rising, Falling) if own.order is not None]
         readers = (Rising, Falling, MaxInfluence, Interactions)
-        return [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
+        return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
+
+    @property
+    def scalar(self) -> frozenset[int]:
+        """Positions of columns that must only add a number, because they bend the other way than the raw score."""
+        bent = [own for own in self.of(Convex, Concave) if own.columns]
+        ends = [own.end for own in bent for _ in own.columns]
+        main = 1 if sum(ends) >= 0 else -1
+        return frozenset(i for own in bent if own.end != main for i in own.positions)
 
     @property
     def without_influence(self) -> frozenset[int]:

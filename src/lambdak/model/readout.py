@@ -1,4 +1,4 @@
-r"""One output of a fitted model in float64: raw score = start + scale Σ_m w_m λ_k(A_m(row)).
+"""One output of a fitted model in float64: raw score = start + scale Σ_m w_m λ_k(A_m(row)).
 
 A regressor and a classifier of two classes have one output; a classifier of several has one for each class, quantiles
 one for each quantile level, an ordinal classifier one for each cut-point.
@@ -19,10 +19,10 @@ from lambdak._types import Float64Array
 from lambdak.eigen import eigenvalue
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import packed_dim
+from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.losses import Link
 from lambdak.model.model import Model
-from lambdak.model.rounding import in_range, score_error
-from lambdak.pencil.definite import frobenius
+from lambdak.pencil.definite import SAFE, UNIT, frobenius
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
@@ -168,3 +168,79 @@ def slots_of(columns: Sequence[Column]) -> list[range]:
     """The slots of a dense design row that belong to each column."""
     ends = np.cumsum([1, *(column.n_slots for column in columns)]).tolist()
     return [range(first, last) for first, last in pairwise(ends)]
+
+
+_TINY, _LEAST = 1e-290, 1e-319  # cover underflow: of eigenvalues, and of raw scores
+
+
+def score_error(readout: Readout, reach: Float64Array) -> Float64Array:
+    r"""Bound on |computed − real raw score|, (...,), of rows whose weights have these absolute sums (..., columns).
+
+    A prediction is float64 from the cells on: the weights of a row's design columns (three roundings at most), their
+    sum A(row), one eigenvalue of it (:mod:`lambdak.eigen.rounding`), and the weighted mean over members. Each step errs
+    by at most a multiple of S = ‖A_0‖_F + Σ_i r_i max_j ‖C_j‖_F, where r_i is the sum of the absolute weights in column
+    i: 1 for curves and categories. With u = 2⁻⁵³, and n active design columns:
+
+    - weights: 8 u S; sum: (n + 1) u S; unpacking: u S; eigenvalue: its own error E times S;
+    - mean over M members, scale and start: (M + 6) u (|start| + scale Σ_m w_m S_m).
+
+    An offset adds one rounding of the sum.
+    """
+    size = readout.constant_size + reach @ column_sizes(readout).T  # (..., members)
+    slots = 2 + sum(column.n_slots for column in readout.columns)
+    relative = eigenvalue_error(readout.dim) + (slots + 12) * UNIT
+    mean = readout.scale * (size @ readout.weights)
+    last = (len(readout.weights) + 6) * UNIT * (abs(readout.start) + mean)
+    return np.asarray(SAFE * (relative * mean + last + readout.scale * _TINY) + _LEAST)
+
+
+def column_sizes(readout: Readout) -> Float64Array:
+    """max_j ‖C_j‖_F of each column, (members, columns)."""
+    starts = [column.start for column in readout.columns]
+    return np.asarray(np.maximum.reduceat(frobenius(readout.coef), starts, axis=1))
+
+
+def in_range(columns: Sequence[Column]) -> Float64Array:
+    """The largest sum of absolute weights of each column, (columns,), over its training range."""
+    return np.array([column.reach for column in columns])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Outputs that are eigenvalues of the same matrices.
+
+    Attributes
+    ----------
+    coef : array of shape (members, P, D)
+        Packed matrices of the design columns; that of design column 0 is zero, because ``constant`` holds it.
+    constant : array of shape (members, D)
+        Packed A_0.
+    outputs, indices : tuples of int
+        The outputs, counted over the whole model, and the position of the eigenvalue of each.
+    """
+
+    coef: Float64Array
+    constant: Float64Array
+    outputs: tuple[int, ...]
+    indices: tuple[int, ...]
+
+
+def families(model: Model) -> tuple[Family, ...]:
+    """The families of all outputs of a model, in their order.
+
+    Quantiles and cut-points share the coefficients but not the constant; in old files, cut-points share both.
+    """
+    outputs = readouts(model)
+    shared = model.outputs.pencils == 1  # one array of coefficients for all outputs
+    groups: list[list[int]] = []
+    for i, output in enumerate(outputs):
+        if i and shared and np.array_equal(output.constant, outputs[i - 1].constant):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return tuple(_family(outputs, group, outputs[0 if shared else group[0]].coef) for group in groups)
+
+
+def _family(outputs: Sequence[Readout], group: Sequence[int], coef: Float64Array) -> Family:
+    return Family(coef, outputs[group[0]].constant, tuple(group), tuple(outputs[i].index for i in group))

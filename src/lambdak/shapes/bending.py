@@ -63,9 +63,14 @@ class _Bending(Shape):
         return 0, self.sign
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
-        """Return that the two kinds need two ends of the spectrum."""
-        if isinstance(other, _Bending) and other.sign != self.sign:
-            return "a raw score is either the last eigenvalue (convex) or the first (concave): keep one of the two"
+        """Return that the same columns cannot bend both ways."""
+        if not isinstance(other, _Bending) or other.sign == self.sign:
+            return ""
+        if not (self.columns and other.columns):
+            return "one of them is about all columns of numbers: name its columns, as in Convex('age')"
+        both = [names[i] for i in {*self.positions} & {*other.positions}]
+        if both:
+            return f"what bends both ways is straight: keep one of the two for {', '.join(both)}"
         return ""
 
     @property

@@ -29,7 +29,7 @@ Draw = Callable[
 Points = Sequence[Mapping[int, Float64Array]]  # of each row of a comparison, position of a column → its numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shape(ABC):
     """What is known of one or several columns, promised for every row. Frozen, comparable, printable, JSON-able.
 
@@ -92,6 +92,12 @@ class Shape(ABC):
         """Return the shape with these fields."""
         return cls(**values)
 
+    def __repr__(self) -> str:
+        values = [(item, getattr(self, item.name)) for item in fields(self)]
+        first = [repr(value) for _, value in values[:1]]
+        rest = [f"{item.name}={value!r}" for item, value in values[1:] if value != item.default]
+        return f"{type(self).__name__}({', '.join([*first, *rest])})"
+
     # ---- what it asks of the matrices --------------------------------------------------------------------------
 
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
@@ -132,7 +138,7 @@ class Shape(ABC):
         return 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OneColumn(Shape):
     """A shape of one column."""
 

@@ -11,12 +11,12 @@ from lambdak.shapes.naming import is_cap
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MaxInfluence(Shape):
     """Say "no change of this column (of these together) moves the raw score by more than ``cap``".
 
     >>> MaxInfluence(("sex", "title"), 0.1)
-    MaxInfluence(columns=('sex', 'title'), cap=0.1)
+    MaxInfluence(('sex', 'title'), cap=0.1)
     """
 
     columns: Key | tuple[Key, ...]

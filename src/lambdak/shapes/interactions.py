@@ -19,7 +19,7 @@ _WAYS = "'pairwise', 'no_interactions' or a sequence of lists, tuples or sets of
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interactions(Shape):
     """Say "only these columns may depend on one another": "pairwise", "no_interactions", or groups of columns.
 
@@ -33,7 +33,7 @@ class Interactions(Shape):
         Whether every two columns are a group, which would be too many to list.
 
     >>> Interactions([["age", "bmi"], ["sex"]])
-    Interactions(groups=(('age', 'bmi'), ('sex',)), pairs=False)
+    Interactions((('age', 'bmi'), ('sex',)))
     """
 
     groups: Any

@@ -26,7 +26,7 @@ def monotone_signs(monotonic_cst: Any, columns: Sequence[Column]) -> dict[int, i
     for column, sign in zip(columns, signs, strict=True):
         if np.ndim(sign) or sign not in (-1, 0, 1):
             raise ValueError(f"monotonic_cst of column {column.name!r} must be -1, 0 or 1; got {sign!r}")
-        if sign and not column.is_number:
+        if sign and not column.is_number and not column.order:
             raise ValueError(
                 f"monotonic_cst of column {column.name!r} must be 0, because it is a category; got {sign}: give it as "
                 "numbers if its levels are ordered"

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from lambdak.shapes.bending import Concave, Convex
-from lambdak.shapes.contract import Shape
+from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions, requested_interactions
 from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
@@ -59,7 +59,18 @@ def needed_end(shape: Any, constraints: Any) -> int:
     """Return 1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
     if isinstance(shape, str) and shape in BENDS:
         return BENDS[shape].end
-    return next((own.end for own in listed(constraints) if own.end), 0)
+    ends = [own.end for own in listed(constraints) for _ in own.keys or (0,) if own.end]
+    return (1 if sum(ends) >= 0 else -1) if ends else 0
+
+
+def straight_columns(constraints: Any) -> tuple[Key, ...]:
+    """Return the columns that must continue straight outside of the training range, by name or position."""
+    return tuple(dict.fromkeys(key for own in listed(constraints) if own.straight for key in own.keys))
+
+
+def all_straight(shape: Any, constraints: Any) -> bool:
+    """Return whether all columns of numbers must do so."""
+    return shape is not None or any(own.straight and not own.keys for own in listed(constraints))
 
 
 def check_labels(settings: Any, labels: Sequence[object]) -> None:

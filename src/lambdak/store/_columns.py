@@ -6,7 +6,7 @@ column of missing cells from whether there is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from lambdak.store._fields import damaged, fields, flag, items, number, shown, text, whole
@@ -14,7 +14,7 @@ from lambdak.store._values import decode, encode, is_level
 from lambdak.table.category_levels import Kind
 from lambdak.table.cell_rules import LineRule
 from lambdak.table.cells import LARGEST
-from lambdak.table.column_contract import Column, Saved
+from lambdak.table.column_contract import OMITTED, Column, Saved
 from lambdak.table.column_types import COLUMNS
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.knots import MAX_KNOTS
@@ -30,17 +30,18 @@ def _encode_column(column: Column) -> dict[str, Any]:
     saved = {
         name: encode(value, name)
         for name, value in column.saved().items()
-        if value or column.saved_as[name] is not Saved.KINDS
+        if value or column.saved_as[name] not in OMITTED
     }
     return {"kind": column.kind, "name": column.name, **saved}
 
 
-def decode_columns(value: Any, clamp: bool) -> tuple[Column, ...]:
+def decode_columns(value: Any, clamp: bool, straight: Collection[str | int] = ()) -> tuple[Column, ...]:
     """The columns, each with its design columns."""
     columns: list[Column] = []
     for i, item in enumerate(items(value, "columns", 1, None)):
         start = columns[-1].stop if columns else 1
-        columns.append(_decode_column(item, f"column {i}", start, clamp))
+        free = i in straight or (isinstance(item, dict) and item.get("name") in straight)
+        columns.append(_decode_column(item, f"column {i}", start, clamp and not free))
     names = {column.name for column in columns}
     if len(names) < len(columns):
         raise damaged("columns must have names that differ")
@@ -52,7 +53,7 @@ def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     contract = COLUMNS[kind]
-    absent: dict[str, Any] = {key: [] for key, form in contract.saved_as.items() if form is Saved.KINDS}
+    absent: dict[str, Any] = {key: [] for key, form in contract.saved_as.items() if form in OMITTED}
     parts = fields(absent | value, what, ("kind", "name", *contract.saved_as))
     name = text(parts["name"], f"name of {what}")
     what = f"{what} ({shown(name)})"
@@ -85,12 +86,17 @@ def _kinds(value: Any, what: str) -> list[str]:
     return kinds
 
 
+def _order(value: Any, what: str) -> list[Any]:
+    return [decode(level, what) for level in items(value, what)]
+
+
 _READERS: dict[Saved, Callable[[Any, str], Any]] = {
     Saved.FLAG: flag,
     Saved.NUMBER: _number,
     Saved.NUMBERS: _numbers,
     Saved.LEVELS: _levels,
     Saved.KINDS: _kinds,
+    Saved.ORDER: _order,
 }
 
 
@@ -104,7 +110,9 @@ def encode_encoder(encoder: TableEncoder) -> dict[str, Any]:
     }
 
 
-def decode_encoder(header: dict[str, Any], categorical_features: Any) -> TableEncoder:
+def decode_encoder(
+    header: dict[str, Any], categorical_features: Any, straight: Collection[str | int] = ()
+) -> TableEncoder:
     """The encoder, as it was after its fit."""
     parts = fields(header["encoder"], "encoder", ("clamp", "from_names", "from_sparse", "n_knots"))
     clamp = flag(parts["clamp"], "clamp")
@@ -115,7 +123,8 @@ def decode_encoder(header: dict[str, Any], categorical_features: Any) -> TableEn
         n_knots,
         categorical_features,
         clamp=clamp,
-        columns=decode_columns(header["columns"], clamp),
+        straight=straight,
+        columns=decode_columns(header["columns"], clamp, straight),
         from_names=flag(parts["from_names"], "from_names"),
         from_sparse=flag(parts["from_sparse"], "from_sparse"),
     )

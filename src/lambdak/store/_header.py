@@ -20,6 +20,7 @@ from lambdak.model.known_target import KnownTarget
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
 from lambdak.pencil.tolerances import WEIGHTS_TOL
+from lambdak.shapes.requested import straight_columns
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
@@ -152,7 +153,7 @@ class Blueprint:
         if scale < _LEAST_SCALE:
             raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}; got {scale}")
         _check_settings(parameters, loss, dim)
-        encoder = decode_encoder(header, parameters.get("categorical_features"))
+        encoder = decode_encoder(header, parameters.get("categorical_features"), _straight(parameters))
         return cls(
             format=header["format"],
             estimator=name,
@@ -288,6 +289,13 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
     try:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:
+        raise invalid(error) from None
+
+
+def _straight(parameters: dict[str, Any]) -> tuple[str | int, ...]:
+    try:
+        return straight_columns(parameters.get(_LATER))
+    except TypeError as error:
         raise invalid(error) from None
 
 

@@ -18,9 +18,9 @@ _AGAIN = "fit the model again if its settings were changed after the fit"
 
 def check_promises(model: Model) -> None:
     """Refuse a model that does not keep what was requested of it."""
-    if model.encoder.clamp == any(own.straight for own in model.promises.shapes):
+    if model.encoder.clamp == any(own.straight and not own.keys for own in model.promises.shapes):
         raise damaged(f"shape must be what the model was fitted with; got {model.promises.shape!r}")
-    if model.loss.link.joint and any(model.promises.signs):
+    if model.loss.link.joint and any(own.ordered for own in model.promises.shapes):
         raise damaged("monotonic_cst needs two classes, or classes in order")
     for claim in promised(model):
         if not claim.proven:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, final
 
@@ -37,14 +37,17 @@ class Category(Column):
         in training, then OTHER if levels were pooled.
     pooled : tuple of Kind
         What pooled levels were that no other level is: a column of numbers whose rare cells are text holds both.
+    order : tuple
+        Levels from the lowest to the highest, where a shape needs that the table said so.
     """
 
     kind: ClassVar[str] = "category"
     is_number: ClassVar[bool] = False
-    saved_as: ClassVar[Mapping[str, Saved]] = {"levels": Saved.LEVELS, "pooled": Saved.KINDS}
+    saved_as: ClassVar[Mapping[str, Saved]] = {"levels": Saved.LEVELS, "pooled": Saved.KINDS, "order": Saved.ORDER}
 
     levels: tuple[object, ...]
     pooled: tuple[Kind, ...] = ()
+    order: tuple[object, ...] = ()
 
     @classmethod
     def suits(cls, raw: RawColumn, settings: ColumnSettings) -> bool:
@@ -59,12 +62,17 @@ class Category(Column):
         levels = _kept_levels(seen.name, counts, settings.min_level_count, settings.max_categories)
         kept = set(levels)
         pooled = [level for level in counts if level not in kept]
-        return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled))
+        order = tuple(level for level in getattr(seen, "order", ()) if level in kept)
+        return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled), order=order)
 
     @property
     def stop(self) -> int:
         """One after its last design column."""
         return self.start + len(self.levels)
+
+    def without_order(self) -> Category:
+        """Return the category as if its levels had no order."""
+        return replace(self, order=()) if self.order else self
 
     @property
     def missing(self) -> int:
@@ -93,7 +101,7 @@ class Category(Column):
 
     @property
     def known_levels(self) -> tuple[Any, ...]:
-        """Its levels."""
+        """Levels in design order, with None and OTHER."""
         return self.levels
 
     @cached_property
@@ -234,7 +242,7 @@ class Category(Column):
 
     def saved(self) -> dict[str, Any]:
         """Levels of the column, and what pooled ones were, as a file holds them."""
-        return {"levels": list(self.levels), "pooled": list(self.pooled)}
+        return {"levels": list(self.levels), "pooled": list(self.pooled), "order": list(self.order)}
 
     @classmethod
     def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Category:
@@ -245,7 +253,10 @@ class Category(Column):
         pooled = tuple(map(Kind, saved["pooled"]))
         if pooled and (OTHER not in levels or {*pooled} & kinds_of(levels)):
             raise ValueError(f"pooled kinds of {what} must be of pooled levels, and no kinds of the others")
-        return cls(saved["name"], start, levels=levels, pooled=pooled)
+        order = tuple(saved["order"])
+        if len(set(order)) < len(order) or not set(order) <= set(levels) - {None, OTHER}:
+            raise ValueError(f"order of {what} must name levels of it, each once")
+        return cls(saved["name"], start, levels=levels, pooled=pooled, order=order)
 
 
 def _one_hot(positions: NDArray[np.intp], width: int) -> Float64Array:

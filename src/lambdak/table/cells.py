@@ -113,6 +113,7 @@ class Cells:
     rows: RowIndex = field(default_factory=lambda: EVERY_ROW)
     factors: tuple[NDArray[np.intp], list[Any]] | None = None  # codes and distinct cells, if known
     named: bool = False  # whether the column was found by its name
+    order: tuple[object, ...] = ()  # levels from the lowest to the highest, if the table knows
 
     def take(self, rows: NDArray[np.intp]) -> Cells:
         """All the rows in another order."""
@@ -176,6 +177,11 @@ class Cells:
         plain = [_level(key) for key in keys]
         position = {level: i for i, level in enumerate(dict.fromkeys(plain))}
         return np.array([position[level] for level in plain], np.intp)[codes], list(position)
+
+
+def plain_levels(keys: Iterable[object]) -> tuple[object, ...]:
+    """Return distinct cells as levels, in their order."""
+    return tuple(dict.fromkeys(_level(key) for key in keys))
 
 
 def factorise(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:

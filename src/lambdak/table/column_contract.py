@@ -29,9 +29,9 @@ from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
 
 class Saved(Enum):
-    """A field of a column in a file: true or false, a number, increasing numbers, levels of a category, or kinds.
+    """A field of a column in a file: true or false, a number, increasing numbers, levels of a category, kinds, order.
 
-    Kinds of cells are omitted where there are none.
+    Kinds of cells, and the order of levels, are omitted where there are none.
     """
 
     FLAG = "flag"
@@ -39,6 +39,10 @@ class Saved(Enum):
     NUMBERS = "numbers"
     LEVELS = "levels"
     KINDS = "kinds"
+    ORDER = "order"
+
+
+OMITTED = (Saved.KINDS, Saved.ORDER)  # where they are empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +143,15 @@ class Column(ABC):
 
         It is zero where A is constant or a cell is missing. A category has no slope: its level is written instead.
         """
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Its levels from the lowest to the highest, if the table said so; nothing if they have no order."""
+        return ()
+
+    def without_order(self) -> Column:
+        """Return the column as if its levels had none."""
+        return self
 
     # ---- its cells ---------------------------------------------------------------------------------------------
 

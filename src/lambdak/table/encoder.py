@@ -95,6 +95,7 @@ class TableEncoder:
     min_level_count: int = 1
     max_categories: int | None = None
     clamp: bool = True
+    straight: Collection[str | int] = ()
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
     from_sparse: bool = field(default=False, kw_only=True)
@@ -106,6 +107,7 @@ class TableEncoder:
             "min_level_count": check_int(self.min_level_count, "min_level_count", 1, 1 << 31),
             "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
+            "straight": tuple(self.straight),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -183,13 +185,18 @@ class TableEncoder:
     def _fit_columns(self, seen: Iterable[Seen], listed: NDArray[np.bool_], table: Table) -> Iterator[Column]:
         self._check_linear(table, listed)
         start = 1
-        for own, in_list in zip(seen, listed, strict=True):
+        for i, (own, in_list) in enumerate(zip(seen, listed, strict=True)):
             type_ = self.column_type(own.name, own.kind, bool(in_list))
             if own.kind == "text" and not in_list and not type_.is_number:
                 refuse_text_dates(own.name, own.level_counts())
-            column = type_.fit(own, start, self._settings)
+            settings = replace(self._settings, clamp=False) if self.is_straight(i, own.name) else self._settings
+            column = type_.fit(own, start, settings)
             start = column.stop
             yield column
+
+    def is_straight(self, i: int, name: str) -> bool:
+        """Return whether a column continues straight outside of the training range."""
+        return not self.clamp or name in self.straight or i in self.straight
 
     def column_type(self, name: str, kind: str, listed: bool) -> type[Column]:
         """Return the type that a column becomes, by the kind of its cells; ``listed`` in categorical_features."""
@@ -222,6 +229,8 @@ class TableEncoder:
         if not (self.categorical_features is None or isinstance(self.categorical_features, str)):
             raise ValueError("categorical_features must be None for sparse X; convert X with X.toarray()")
         rows, mass = weighted_rows(sample_weight, csr.shape[0])
+        if self.straight:
+            raise ValueError(f"columns that continue straight, {list(self.straight)}, need a dense X: use X.toarray()")
         columns = fit_sparse(csr, rows, self.clamp, mass)
         return replace(self, columns=columns, from_names=False, from_sparse=True)
 

@@ -71,7 +71,7 @@ def is_exactly(X: object, library: str) -> bool:
 
 
 def array_rows(array: NDArray[Any], positions: list[int]) -> PlainRows | None:
-    """These columns of an array of numbers, strings or objects, row by row."""
+    """Return the cells of an array of numbers, strings or objects at these columns, row by row."""
     if array.dtype.kind not in _ARRAY_KINDS:
         return None
     rows: list[list[object]] = array[:, positions].tolist()
@@ -79,7 +79,7 @@ def array_rows(array: NDArray[Any], positions: list[int]) -> PlainRows | None:
 
 
 def pandas_rows(X: Any, dtypes: Sequence[Any], positions: list[int]) -> PlainRows | None:
-    """These columns of a frame of pandas that has these dtypes, row by row."""
+    """Return the cells of a frame of pandas at these columns, row by row; None if not all are plain."""
     if not all(_plain_for_pandas(dtypes[i]) for i in positions):
         return None
     cell = X.iat
@@ -87,7 +87,7 @@ def pandas_rows(X: Any, dtypes: Sequence[Any], positions: list[int]) -> PlainRow
 
 
 def polars_rows(X: Any, positions: list[int]) -> PlainRows | None:
-    """These columns of a frame of polars, row by row."""
+    """Return the cells of a frame of polars at these columns, row by row; None if not all are plain."""
     dtypes = X.dtypes
     if not all(dtypes[i].base_type().__name__ in _POLARS_DTYPES for i in positions):
         return None

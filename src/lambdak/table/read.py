@@ -29,6 +29,7 @@ from lambdak.table.cells import (
     array_cells,
     factorise_list,
     first_of_each,
+    plain_levels,
     refuse,
 )
 from lambdak.table.plain import (
@@ -77,31 +78,28 @@ class Table:
     def cells(self, position: int, rows: RowIndex = EVERY_ROW) -> Cells:
         """The column at ``position``, of these rows only: other rows do not influence its kind."""
         if isinstance(rows, slice):
-            return self._every_cell(position) if rows == EVERY_ROW else self._some_cells(position, rows)
+            if position in self._kept and rows == EVERY_ROW:
+                return self._kept[position]
+            cells = self._some_cells(position, rows)
+            if self.keep and rows == EVERY_ROW:
+                self._kept[position] = cells
+            return cells
         if len(np.unique(rows)) == len(rows) == self.shape[0]:
-            return self._every_cell(position).take(rows)
+            return self.cells(position).take(rows)
         return self._some_cells(position, rows)
 
     def plain_rows(self, positions: list[int]) -> PlainRows | None:
-        """These columns of a short table, row by row; None if some dtype needs a closer look, and for any other table.
+        """Return the cells of a short table at these columns, row by row; None if it is long, or needs a closer look.
 
         One that keeps its columns is read only once, and so not like this.
         """
         return self.by_cell(positions) if self.shape[0] <= FEW_ROWS and not self.keep else None
 
-    def _every_cell(self, position: int) -> Cells:
-        if position in self._kept:
-            return self._kept[position]
-        cells = self._some_cells(position, EVERY_ROW)
-        if self.keep:
-            self._kept[position] = cells
-        return cells
-
     def _some_cells(self, position: int, rows: RowIndex) -> Cells:
         own = self.read(position, rows)
         if self.first_row and isinstance(rows, slice):
             rows = slice(self.first_row + (rows.start or 0), None)
-        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named)  # faster than replace
+        return Cells(own.name, own.values, own.kind, rows, own.factors, self.named, own.order)  # faster than replace
 
 
 def read_table(X: Any, keep: bool = True) -> Table:
@@ -250,7 +248,7 @@ def _series_cells(series: nw.Series[Any], name: str) -> Cells:
     if dtype in (nw.Decimal, nw.Int128, nw.UInt128):  # NumPy has none of these
         return array_cells(name, series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Categorical, nw.Enum):
-        return _category_cells(series, name)
+        return replace(_category_cells(series, name), order=_order_of(series))
     if dtype == nw.Boolean or dtype.is_numeric():
         return array_cells(name, series.to_numpy())
     return array_cells(name, _objects(series.to_list()))
@@ -276,6 +274,14 @@ def _category_cells(series: nw.Series[Any], name: str) -> Cells:
         if distinct.values.dtype.kind == "O":
             return replace(distinct, factors=(small[0], distinct.values.tolist()))
     return array_cells(name, _category_values(series), categorical=True)
+
+
+def _order_of(series: nw.Series[Any]) -> tuple[object, ...]:
+    """Levels from the lowest to the highest, where a category says that they have an order."""
+    if series.dtype == nw.Enum:  # of polars, and ordered categories of pandas
+        return plain_levels(series.cat.get_categories().to_list())
+    ordered = series.implementation.is_pandas() and bool(series.to_native().cat.ordered)
+    return plain_levels(series.to_native().cat.categories.tolist()) if ordered else ()
 
 
 def _library_codes(series: nw.Series[Any]) -> NDArray[Any] | None:

@@ -139,6 +139,11 @@ class SeenCells:
         """What its cells are."""
         return self.cells.kind
 
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Levels from the lowest to the highest, if the table knows."""
+        return self.cells.order
+
     def numbers(self) -> SeenNumbers:
         """Distinct numbers of the cells."""
         x = numbers_of_training(self.cells)

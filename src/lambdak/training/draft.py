@@ -15,7 +15,8 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes.requested import check_labels
+from lambdak.shapes import Falling, Rising
+from lambdak.shapes.requested import all_straight, check_labels, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
@@ -178,6 +179,7 @@ def draft(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
+    encoder = _without_orders(encoder, promises)
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
@@ -195,8 +197,8 @@ def kept_apart(
 ) -> tuple[Draft, FitSettings]:
     """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
     columns, interactions = sketch.encoder.columns, sketch.promises.interactions
-    if interactions is None:
-        return sketch, settings
+    if interactions is None or sketch.promises.scalar:
+        return _with_scalars(sketch, settings), settings
     apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
     if interactions.additive and not apart:
         settings = settings.additive()
@@ -210,11 +212,36 @@ def kept_apart(
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
+def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
+    """A draft whose members add columns that bend the other way as multiples of I, which keeps both kinds."""
+    scalar, columns = sketch.promises.scalar, len(sketch.encoder.columns)
+    if not scalar or sketch.dim == 1:
+        return sketch
+    if sketch.promises.interactions is not None:
+        names = [sketch.encoder.feature_names[i] for i in sorted(scalar)]
+        raise ValueError(
+            f"interactions must be left out where columns bend both ways, because {names} interact with no others: use "
+            "'no_interactions', or one kind only"
+        )
+    rest = tuple(i for i in range(columns) if i not in scalar)
+    return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
+
+
+def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
+    """The encoder without orders of levels that no shape needs."""
+    needed = {own.positions[0] for own in promises.of(Rising, Falling)}
+    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
+    return replace(encoder, columns=tuple(columns))
+
+
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
+    straight = straight_columns(settings.constraints)
     categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(knots, **categories, clamp=not settings.straight)
+    return TableEncoder(
+        knots, **categories, clamp=not all_straight(settings.shape, settings.constraints), straight=straight
+    )
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:

@@ -14,10 +14,9 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.eigenvalues import evaluate
-from lambdak.model.importance import mean_effects
-from lambdak.model.influence import of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import mean_effects, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
+from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions

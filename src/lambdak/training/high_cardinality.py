@@ -94,6 +94,8 @@ class LevelSharing:
     def of(cls, draft: Draft, rows: TrainingRows, counts: Mapping[int, Float64Array]) -> LevelSharing:
         """What some or all ``rows`` say, where levels have so many rows altogether."""
         plain, loss = TrainedColumns.of(draft.encoder.columns), draft.loss
+        ordered = {i for own in draft.promises.shapes for part in own.joined(draft.encoder.columns) for i in part}
+        counts = {i: count for i, count in counts.items() if i not in ordered}  # their levels step one way
         many_levels = {i: count for i, count in counts.items() if _is_high_cardinality(count)}
         rare = {i: count < _RARE for i, count in counts.items() if i not in many_levels and (count < _RARE).sum() > 1}
         if not many_levels:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
-from lambdak.shapes.requested import listed, needed_end
+from lambdak.shapes.requested import needed_end
 from lambdak.training.effort import Recipe, Schedule
 
 # Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
@@ -93,11 +93,6 @@ class FitSettings:
     def end(self) -> int:
         """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
         return needed_end(self.shape, self.constraints)
-
-    @property
-    def straight(self) -> bool:
-        """Whether columns of numbers must continue straight outside of the training range."""
-        return self.shape is not None or any(own.straight for own in listed(self.constraints))
 
     @property
     def _size_is_set(self) -> bool:

@@ -18,7 +18,7 @@ from lambdak._types import FloatArray
 from lambdak.eigen.engine import LossHead, RowTargets
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
-from lambdak.model.eigenvalues import evaluate
+from lambdak.model.model import evaluate
 from lambdak.table.design import Design
 from lambdak.training.checkpoint import State
 from lambdak.training.compiled_loss import compiled_loss

@@ -12,8 +12,8 @@ from scipy.stats import contingency
 
 from lambdak import SpectralClassifier, SpectralRegressor
 from lambdak.governance.fairness import fairness
-from lambdak.governance.fairness.prediction_bounds import prediction_bound
-from lambdak.governance.fairness.proxies import cramers_v
+from lambdak.governance.fairness.flips import prediction_bound
+from lambdak.governance.fairness.groups import cramers_v
 
 CASES = [
     ("binary", {"threshold": 0.6}),

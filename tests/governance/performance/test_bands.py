@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdak.governance.performance.bands import LevelBands, NumberBands, banding, number_bands, quantile_codes
-from lambdak.governance.performance.periods import periods
+from lambdak.governance.performance.columns import periods
 from lambdak.table.cells import array_cells
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import auc, roc_auc_score
 
-from lambdak.governance.performance.lorenz import Ranking, lorenz_curve, perfect_ranking
-from lambdak.governance.performance.roc import auc_and_ks, roc_curve
+from lambdak.governance.performance.lorenz import Ranking, auc_and_ks, lorenz_curve, perfect_ranking, roc_curve
 
 
 def lorenz_of_scikit_learn(y_true, y_pred, exposure):

@@ -213,7 +213,7 @@ def test_a_projection_is_only_where_least_squares_would_fall():
     values = rng.normal(size=12)
     rising = isotonic_regression(values)
     assert not np.allclose(rising, values)  # the oracle of the next line is not the identity
-    from lambdak.governance.tables.monotone import _along
+    from lambdak.governance.tables.additive import _along
 
     np.testing.assert_allclose(_along(values, np.ones(12), 1, 12), rising)
     np.testing.assert_allclose(_along(values, np.ones(12), -1, 12), -isotonic_regression(-values))

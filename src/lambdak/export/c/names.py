@@ -112,7 +112,7 @@ _LEVELS_SHOWN = 5
 
 @final
 @dataclass(frozen=True, eq=False)
-class Row:
+class RowStructure:
     """The structure of a row, for a model of this name."""
 
     name: str

@@ -22,7 +22,7 @@ _MOST_LANES = 4  # two vector registers where they hold two numbers, which every
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layout:
+class MatrixLanes:
     """How the matrices of a model are worked on: ``lanes`` of them side by side, block by block and member by member.
 
     Classes have a block of matrices each. Quantiles and cut-points share one, and differ by constants: their layers.
@@ -33,7 +33,7 @@ class Layout:
     members: int
 
     @classmethod
-    def of(cls, formula: Formula) -> Layout:
+    def of(cls, formula: Formula) -> MatrixLanes:
         """Layout of the matrices of a model."""
         own = {id(family.coef) for family in formula.families}
         return cls(formula, len(own), len(formula.model.weights))
@@ -90,7 +90,7 @@ class Layout:
         return padded
 
 
-def tables(formula: Formula, layout: Layout) -> str:
+def tables(formula: Formula, layout: MatrixLanes) -> str:
     """All constant arrays of the C file."""
     stored = formula.model.stored_dtype
     matrices, constants, reads = layout.matrices(), layout.constants(), layout.reads()

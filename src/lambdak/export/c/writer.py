@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lambdak.atomic import write_texts
-from lambdak.export.c.names import Row, check_levels, comment, identifier, literal
-from lambdak.export.c.tables import Layout, tables
+from lambdak.export.c.names import RowStructure, check_levels, comment, identifier, literal
+from lambdak.export.c.tables import MatrixLanes, tables
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
@@ -62,8 +62,8 @@ class _File:
     def __init__(self, formula: Formula, name: str, header: str, explain: bool) -> None:
         check_levels(formula.columns)
         self.formula, self.name, self.explain = formula, name, explain
-        self.layout = Layout.of(formula)
-        self.row = Row(name, formula.columns)
+        self.layout = MatrixLanes.of(formula)
+        self.row = RowStructure(name, formula.columns)
         self.ordered = formula.model.loss.predicts is Predicts.ORDERED_CLASSES
         offset = formula.takes_offset
         self.parts = {

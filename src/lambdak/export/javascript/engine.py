@@ -16,8 +16,7 @@ from lambdak._types import Float64Array
 from lambdak.losses import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
 from lambdak.model import Model
-from lambdak.model.families import families
-from lambdak.model.readout import readouts
+from lambdak.model.readout import families, readouts
 from lambdak.pencil import REPEATED_TOL
 from lambdak.table.cell_rules import KnotRule, LevelRule, LineRule, NumberRule
 from lambdak.table.column_contract import Column

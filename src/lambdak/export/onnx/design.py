@@ -172,7 +172,7 @@ _NARROW = 64  # levels up to which a category is multiplied
 
 @final
 @dataclass(frozen=True)
-class Cells:
+class CellTensors:
     """Tensors of a graph that hold the cells of some rows, in the form that matrices are made from.
 
     Attributes
@@ -191,7 +191,7 @@ class Cells:
 
 
 @final
-class Design:
+class DesignTensors:
     """How cells of a table become matrices."""
 
     def __init__(self, graph: Graph, columns: Sequence[Column], matrices: Matrices) -> None:
@@ -204,14 +204,14 @@ class Design:
         self._wide = [(i, column) for i, column in enumerate(self._categories) if column.width > _NARROW]
         self._ramps = Ramps.of(self._rules, graph.dtype)
 
-    def cells(self, numbers: Value | None, codes: Value | None) -> Cells:
+    def cells(self, numbers: Value | None, codes: Value | None) -> CellTensors:
         """From numbers (columns, rows) and design columns of categories (columns, rows)."""
         graph, hot = self._graph, None
         if codes is not None and self._levels:
             ids = graph.whole([[id_] for _, id_ in self._levels])
             hot = graph("Equal", codes.take([i for i, _ in self._levels]), ids).cast(graph.dtype)
         wide = [] if codes is None else [self._looked_up(codes.take(i), column) for i, column in self._wide]
-        return Cells(numbers, hot, wide)
+        return CellTensors(numbers, hot, wide)
 
     def _looked_up(self, code: Value, column: Column) -> Value:
         graph = self._graph
@@ -222,7 +222,7 @@ class Design:
 
     # ---- A(row) ------------------------------------------------------------------------------------------------
 
-    def lower(self, cells: Cells) -> Value:
+    def lower(self, cells: CellTensors) -> Value:
         """Entries of lower triangles, (E, outputs · members · rows)."""
         graph, own = self._graph, self._matrices
         weights, ids = [], []
@@ -242,7 +242,7 @@ class Design:
 
     # ---- dA/dx -------------------------------------------------------------------------------------------------
 
-    def influence(self, cells: Cells, spread: Value) -> Value:
+    def influence(self, cells: CellTensors, spread: Value) -> Value:
         """Σ_entries spread · dA/dx of each column, (outputs, columns, rows), from (outputs, E, members, rows).
 
         Of a category it is that of A(level) itself, as everywhere.
@@ -254,7 +254,7 @@ class Design:
             parts.append(total * self._graph.number(self._owners([column])))
         return reduce(Value.__add__, parts)
 
-    def _ramp_parts(self, cells: Cells, spread: Value) -> list[Value]:
+    def _ramp_parts(self, cells: CellTensors, spread: Value) -> list[Value]:
         ramps = self._ramps.ramps
         if cells.numbers is None or not ramps:
             return []
@@ -264,7 +264,7 @@ class Design:
         slopes = number_slopes(self._graph, ramps, cells.numbers)
         return [self._shares(steps, slopes, [self._numbers[ramp.column] for ramp in ramps], spread)]
 
-    def _level_parts(self, cells: Cells, spread: Value) -> list[Value]:
+    def _level_parts(self, cells: CellTensors, spread: Value) -> list[Value]:
         if cells.hot is None:
             return []
         own = self._matrices.coef[..., [id_ for _, id_ in self._levels]]

@@ -25,7 +25,7 @@ LEAST = 1 / 8  # of ε: the size of an off-diagonal, below which it does not mat
 
 @final
 @dataclass(frozen=True)
-class Tridiagonal:
+class TridiagonalTensors:
     """T of matrices that were divided by their largest entry; every value is (1, matrices).
 
     Attributes
@@ -45,7 +45,7 @@ class Tridiagonal:
     unit: Value
 
 
-def tridiagonal(graph: Graph, lower: Value, dim: int) -> Tridiagonal:
+def tridiagonal(graph: Graph, lower: Value, dim: int) -> TridiagonalTensors:
     """From the entries of lower triangles, row by row, (D, matrices)."""
     largest = graph("Abs", lower).reduce("Max", 0)
     divisor = graph("Max", largest, float(np.finfo(graph.dtype).tiny))
@@ -72,13 +72,13 @@ def tridiagonal(graph: Graph, lower: Value, dim: int) -> Tridiagonal:
 
 def _kept_apart(
     graph: Graph, diagonal: list[Value], beside: list[Value], reflections: list[Value], unit: Value
-) -> Tridiagonal:
+) -> TridiagonalTensors:
     """Squares of at least (ε/8)²: then no pivot is 0/0, and eigenvalues move by less than rounding does."""
     least = (LEAST * float(np.finfo(graph.dtype).eps)) ** 2
     # -0 on the diagonal would turn the sign of an infinite pivot, and with it the count; -0 + 0 is 0.
     nothing = unit * 0.0
     plain = [each + nothing for each in diagonal]
-    return Tridiagonal(plain, beside, [each * each + least for each in beside], reflections, unit)
+    return TridiagonalTensors(plain, beside, [each * each + least for each in beside], reflections, unit)
 
 
 def _reflection(graph: Graph, column: Value, size: int) -> tuple[Value, Value]:
@@ -102,7 +102,7 @@ def _reflected(graph: Graph, rest: Value, u: Value, size: int) -> Value:
     return rest - down * w.reshape(1, size, -1) - w.reshape(size, 1, -1) * right
 
 
-def transformed_back(tri: Tridiagonal, vector: Value, dim: int) -> Value:
+def transformed_back(tri: TridiagonalTensors, vector: Value, dim: int) -> Value:
     """Q z, (d, matrices), of vectors z in the coordinates of T."""
     graph = vector.graph
     for first, u in reversed(list(enumerate(tri.reflections, 1))):
@@ -143,7 +143,7 @@ class Interval:
     largest: Value
 
 
-def eigenvalues(graph: Graph, tri: Tridiagonal, below: Value | float) -> Value:
+def eigenvalues(graph: Graph, tri: TridiagonalTensors, below: Value | float) -> Value:
     """λ_k (1, matrices) of T; ``below`` is k, the number of eigenvalues below it."""
     where = interval(graph, tri, below)
     few = _BRACKET_BITS + int(np.ceil(np.log2(len(tri.diagonal))))
@@ -157,7 +157,7 @@ def eigenvalues(graph: Graph, tri: Tridiagonal, below: Value | float) -> Value:
     return _divided(graph, tri, below, (low, width, value, found), few).reshape(1, -1)
 
 
-def interval(graph: Graph, tri: Tridiagonal, below: Value | float) -> Interval:
+def interval(graph: Graph, tri: TridiagonalTensors, below: Value | float) -> Interval:
     """By mean and standard deviation of all eigenvalues, as Wolkowicz and Styan have it."""
     dim = len(tri.diagonal)
     diagonal = graph.join(tri.diagonal)
@@ -176,7 +176,7 @@ def interval(graph: Graph, tri: Tridiagonal, below: Value | float) -> Interval:
 
 
 def rough_bracket(
-    graph: Graph, tri: Tridiagonal, below: Value | float, where: Interval, bits: int
+    graph: Graph, tri: TridiagonalTensors, below: Value | float, where: Interval, bits: int
 ) -> tuple[Value, Value]:
     """The lower end and the width of a bracket that counts in single precision yield, which are faster.
 
@@ -192,7 +192,9 @@ def rough_bracket(
     return where.mean + (low - margin), width + margin * 2.0
 
 
-def bracket(graph: Graph, tri: Tridiagonal, below: Value | float, low: Value, width: Value, bits: int) -> list[Value]:
+def bracket(
+    graph: Graph, tri: TridiagonalTensors, below: Value | float, low: Value, width: Value, bits: int
+) -> list[Value]:
     """Where λ_k is: the lower end and the width of an interval, smaller by 2⁻ᵇⁱᵗˢ, (1, 1, matrices)."""
     per_round, rounds = _schedule(graph, low, bits)
     parts = graph("Pow", graph.number(2.0), per_round)  # ()
@@ -210,7 +212,7 @@ def bracket(graph: Graph, tri: Tridiagonal, below: Value | float, low: Value, wi
     return graph.loop(rounds, [low, width], narrowed)
 
 
-def counts(graph: Graph, tri: Tridiagonal, points: Value) -> Value:
+def counts(graph: Graph, tri: TridiagonalTensors, points: Value) -> Value:
     """How many eigenvalues lie below each of some points (1, points, matrices), of the same shape."""
     return graph.join([pivot < 0.0 for pivot in pivots(tri, points)]).cast(_COUNT).reduce("Sum", 0)
 
@@ -219,7 +221,7 @@ def _as_count(graph: Graph, below: Value | float) -> Value:
     return below.cast(_COUNT) if isinstance(below, Value) else graph.number(below, _COUNT)
 
 
-def pivots(tri: Tridiagonal, points: Value) -> list[Value]:
+def pivots(tri: TridiagonalTensors, points: Value) -> list[Value]:
     """Pivots of T − x from its first row on; after one that is zero comes an infinite one of the right sign."""
     found = [tri.diagonal[0] - points]
     for entry, square in zip(tri.diagonal[1:], tri.squares, strict=True):
@@ -236,7 +238,7 @@ def _schedule(graph: Graph, low: Value, bits: int) -> tuple[Value, Value]:
     return per_round, rounds.cast(np.int64)
 
 
-def _newton(graph: Graph, tri: Tridiagonal, low: Value, width: Value) -> Value:
+def _newton(graph: Graph, tri: TridiagonalTensors, low: Value, width: Value) -> Value:
     """The zero of det(T − x) near the middle of a bracket, if all goes well."""
     high = low + width
 
@@ -255,7 +257,7 @@ def _newton(graph: Graph, tri: Tridiagonal, low: Value, width: Value) -> Value:
 
 
 def _divided(
-    graph: Graph, tri: Tridiagonal, below: Value | float, known: tuple[Value, Value, Value, Value], done: int
+    graph: Graph, tri: TridiagonalTensors, below: Value | float, known: tuple[Value, Value, Value, Value], done: int
 ) -> Value:
     """The value where it was found, else the middle of a bracket that is divided to the end."""
     low, width, value, found = known

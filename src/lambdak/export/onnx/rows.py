@@ -13,10 +13,10 @@ from typing import final
 import numpy as np
 
 from lambdak.export.formula import Formula
-from lambdak.export.onnx.design import Design
+from lambdak.export.onnx.design import DesignTensors
 from lambdak.export.onnx.eigenvalue import (
     LEAST,
-    Tridiagonal,
+    TridiagonalTensors,
     bracket,
     counts,
     eigenvalues,
@@ -31,7 +31,7 @@ from lambdak.pencil import REPEATED_TOL
 _NORM_BITS = 20  # of the largest eigenvalues, which only set the distance at which two count as one
 
 
-def eigenvectors(graph: Graph, tri: Tridiagonal, value: Value, dim: int) -> Value:
+def eigenvectors(graph: Graph, tri: TridiagonalTensors, value: Value, dim: int) -> Value:
     """Unit vectors (d, matrices) of the eigenvalues (1, matrices) of T, in the coordinates of A."""
     forwards = _finite_pivots(graph, tri.diagonal, tri.squares, value)
     backwards = _finite_pivots(graph, tri.diagonal[::-1], tri.squares[::-1], value)[::-1]
@@ -77,7 +77,7 @@ def _chain(graph: Graph, here: list[Value], found: list[Value], beside: list[Val
     return [entries[i] for i in range(len(here))]
 
 
-def repeated(graph: Graph, tri: Tridiagonal, value: Value, dim: int) -> Value:
+def repeated(graph: Graph, tri: TridiagonalTensors, value: Value, dim: int) -> Value:
     """Whether another eigenvalue lies within the tolerance, relative to ‖A‖₂, (1, 1, matrices)."""
     value = value.reshape(1, 1, -1)
     tol = max(REPEATED_TOL, float(np.sqrt(np.finfo(graph.dtype).eps)))
@@ -108,7 +108,7 @@ class RowScores:
         self._graph, self._explain = graph, explain
         self._matrices = Matrices.of(formula)
         self._columns = len(formula.columns)
-        self._design = Design(graph, formula.columns, self._matrices)
+        self._design = DesignTensors(graph, formula.columns, self._matrices)
 
     def of(self, numbers: Value | None, codes: Value | None) -> list[Value]:
         """Raw scores (rows, outputs), and slopes (rows, outputs, columns).
@@ -151,7 +151,7 @@ class RowScores:
             results.append(self._where_simple(influence, same).permute(2, 0, 1))
         return results
 
-    def _below(self, tri: Tridiagonal) -> Value | float:
+    def _below(self, tri: TridiagonalTensors) -> Value | float:
         """The position k of the eigenvalue of each matrix."""
         indices = self._matrices.indices
         if len(set(indices)) == 1:

@@ -22,7 +22,7 @@ NEAR = 1e-60  # of a range or of the largest matrix: nothing smaller counts
 
 @final
 @dataclass(frozen=True)
-class Reading:
+class ColumnReading:
     """One column of the model in the query, where its cell is called x followed by its position."""
 
     column: Column
@@ -240,9 +240,9 @@ def halved(x: str, cuts: Sequence[str], values: Sequence[str]) -> str:
     return f"CASE {cases} ELSE {values[-1]} END"
 
 
-def readings(columns: Sequence[Column], dialect: Dialect, used: Callable[[Column], bool]) -> list[Reading]:
+def readings(columns: Sequence[Column], dialect: Dialect, used: Callable[[Column], bool]) -> list[ColumnReading]:
     """The columns that matter, counted from 1."""
-    return [Reading(column, i, dialect) for i, column in enumerate(columns, 1) if used(column)]
+    return [ColumnReading(column, i, dialect) for i, column in enumerate(columns, 1) if used(column)]
 
 
 def n_pieces(rule: LineRule | KnotRule) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lambdak.export.formula import Formula
-from lambdak.export.sql.cells import Reading
+from lambdak.export.sql.cells import ColumnReading
 from lambdak.export.sql.matrices import Pencils, entry, matches
 from lambdak.export.sql.script import PREFIX, Script, same, total
 from lambdak.export.sql.tridiagonal import AT_ONCE, ROUNDS, pivots, pivots_below
@@ -127,7 +127,7 @@ def outer_name(i: int, j: int) -> str:
     return "u" + entry(i, j)[1:]
 
 
-def add_influences(script: Script, pencils: Pencils, readings: Sequence[Reading], carried: Sequence[str]) -> None:
+def add_influences(script: Script, pencils: Pencils, readings: Sequence[ColumnReading], carried: Sequence[str]) -> None:
     """Add the steps from eigenvalues to the influences i1, i2, … of each pencil, named after its columns."""
     add_outer_products(script, pencils.dim, [*carried, "y"])
     outer = [outer_name(i, j) for i in range(pencils.dim) for j in range(i + 1)]
@@ -152,7 +152,7 @@ def add_influences(script: Script, pencils: Pencils, readings: Sequence[Reading]
     script.select("all_slopes", same(held), stored=True)  # DuckDB would copy all steps into each sum
 
 
-def summed(formula: Formula, readings: Sequence[Reading]) -> dict[str, str]:
+def summed(formula: Formula, readings: Sequence[ColumnReading]) -> dict[str, str]:
     """Sums over the pencils of each output that may be explained."""
     sums = {}
     for output in explained_outputs(formula):
@@ -164,7 +164,7 @@ def summed(formula: Formula, readings: Sequence[Reading]) -> dict[str, str]:
     return sums
 
 
-def chosen_output(script: Script, formula: Formula, readings: Sequence[Reading], carried: Sequence[str]) -> None:
+def chosen_output(script: Script, formula: Formula, readings: Sequence[ColumnReading], carried: Sequence[str]) -> None:
     """Add the step to the influences on the output that is explained: the predicted class, or the middle one.
 
     i0 is that of a column without effect: 0, or NULL where the eigenvalue is repeated, as of all others.
@@ -187,6 +187,6 @@ def explained_outputs(formula: Formula) -> list[int]:
     return list(range(count)) if formula.model.loss.link.joint else [count // 2]
 
 
-def _needed(reading: Reading) -> list[str]:
+def _needed(reading: ColumnReading) -> list[str]:
     i = reading.position
     return [f"k{i}"] if reading.along() is None else [f"k{i}", f"g{i}"]

@@ -11,7 +11,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.eigen.packing import ROOT_HALF, diagonal_indices, packed_dim
 from lambdak.export.formula import Formula
-from lambdak.export.sql.cells import NEAR, Reading
+from lambdak.export.sql.cells import NEAR, ColumnReading
 from lambdak.export.sql.script import Script, same
 from lambdak.table.cell_rules import NOTHING, KnotRule, LevelRule, LineRule
 
@@ -78,7 +78,7 @@ class Pencils:
         """Columns that every step passes on."""
         return ROW if self.one_index is not None else [*ROW, "place"]
 
-    def at(self, reading: Reading) -> tuple[Float64Array, Float64Array]:
+    def at(self, reading: ColumnReading) -> tuple[Float64Array, Float64Array]:
         """Matrices and slopes at each choice of a column, both (choices, blocks, D)."""
         ids = np.array(reading.positions)
         own = np.where((ids == NOTHING)[:, None, None], 0.0, self.blocks[:, ids].transpose(1, 0, 2))
@@ -107,7 +107,7 @@ def entry_names(dim: int) -> list[str]:
 
 
 def assemble(
-    script: Script, pencils: Pencils, readings: Sequence[Reading], offsets: Sequence[str], explain: bool
+    script: Script, pencils: Pencils, readings: Sequence[ColumnReading], offsets: Sequence[str], explain: bool
 ) -> None:
     """Add the steps from cells to the entries of A(row)."""
     names = entry_names(pencils.dim)
@@ -126,7 +126,7 @@ def assemble(
     script.select("matrix", same(passed) | {name: script.dialect.settled(name) for name in names})
 
 
-def lookup(script: Script, pencils: Pencils, reading: Reading) -> tuple[str, list[int], list[int]]:
+def lookup(script: Script, pencils: Pencils, reading: ColumnReading) -> tuple[str, list[int], list[int]]:
     """Add a table of the matrices of a column; its name, and which entries of matrices and slopes it has, (D,)."""
     own, slopes = pencils.at(reading)
     has_own, has_slope = (np.flatnonzero(some.any(axis=(0, 1))).tolist() for some in (own, slopes))
@@ -137,13 +137,13 @@ def lookup(script: Script, pencils: Pencils, reading: Reading) -> tuple[str, lis
     return script.numbers(f"column_{i}", [f"m{i}"], columns, rows), has_own, has_slope
 
 
-def matches(pencils: Pencils, reading: Reading) -> str:
+def matches(pencils: Pencils, reading: ColumnReading) -> str:
     """The row of that table."""
     i = reading.position
     return f"m{i} = k{i} * {len(pencils.blocks)} + block"
 
 
-def _choose(script: Script, readings: Sequence[Reading], offsets: Sequence[str], stored: bool) -> None:
+def _choose(script: Script, readings: Sequence[ColumnReading], offsets: Sequence[str], stored: bool) -> None:
     """Add the step from cells to choices: k, which piece or level, and t, how far along."""
     columns, joins = same(["lambdak_row", *offsets]), ""
     for reading in readings:
@@ -158,12 +158,14 @@ def _choose(script: Script, readings: Sequence[Reading], offsets: Sequence[str],
     script.select("cells", columns, join=joins, stored=stored)
 
 
-def _choices(reading: Reading) -> list[str]:
+def _choices(reading: ColumnReading) -> list[str]:
     i = reading.position
     return [f"k{i}"] if reading.along() is None else [f"k{i}", f"t{i}"]
 
 
-def _add(script: Script, pencils: Pencils, reading: Reading, carried: Sequence[str], names: Sequence[str]) -> None:
+def _add(
+    script: Script, pencils: Pencils, reading: ColumnReading, carried: Sequence[str], names: Sequence[str]
+) -> None:
     """Add the step that adds the matrix of one column."""
     table, own, slopes = lookup(script, pencils, reading)
     sums = {name: [name] for name in names}
@@ -178,7 +180,7 @@ def _add(script: Script, pencils: Pencils, reading: Reading, carried: Sequence[s
     )
 
 
-def used(pencils: Pencils, reading: Reading) -> bool:
+def used(pencils: Pencils, reading: ColumnReading) -> bool:
     """Whether a column changes any matrix."""
     return any(some.any() for some in pencils.at(reading))
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from lambdak.atomic import write_text
 from lambdak.export.formula import Formula
-from lambdak.export.sql.cells import Reading
+from lambdak.export.sql.cells import ColumnReading
 from lambdak.export.sql.dialects import TABLE, Dialect, check_dim, dialect_of
 from lambdak.export.sql.links import add_predictions
 from lambdak.export.sql.names import check_columns, check_results, column_names, offset_name, result_names, table_name
@@ -176,7 +176,7 @@ class _Query:
     def _carried(self) -> list[str]:
         return ["lambdak_row"] if self._by_rowid else list(self._kept)
 
-    def _read(self, script: Script, columns: Sequence[Reading]) -> None:
+    def _read(self, script: Script, columns: Sequence[ColumnReading]) -> None:
         """Add the step that reads the table, and the one that brings numbers into their ranges."""
         number = f"{TABLE}.{self._rowid}" if self._by_rowid else "row_number() OVER ()"
         row = {"lambdak_row": number} if self._by_rowid or not self._streams else {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.export.formula import Formula
-from lambdak.export.sql.cells import NEAR, Reading, readings
+from lambdak.export.sql.cells import NEAR, ColumnReading, readings
 from lambdak.export.sql.influences import add_influences, chosen_output, explained_outputs, kept, summed
 from lambdak.export.sql.matrices import ROW, Pencils, assemble
 from lambdak.export.sql.script import Script, same, total
@@ -56,7 +56,7 @@ def add_effects(script: Script, formula: Formula, carried: Sequence[str], explai
 def _slopes(
     script: Script,
     formula: Formula,
-    own_readings: Sequence[Reading],
+    own_readings: Sequence[ColumnReading],
     effects: dict[int, Float64Array],
     sets: dict[int, int],
     adds: dict[str, str],
@@ -73,7 +73,7 @@ def _slopes(
     return columns
 
 
-def _slope(script: Script, reading: Reading, own: Float64Array) -> str:
+def _slope(script: Script, reading: ColumnReading, own: Float64Array) -> str:
     rule, say = reading.rule, script.dialect.number
     if isinstance(rule, LevelRule) or reading.along() is None:
         return say(0.0)
@@ -84,7 +84,7 @@ def _slope(script: Script, reading: Reading, own: Float64Array) -> str:
     return f"g{reading.position} * {chosen[0]}"
 
 
-def used_readings(script: Script, formula: Formula) -> list[Reading]:
+def used_readings(script: Script, formula: Formula) -> list[ColumnReading]:
     """The columns that have an effect."""
 
     def matters(column: Column) -> bool:
@@ -93,7 +93,7 @@ def used_readings(script: Script, formula: Formula) -> list[Reading]:
     return readings(formula.columns, script.dialect, matters)
 
 
-def choices(reading: Reading, own: Float64Array) -> list[str]:
+def choices(reading: ColumnReading, own: Float64Array) -> list[str]:
     """The effect of each piece or level, where ``own`` are the effects of design columns (P,)."""
     say, along = reading.dialect.number, reading.along() or []
     values = [0.0 if id_ == NOTHING else float(own[id_]) for id_ in reading.positions]
@@ -120,7 +120,7 @@ def _effects(formula: Formula, coef: Float64Array) -> Float64Array:
 
 
 def add_scores(
-    script: Script, formula: Formula, readings: Sequence[Reading], offsets: Sequence[str], explain: bool
+    script: Script, formula: Formula, readings: Sequence[ColumnReading], offsets: Sequence[str], explain: bool
 ) -> None:
     """Add the steps from cells to the raw scores r0, r1, … of each row, and to the influences of its columns."""
     pencils = Pencils.of(formula)

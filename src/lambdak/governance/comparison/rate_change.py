@@ -111,7 +111,7 @@ class RateChange:
 
     def plot(self, ax: Any = None) -> Any:
         """Exposure by change; returns the Axes."""
-        from lambdak.governance.comparison.plots import draw_change
+        from lambdak.governance.plots import draw_change
 
         return draw_change(self, ax)
 
@@ -171,7 +171,7 @@ class SegmentChange:
 
     def plot(self, ax: Any = None) -> Any:
         """Changes of the segments above bars of their exposure; returns the Axes."""
-        from lambdak.governance.comparison.plots import draw_segment_change
+        from lambdak.governance.plots import draw_segment_change
 
         return draw_segment_change(self, ax)
 

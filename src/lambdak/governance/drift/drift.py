@@ -11,8 +11,15 @@ from scipy.sparse import issparse
 
 from lambdak._checks import check_int, check_weight, freeze_arrays
 from lambdak._types import Float64Array
-from lambdak.governance.drift.stability import by_chance, effective_rows, reading, stability_index
-from lambdak.governance.drift.swaps import mean_shifts, sample_size, spread_rows
+from lambdak.governance.drift.stability import (
+    by_chance,
+    effective_rows,
+    mean_shifts,
+    reading,
+    sample_size,
+    spread_rows,
+    stability_index,
+)
 from lambdak.governance.performance.bands import BANDS, MISSING, Banding, NumberBands, banding, shared_bands
 from lambdak.governance.performance.outcome import prediction_of
 from lambdak.governance.performance.segments import sums
@@ -94,7 +101,7 @@ class ColumnDrift:
 
     def plot(self, ax: Any = None) -> Any:
         """Shares of both samples side by side; returns the Axes."""
-        from lambdak.governance.drift.plots import draw_column
+        from lambdak.governance.plots import draw_column
 
         return draw_column(self, ax)
 
@@ -145,7 +152,7 @@ class Drift:
 
     def plot(self, column: str | None = None, ax: Any = None) -> Any:
         """PSI of the columns as bars, the largest on top, or the shares of one column; returns the Axes."""
-        from lambdak.governance.drift.plots import draw_ranking
+        from lambdak.governance.plots import draw_ranking
 
         return draw_ranking(self, ax) if column is None else self[column].plot(ax)
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import check_per_row
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.governance.fairness.assessment import Fairness, JointBound
-from lambdak.governance.fairness.flips import flipped
-from lambdak.governance.fairness.prediction_bounds import prediction_bound, score_bound
-from lambdak.governance.fairness.proxies import Proxy, proxies_of
+from lambdak.governance.fairness.flips import flipped, prediction_bound, score_bound
+from lambdak.governance.fairness.groups import Proxy, proxies_of
 from lambdak.model import Model
 from lambdak.model.influence import box, together
 from lambdak.model.readout import readouts

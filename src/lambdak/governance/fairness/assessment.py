@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.governance.fairness.flips import Flips
-from lambdak.governance.fairness.groups import GroupMetrics, group_metrics
-from lambdak.governance.fairness.proxies import Proxy
+from lambdak.governance.fairness.groups import GroupMetrics, Proxy, group_metrics
 from lambdak.model.outward import upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
@@ -120,7 +119,7 @@ class Fairness:
 
     def plot(self, ax: Any = None) -> Any:
         """How far flipping the column moves each row, up to the proven bound."""
-        from lambdak.governance.fairness.plots import draw_flips
+        from lambdak.governance.plots import draw_flips
 
         return draw_flips(self, ax)
 

@@ -1,7 +1,9 @@
-"""Rows with a protected column at each of its levels: what is predicted, and which decisions change."""
+"""A protected column at each of its levels: which decisions change, and how far predictions can move at most."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
@@ -10,16 +12,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
-from lambdak.governance.fairness.prediction_bounds import prediction_bound, score_bound
 from lambdak.model import Model
-from lambdak.model.influence import norms
-from lambdak.model.readout import readouts, slots_of
+from lambdak.model.influence import norms, of_outputs
+from lambdak.model.readout import Readout, readouts, slots_of
 from lambdak.optimize.changes.goals import chosen
 from lambdak.optimize.changes.sweeps import Sweep, moved
 from lambdak.optimize.changes.targets import Approval, by_output
+from lambdak.pencil.definite import UNIT
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
+
+_OUTWARDS = 1 + 1e-14  # covers the rounding of tanh and exp, of which a few units in the last place are known
+_TINY = 1e-300
+_LARGEST = 700.0  # beyond, its exponential is no float
+
+
+def score_bound(readout: Readout, bound: float, offset: float) -> float:
+    """A bound on the change of computed raw scores, from one on that of the real function, with offsets of this size.
+
+    The sums of two scores and an offset are rounded by u (|score| + |offset|) each, and the error of a readout, which
+    is larger than u |score|, covers the former.
+    """
+    own = of_outputs(readout, bound)
+    return own + 2 * readout.error + 4 * UNIT * offset if own and offset else own
+
+
+def prediction_bound(model: Model, scores: Sequence[float]) -> float:
+    """The most by which a prediction of any row changes if raw scores change by at most this much, one for each output.
+
+    Of the probability of any class, of P(y ≤ j) for ordered classes; with a logarithmic link it is a factor minus one.
+    """
+    link, most = model.loss.link, max(scores)
+    if link.name == "identity":
+        return most
+    if link.name == "log":
+        if most > _LARGEST:
+            return math.inf
+        return _OUTWARDS * math.expm1(most) + 4 * link.rounding * math.exp(most) if most else 0.0
+    if link.joint:
+        ordered = sorted(scores, reverse=True)
+        most = _OUTWARDS * (ordered[0] + ordered[1])
+    if not most:
+        return 0.0
+    return min(1.0, _OUTWARDS * math.tanh(most / 4) + 2 * link.rounding + _TINY)
+
 
 _MOST_LEVELS = 12  # of a category that are compared, the most frequent ones
 _CELLS_AT_ONCE = 1 << 21  # so that memory stays bounded

@@ -1,9 +1,8 @@
 """How a model does on rows: metrics with intervals, calibration, Lorenz and ROC curves, actual against expected."""
 
 from lambdak.governance.performance.bootstrap import Resampling
-from lambdak.governance.performance.lorenz import Lorenz
+from lambdak.governance.performance.lorenz import Lorenz, Roc
 from lambdak.governance.performance.performance import Calibration, Performance, performance
-from lambdak.governance.performance.roc import Roc
 from lambdak.governance.performance.segments import Segments
 from lambdak.model.metrics import Estimate
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.governance.performance.lorenz import Ranking, perfect_ranking
-from lambdak.governance.performance.roc import auc_and_ks
+from lambdak.governance.performance.lorenz import Ranking, auc_and_ks, perfect_ranking
 from lambdak.governance.performance.scored import ScoredRows
 from lambdak.model.metrics import METRICS, Mae, MeanLoss, Metric, Rmse, RocAuc, Scores
 

@@ -13,9 +13,8 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.governance.performance.bands import BANDS, MOST_BANDS, quantile_codes
 from lambdak.governance.performance.bootstrap import CONFIDENCE, RESAMPLES, Resampling
 from lambdak.governance.performance.columns import Columns, Split
-from lambdak.governance.performance.lorenz import Lorenz, lorenz_curve, refuse_lorenz
+from lambdak.governance.performance.lorenz import Lorenz, Roc, lorenz_curve, refuse_lorenz, roc_curve
 from lambdak.governance.performance.measures import Measures
-from lambdak.governance.performance.roc import Roc, roc_curve
 from lambdak.governance.performance.scored import ScoredRows, score_rows
 from lambdak.governance.performance.segments import Segments, segments
 from lambdak.model import Model
@@ -196,7 +195,7 @@ class Calibration:
 
     def plot(self, ax: Any = None) -> Any:
         """Observed against predicted with intervals, and the diagonal; returns the Axes."""
-        from lambdak.governance.performance.plots.curves import draw_calibration
+        from lambdak.governance.performance.plots import draw_calibration
 
         return draw_calibration(self, ax)
 

@@ -109,7 +109,7 @@ class Segments:
 
     def plot(self, ax: Any = None) -> Any:
         """Exposure as bars, observed and expected as lines above them; returns the Axes."""
-        from lambdak.governance.performance.plots.segments import draw_segments
+        from lambdak.governance.performance.plots import draw_segments
 
         return draw_segments(self, ax)
 

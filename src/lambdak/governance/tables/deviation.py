@@ -5,7 +5,7 @@ shape, whose least and largest value branch and bound finds over all cells of al
 unseen ones. Tables of pairs are separable bounds on boxes. Interrupted at any time, what it has proven is true.
 
 Rounding is part of it: the numbers in a table are what they are, and what computing predictions with either can do to
-them is added (:mod:`lambdak.model.rounding`).
+them is added (:mod:`lambdak.model.readout`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from lambdak.governance.tables.factors import Bands, Factor
 from lambdak.governance.tables.layout import Layout
 from lambdak.governance.tables.two_way import PairTerm
 from lambdak.losses.links import IDENTITY
-from lambdak.model.readout import Readout
-from lambdak.model.rounding import column_sizes
+from lambdak.model.readout import Readout, column_sizes
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.frontier import Clock, Solution, Status
 from lambdak.optimize.linear import LinearRows

@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike
 
 from lambdak._checks import check_int, check_positive
 from lambdak._types import Float64Array
+from lambdak.governance.tables.additive import first_fall
 from lambdak.governance.tables.deviation import deviation
 from lambdak.governance.tables.factor_table import FactorTable, make_tables
 from lambdak.governance.tables.layout import Coded, Layout, values_at
 from lambdak.governance.tables.making import BandsWanted, fit_tables, make_layout, observed_deviation
-from lambdak.governance.tables.monotone import first_fall
-from lambdak.governance.tables.printed import MOST, amount_sentence, factor_sentence
 from lambdak.governance.tables.subject import Subject, read_subject
-from lambdak.governance.tables.table_set import TableSet
+from lambdak.governance.tables.table_set import MOST, TableSet, amount_sentence, factor_sentence
 from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
 from lambdak.model import Model

@@ -1,1 +1,0 @@
-"""Pictures of performance on matplotlib Axes; nothing is computed here."""

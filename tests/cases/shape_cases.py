@@ -1,0 +1,52 @@
+"""Constraints of all kinds, alone and together, and a table on which they can be true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak import shapes as s
+
+CONSTRAINTS = {
+    "ordered category": [s.Rising("grade", order=["low", "mid", "high"])],
+    "order of the table": [s.Falling("size")],
+    "rising and falling": [s.Rising("income"), s.Falling("age"), s.Falling("grade", order=["high", "mid", "low"])],
+    "one convex column": [s.Convex("income")],
+    "one concave column that rises": [s.Concave("income"), s.Rising("income")],
+    "both kinds": [s.Convex("income", "dose"), s.Concave("age")],
+    "both kinds, capped": [s.Convex("income"), s.Concave("age", "dose"), s.MaxInfluence("age", 0.7)],
+    "groups": [s.Interactions([["age", "income"], ["dose"]]), s.MaxInfluence(("age", "dose"), 1.0)],
+}
+
+TASKS = {
+    "mean": (SpectralRegressor, lambda y: y),
+    "counts": (lambda **own: SpectralRegressor("poisson", **own), lambda y: np.exp(y / 2).round()),
+    "quantiles": (lambda **own: SpectralQuantileRegressor([0.1, 0.9], **own), lambda y: y),
+    "classes": (SpectralClassifier, lambda y: (y > np.median(y)).astype(int)),
+    "order": (SpectralOrdinalClassifier, lambda y: np.digitize(y, np.quantile(y, [0.3, 0.7]))),
+}
+
+
+def shaped_table(rows=240, seed=0):
+    """Numbers, some of them missing, a category and an ordered one; and a target that most of the shapes fit."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 80, rows),
+            "income": rng.gamma(2.0, 2.0, rows),
+            "dose": rng.normal(size=rows),
+            "grade": rng.choice(["low", "mid", "high"], rows),
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], rows), ["S", "M", "L"], ordered=True),
+        }
+    )
+    target = np.abs(X["age"] - 45) / 20 + np.sqrt(X["income"]) + X["grade"].map({"low": 0, "mid": 0.5, "high": 1.0})
+    X.loc[::11, "age"] = np.nan
+    return X, (target + 0.1 * rng.normal(size=rows)).to_numpy()
+
+
+def shaped(constraints, task="mean", **settings):
+    """An estimator with these constraints, fitted to the table for a moment."""
+    (make, target), (X, y) = TASKS[task], shaped_table()
+    chosen = {"effort": "fast", "max_iter": 3, "n_estimators": 2, "random_state": 0} | settings
+    return make(constraints=constraints, **chosen).fit(X, target(y)), X
