@@ -64,7 +64,7 @@ def main() -> None:
     settings = fit_settings(SpectralRegressor(effort=args.effort))
     loss = make_loss("squared_error", quantile=0.5, power=1.5)
     request = LargeRequest("SpectralRegressor", NumberTargets(loss), settings, 0, {}, NoCheckpoint())
-    part = Drawn(0, read_table(X, keep=False), y)
+    part = Drawn(read_table(X, keep=False), y)
     choice = choose(request, summarised(request, [part]))
     records = choice.packed(part)
     small, size = timed(choice, records, 512, 40)

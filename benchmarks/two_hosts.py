@@ -78,7 +78,7 @@ def parts_of(rows: int, rank: int) -> list[Any]:
     frame = table(rows).compute(scheduler="synchronous")
     half = np.array_split(np.arange(rows), 2)[rank]
     table_of_half = read_table(frame[[*"abcd", "kind"]].iloc[half])
-    return [Drawn(0, table_of_half, frame["target"].to_numpy()[half], None, None, f"rank {rank}")]
+    return [Drawn(table_of_half, frame["target"].to_numpy()[half], place=f"rank {rank}")]
 
 
 def dask_fit(client: Any, rows: int, route: Any = list) -> str:

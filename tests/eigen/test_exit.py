@@ -82,7 +82,7 @@ def test_daemon_threads_inside_calls_do_not_abort_a_process_that_ends(call):
 @pytest.mark.slow
 def test_a_process_that_was_not_forked_ends_as_well():
     for _ in range(3):
-        done = run(CALLS["predict"] + DAEMONS + "work()\n")
+        done = run(CALLS["eigenpair of a batch"] + DAEMONS + "work()\n")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

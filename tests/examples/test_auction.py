@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,15 @@ spec = importlib.util.spec_from_file_location("auction", EXAMPLE)
 auction = importlib.util.module_from_spec(spec)
 sys.modules["auction"] = auction
 spec.loader.exec_module(auction)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """For networks as small as these more threads only wait for one another, and for those of other processes."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def win_curve():
@@ -65,7 +75,9 @@ def test_regret_bounds_every_bid_and_shrinks_with_the_cells():
 
 
 @pytest.mark.slow
-def test_the_example_learns_from_auctions(tmp_path, capsys):
+def test_the_example_learns_from_auctions(tmp_path, capsys, monkeypatch):
+    small = partial(auction.Settings, hidden=64, dropout=0.1, doubt=30.0, rate=1e-2, epochs=12)
+    monkeypatch.setattr(auction, "Settings", small)
     rng = np.random.default_rng(0)
     for part, rows in (("train", 1500), ("test", 500)):
         table = pd.DataFrame({name: rng.choice(["a", "b", "c"], rows) for name in auction.COLUMNS})

@@ -25,6 +25,5 @@ def test_the_smallest_counts_make_a_file(families, family):
     ranges, make = families[family]
     least = {name: low for name, (low, _) in ranges.items()}
     for seed in range(6):
-        name, data = make(least, seed)
-        assert name.startswith(family)
+        _, data = make(least, seed)
         assert 0 < len(data) < 10_000

@@ -51,7 +51,7 @@ class Interaction:
 
 
 def interactions(readout: Readout, design: Design | None) -> tuple[Interaction, ...]:
-    """All pairs of columns, the largest joint effect first, or the largest commutator if there are no rows.
+    """Return all pairs of columns, the largest joint effect first, or the largest commutator if there are no rows.
 
     Joint effects are observed of the pairs with the strongest coupling; the others follow by their coupling.
     """

@@ -212,7 +212,7 @@ def observed_table(X: Any) -> Table:
 
 
 def baseline_row(readout: Readout) -> Design:
-    """One row: the medians of numbers, and no level of a category, which is the average of its levels."""
+    """Return one row: the medians of numbers, and no level of a category, which is the average of its levels."""
     slots = 1 + sum(column.n_slots for column in readout.columns)
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0

@@ -95,7 +95,7 @@ def dossier_findings(
     progress: Progress | None = None,
     **words: str | None,
 ) -> Findings:
-    """Everything that a dossier says.
+    """Return everything that a dossier says.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _DIGITS = 6  # of what is drawn
 
 
 def payload(findings: Findings) -> dict[str, Any]:
-    """All that the page's scripts need."""
+    """Return all that the page's scripts read as ``PAYLOAD``."""
     model, what = findings.model, findings.behaviour
     outputs, examples = readouts(model), findings.examples
     identifiers = set(findings.identifiers)

@@ -83,7 +83,7 @@ def behaviour(model: Model, X: Any, identifiers: list[int], mean: Float64Array |
 
 
 def _design(model: Model, X: Any) -> Design:
-    """All rows of a table; of a sparse one some, in the layout of others."""
+    """Return all rows of a table, encoded; of a sparse one some, in the layout of dense ones."""
     dense = dense_rows(X.tocsr()[spread_rows(X.shape[0], _PAIR_ROWS)]) if issparse(X) else X
     return model.encoder.transform(dense, np.float64)
 

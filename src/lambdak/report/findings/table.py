@@ -79,7 +79,7 @@ def _examples(
     encoder: TableEncoder, X: Any, chosen: NDArray[np.intp], target: NDArray[Any] | None, names: list[str] | None,
     identifiers: list[int],
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Some rows: their cells, what they are called, and their targets."""
+    """Return some rows: their cells, what they are called, and their targets."""
     cells = column_reader(encoder, X.tocsr()[chosen].toarray() if issparse(X) else X)
     picked = slice(None) if issparse(X) else chosen
     values = [column.plain_cells(cells(i))[picked] for i, column in enumerate(encoder.columns)]

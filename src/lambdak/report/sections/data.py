@@ -55,7 +55,7 @@ def _statements(findings: Findings) -> Table:
 
 
 def _tables(given: list[tuple[str, Described]]) -> Table:
-    """What there is to say about each table, one below the other."""
+    """Return sizes, weights and checksums of the tables, side by side."""
     lines = {
         "Rows": [count(len(described.rows)) for _, described in given],
         "Columns": [count(described.rows.X.shape[1]) for _, described in given],
@@ -74,7 +74,7 @@ def _summed(values: NDArray[np.float64] | None) -> str:
 
 
 def _columns(findings: Findings) -> Table:
-    """One line for each column of the model."""
+    """Return the table of the columns of the model, one line for each."""
     described = findings.data or findings.training_data
     rows = []
     for i, column in enumerate(findings.model.encoder.columns):

@@ -108,7 +108,7 @@ def sentence(text: str) -> str:
 
 
 def _influence(findings: Findings) -> Table:
-    """One line for each column, the strongest first."""
+    """Return the table of proven bounds, one line for each column, the strongest first."""
     claims = sorted(
         (claim for claim in findings.certificate.claims if claim.kind == "influence"), key=lambda claim: -_value(claim)
     )

@@ -142,7 +142,10 @@ _LONGEST = 300  # characters of a setting
 def parameters(findings: Findings) -> Section:
     """Return all settings of the fit, and what was made of those that were left to the library."""
     saved = findings.subject.saved
-    settings = [(name, _shown(value), _MEANINGS.get(name, "")) for name, value in saved.parameters.items()]
+    settings = [
+        (name, _shown(value), _MEANINGS.get(name, "")) for name, value in saved.parameters.items()
+        if value is not None or name != "constraints"  # which the file of a model holds only where there are some
+    ]  # fmt: skip
     points = (
         ()
         if findings.subject.seeded

@@ -65,7 +65,7 @@ def provenance(assessment: Assessment) -> Note:
 
 
 def metric_table(assessment: Assessment) -> Table:
-    """All metrics with their intervals."""
+    """Return the table of all metrics with their intervals."""
     rows = tuple(
         (metric.name, number(metric.value), interval(metric.low, metric.high), metric.meaning)
         for metric in assessment.metrics
@@ -74,7 +74,7 @@ def metric_table(assessment: Assessment) -> Table:
 
 
 def _by_output(assessment: Assessment) -> list[Block]:
-    """One line for each class or quantile."""
+    """Return a table with one line for each class or quantile."""
     by_output = [(output.name, output.performance.metrics) for output in assessment.outputs]
     wanted = _OF_OUTPUT.get(assessment.outputs[0].performance.task, ())
     names = [each.name for each in by_output[0][1] if not wanted or each.name in wanted]
