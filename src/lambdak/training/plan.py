@@ -9,6 +9,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
+from lambdak.shapes.slope import Direction
 from lambdak.shapes.spreads import Spread
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
@@ -23,6 +24,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.slope_caps import slope_cap
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
@@ -40,6 +42,7 @@ class Plan:
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
     groups: Mapping[tuple[int, ...], float] = field(default_factory=dict)  # caps of columns together, in the same units
+    slopes: Sequence[tuple[Direction, float]] = ()  # limits of slopes along directions, in the same units
     trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
     terms: Terms | None = None  # where not all columns may interact
 
@@ -52,6 +55,7 @@ class Plan:
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
         caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
+        caps += [slope_cap([(self.columns[i], q) for i, q in own], limit, dim) for own, limit in self.slopes]
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
