@@ -316,7 +316,7 @@ class Model:
         weights = [Fraction(number(weight, "a weight of MaxSlope")) for _, weight in pairs]
         need(all(weights), "a weight of MaxSlope must not be zero")
         named = [per_column({key: True}, places, "MaxSlope", False).index(True) for key, _ in pairs if key is not None]
-        need(len({*named}) == len(named) and (named or keys is None), "MaxSlope must name a column once")
+        need(len({*named}) == len(named) and bool(named or keys is None), "MaxSlope must name a column once")
         own = [*zip([self.columns[i] for i in named], weights, strict=False)]
         need(all(column.kind != "category" for column, _ in own), "MaxSlope needs columns of numbers")
         self.steep.append((sorted(own, key=lambda pair: pair[0].start), limit))
@@ -512,10 +512,9 @@ class Model:
             parts = []
             for column, q in own:
                 packed, unit = self.matrices(member * self.pencils + output, column.start, column.stop)
-                terms = [
-                    [(j - column.start, q * unit * factor) for j, factor in s.items()] for _, s in self.slopes(column)
-                ]
-                found = [[sum(f * packed[j][k] for j, f in term) for k in range(self.width)] for term in terms]
+                price, slopes = q * unit, [s.items() for _, s in self.slopes(column)]
+                steps = [[(packed[j - column.start], price * f) for j, f in slope] for slope in slopes]
+                found = [[sum(f * row[k] for row, f in step) for k in range(self.width)] for step in steps]
                 parts.append(found + [[Fraction(0)] * self.width] * (flat and (column.clamp or not found)))
             sets.append((parts, weight * self.scale))
         largest = max((abs(x) for parts, _ in sets for part in parts for own in part for x in own), default=Fraction(0))
@@ -528,10 +527,8 @@ class Model:
         def steep(choice: tuple[int, ...], depth: int = 0) -> tuple[Fraction, Fraction]:
             high = low = Fraction(0)
             for parts, price in whole:
-                step = [
-                    sum(entries)
-                    for entries in zip(*(part[i] for part, i in zip(parts, choice, strict=True)), strict=True)
-                ]
+                chosen = (part[i] for part, i in zip(parts, choice, strict=True))
+                step = [sum(entries) for entries in zip(*chosen, strict=True)]
                 below, above = norm([[step[k] for k in line] for line in self.table], depth)
                 high, low = high + price * unit * (above + room), low + price * unit * max(0, below - room)
             return high, low

@@ -21,7 +21,7 @@ from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
 from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
-_SMALLEST = 1e-30  # below every norm in float32: keeps a division by zero away
+SMALLEST = 1e-30  # below every norm in float32: keeps a division by zero away
 _SMALLEST_LIMIT = 1e-300  # below, float64 itself rounds over the cap, and the column is zero
 _FEW_CELLS = 128  # all pairs of which are tried
 
@@ -113,7 +113,7 @@ class GroupCap:
 
 def _scaling(bound: FloatArray, limit: float, dtype: np.dtype[Any]) -> tuple[FloatArray, FloatArray]:
     """The factor that brings a bound (models,) down to the limit, and the bound, each (models, 1, 1)."""
-    bound, most = np.maximum(bound, _SMALLEST), min(limit, float(np.finfo(dtype).max))
+    bound, most = np.maximum(bound, SMALLEST), min(limit, float(np.finfo(dtype).max))
     factor = (most / np.maximum(bound, most))[:, None, None].astype(dtype)
     return factor, bound[:, None, None]
 

@@ -10,7 +10,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.shapes.slope import Direction
-from lambdak.shapes.spreads import Spread
+from lambdak.shapes.spreads import Spread, Steps
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -24,7 +24,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
-from lambdak.training.slope_caps import slope_cap
+from lambdak.training.slope_caps import PieceCap, slope_cap
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
@@ -53,9 +53,11 @@ class Plan:
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         terms = self._terms_of(len(damping), pencils)
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
-        caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        caps: list[Cap | GroupCap | PieceCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
-        caps += [slope_cap([(self.columns[i], q) for i, q in own], limit, dim) for own, limit in self.slopes]
+        for own, limit in self.slopes:
+            bends = all(self._bends(i) for i, _ in own)
+            caps.append(slope_cap([(self.columns[i], q) for i, q in own], limit, dim, bends))
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
@@ -110,6 +112,11 @@ class Plan:
             return Cap(self.columns[i], limit, dim)
         parts = self.trained.parts[levels[i]]
         return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
+
+    def _bends(self, i: int) -> bool:
+        """Whether a column may bend anywhere, so that each of its steps may be scaled by itself."""
+        spread = self._constrained.get(i)
+        return spread is None or (isinstance(spread, Steps) and not spread.bend)
 
     @property
     def _rewritten(self) -> frozenset[int]:

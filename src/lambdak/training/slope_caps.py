@@ -1,8 +1,9 @@
 r"""The cap on slopes: along a column, or a direction of several columns, ‖Σ_i w_i A_i'(x_i)‖₂ is at most a limit.
 
-A column's slope is that of one of its pieces between knots, or zero at a flat end. All columns of a direction are
-scaled by the same factor, as one column is by its cap; matrices of missing cells stay as they are. Of many choices of
-pieces, each step of training tries those that one column after the other makes steeper; the last word is a proof.
+A column's slope is that of one of its pieces between knots, or zero at a flat end. Of a column that may bend anywhere
+every piece that is too steep is scaled down; any other, and all columns of a direction, are scaled as a whole, by the
+same factor, as one column is by its cap. Matrices of missing cells stay as they are. Of many choices of pieces,
+each step of training tries those that one column after the other makes steeper; the last word is a proof.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lambdak.eigen.packing import packed_dim, packed_size
 from lambdak.model.slopes import MOST_CHOICES, choices_of, pieces_of
 from lambdak.pencil.diameter import norms_and_slopes
 from lambdak.table.column_contract import Column
-from lambdak.training.caps import Cap, GroupCap, scaled_limit, steepest
+from lambdak.training.caps import SMALLEST, Cap, GroupCap, scaled_limit, steepest
 
 _FEW_CHOICES = 128  # all of which are tried at every step
 _SWEEPS = 2  # over the columns of a direction, of which the second rarely finds a steeper choice
@@ -59,8 +60,49 @@ class SlopeCap(Cap):
         return norms, np.asarray(swaps[:, :, None] * slopes[:, None, :])
 
 
-def slope_cap(direction: Sequence[tuple[Column, float]], limit: float, dim: int) -> Cap | GroupCap:
-    """The cap on the slope along a direction; with too many choices of pieces on the sum of its columns' slopes."""
+class PieceCap:
+    """The cap on every piece of one column by itself, around the mean of its knots.
+
+    C' = C + T ((f − 1) Δ): Δ are the increments from knot to knot, f = min(1, limit · length / ‖Δ‖₂), and T sums up.
+    """
+
+    def __init__(self, column: Column, limit: float, dim: int) -> None:
+        numbers, sums = column.stop - (column.missing >= 0), column.rising()
+        self._span, self._width = slice(column.start, numbers), packed_size(dim)
+        self._moves = column.increments().toarray()[:, : numbers - column.start]
+        self._sums = sums - sums.mean(axis=0)
+        self._limits = np.array([scaled_limit(own) for own in (limit * column.lengths()).tolist()])
+
+    def apply_(self, coef: FloatArray, threads: int = 0, proven: bool = False) -> None:
+        """Scale the pieces of coef (models, P, width) that are too steep."""
+        rows = coef[:, self._span, : self._width]
+        moves = self._moves.astype(rows.dtype) @ rows
+        norms, slopes = norms_and_slopes(moves, threads or None)
+        norms = np.maximum(norms, SMALLEST)
+        factor = np.minimum(1.0, self._limits / norms)[..., None]  # (models, pieces, 1)
+        self._factor, self._steep = factor.astype(rows.dtype), np.where(factor < 1, slopes / norms[..., None], 0.0)
+        self._found = moves
+        rows += self._sums.astype(rows.dtype) @ ((self._factor - 1) * moves)
+
+    def pull_back_(self, grad_coef: FloatArray) -> None:
+        """Turn the gradient with respect to the limited rows into that with respect to the rows before."""
+        grad = grad_coef[:, self._span, : self._width]
+        pieces = self._sums.T.astype(grad.dtype) @ grad
+        along = (self._found * pieces).sum(axis=2, keepdims=True)
+        change = (self._factor - 1) * pieces - self._factor * along * self._steep
+        grad += self._moves.T.astype(grad.dtype) @ change.astype(grad.dtype)
+
+
+def slope_cap(
+    direction: Sequence[tuple[Column, float]], limit: float, dim: int, bends: bool = False
+) -> Cap | GroupCap | PieceCap:
+    """The cap on the slope along a direction; with too many choices of pieces on the sum of its columns' slopes.
+
+    ``bends`` says whether the columns may bend anywhere, so that each of their pieces can be scaled by itself.
+    """
+    (first, weight), *others = direction
+    if bends and not others and first.n_ramps > 1:
+        return PieceCap(first, limit / abs(weight), dim)
     if choices_of([pieces_of(own, weight, len(direction) > 1) for own, weight in direction]) <= MOST_CHOICES:
         return SlopeCap(direction, limit, dim)
     return GroupCap([SlopeCap([own], limit, dim) for own in direction], limit)
