@@ -5,14 +5,15 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``slope``, ``interactions``.
+kind: ``rising``, ``bending``, ``influence``, ``slope``, ``output_range``, ``interactions``.
 """
 
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 
-__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "MaxSlope", "Rising", "Shape"]
+__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "MaxSlope", "OutputRange", "Rising", "Shape"]

@@ -6,12 +6,12 @@ from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 
-SHAPES: dict[str, type[Shape]] = {
-    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, MaxInfluence, MaxSlope, Interactions)
-}
+_ALL = (Rising, Falling, Convex, Concave, MaxInfluence, MaxSlope, OutputRange, Interactions)
+SHAPES: dict[str, type[Shape]] = {shape.__name__: shape for shape in _ALL}
 
 
 def shape_of_kind(kind: str) -> type[Shape] | None:
