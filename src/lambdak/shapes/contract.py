@@ -87,6 +87,10 @@ class Shape(ABC):
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
 
+    def most_knots(self) -> Mapping[Key, int]:
+        """Return how many knots its columns may have at most, by key, where that matters."""
+        return {}
+
     @property
     def unsettled(self) -> bool:
         """Whether it leaves something to training, which :meth:`settled` then decides."""
@@ -127,6 +131,13 @@ class Shape(ABC):
         They are for a loss whose raw scores rise with predictions. The shape is placed.
         """
         return []
+
+    def sufficient(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return statements that imply :meth:`statements`, for training; numbers below zero are further matrices.
+
+        These are free. With them few statements can stand for many, as for all combinations of segments of columns.
+        """
+        return self.statements(columns)
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return the positions of columns whose matrices its statements compare, set by set; none if it has none."""

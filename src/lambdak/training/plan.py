@@ -115,7 +115,7 @@ class Plan:
     def _kept(self) -> list[Spread]:
         """Those of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
-        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
+        return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 
     @cached_property
     def _constrained(self) -> dict[int, Spread]:
