@@ -9,7 +9,9 @@ which span the same directions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,35 +24,34 @@ _CLOSE = 1e-9  # a statement that others imply to this is left out of the genera
 _SMALL = 1e-10  # of the largest singular value, or of the largest entry
 _MOST_RAYS = 4  # for each dimension: more would make a fit slow, and are sampled
 _MOST_COMPARED = 240  # statements of which implied ones are looked for: it bounds the time to a second
-_PROGRAMMES = 2  # for each dimension, beside those that are needed to span the cone
-_TILT = 0.2  # of a random direction, in those programmes: several corners are equally good without
+_TILT = 1e-3  # of a random direction, in programmes: several corners are equally good without
 
 
-def generators(statements: Float64Array, own: int) -> Float64Array:
-    """Return V (own, r): rays of {c : Q c ≥ 0} without its lineality, and without coordinates from ``own`` on."""
+def generators(statements: Float64Array, ends: Sequence[int]) -> Float64Array:
+    """Return V (n, r): rays of {c : Q c ≥ 0} that, with its lineality, generate it or span as much.
+
+    ``ends`` are where the coordinates of each column end, in their order along the column, after a zero.
+    """
     kept = np.ascontiguousarray(statements[np.abs(statements).max(axis=1, initial=0.0) > 0], np.float64)
-    return _generators(kept.tobytes(), kept.shape[1], own) if len(kept) else np.zeros((own, 0))
+    return _generators(kept.tobytes(), kept.shape[1], tuple(ends)) if len(kept) else np.zeros((kept.shape[1], 0))
 
 
 @lru_cache(maxsize=64)
-def _generators(data: bytes, width: int, own: int) -> Float64Array:
+def _generators(data: bytes, width: int, ends: tuple[int, ...]) -> Float64Array:
     statements = np.frombuffer(data).reshape(-1, width)
-    rays = _inverse(statements, own)
-    if rays is None:
+    if np.linalg.matrix_rank(statements) < len(statements):
         statements = without_implied(statements)
-        rays = _inverse(statements, own)
-    if rays is None:
-        rays = _rays(statements)[:own]
-    rays = np.where(np.abs(rays) > _SMALL * np.abs(rays).max(axis=0, initial=0.0), rays, 0.0)
-    return _different(rays[:, np.abs(rays).max(axis=0, initial=0.0) > _SMALL])
+    if np.linalg.matrix_rank(statements) == len(statements):
+        return _sparse_inverse(statements)
+    return _rays(statements, ends)
 
 
-def _inverse(statements: Float64Array, own: int) -> Float64Array | None:
-    """Return V with Q V = I, without the coordinates from ``own`` on where that is possible; None if it is not."""
-    for part in (statements[:, :own], statements):
-        if np.linalg.matrix_rank(part) == len(part):
-            return np.asarray(np.linalg.pinv(part)[:own])
-    return None
+def _sparse_inverse(statements: Float64Array) -> Float64Array:
+    """Return V with Q V = I, zero in as many of the last coordinates as possible: a basis is enough."""
+    for width in range(len(statements), statements.shape[1]):
+        if np.linalg.matrix_rank(statements[:, :width]) == len(statements):
+            return np.pad(np.linalg.pinv(statements[:, :width]), ((0, statements.shape[1] - width), (0, 0)))
+    return np.asarray(np.linalg.pinv(statements))
 
 
 def without_implied(factors: Float64Array) -> Float64Array:
@@ -63,13 +64,13 @@ def without_implied(factors: Float64Array) -> Float64Array:
     return factors[kept]
 
 
-def _rays(statements: Float64Array) -> Float64Array:
+def _rays(statements: Float64Array, ends: Sequence[int]) -> Float64Array:
     """Return rays (n, r) that span the cone, orthogonal to its lineality: all extreme ones if they are few."""
     _, sizes, right = np.linalg.svd(statements, full_matrices=False)
     basis = right[sizes > _SMALL * sizes[0]].T
     inner = statements @ basis
     found = _described(inner)
-    return np.asarray(basis @ (_sampled(inner) if found is None else found))
+    return np.asarray(basis @ (_sampled(inner, _directions(basis, ends)) if found is None else found))
 
 
 def _described(statements: Float64Array) -> Float64Array | None:
@@ -106,14 +107,23 @@ def _adjacent(tight: NDArray[np.bool_], one: int, other: int, dims: int) -> bool
     return bool(both.sum() >= dims - 2 and tight[both].all(axis=0).sum() == 2)
 
 
-def _sampled(statements: Float64Array) -> Float64Array:
-    """Return vertices (n, r) of a slice of a pointed cone, which span it: the best ones in fixed directions."""
-    rows, dims = statements.shape
-    rng, rays = np.random.default_rng(0), np.zeros((dims, 0))
-    tilted = np.eye(rows) + _TILT * rng.standard_normal((rows, rows))
-    chosen = np.linspace(0, rows, min(rows, _PROGRAMMES * dims), endpoint=False).astype(np.intp)
-    for direction in tilted[chosen] @ statements:
-        rays = np.column_stack([rays, _vertex(statements, direction)])
+def _directions(basis: Float64Array, ends: Sequence[int]) -> Float64Array:
+    """Return directions (n, r): up to a place of a column down, from there on up, or the other way; and up at one."""
+    width, found = len(basis), []
+    for first, last in pairwise(ends):
+        places = np.arange(last - first)
+        steps = np.where(places >= places[:, None], 1.0, -1.0)
+        alone = np.where(places == places[:, None], 1.0, -1.0)
+        found += [np.pad(own, ((0, 0), (first, width - last))) for own in (steps, -steps, alone)]
+    directions = np.unique(np.concatenate(found), axis=0)
+    tilt = np.random.default_rng(0).standard_normal(directions.shape)
+    return np.asarray((directions + _TILT * tilt) @ basis)
+
+
+def _sampled(statements: Float64Array, directions: Float64Array) -> Float64Array:
+    """Return vertices (n, r) of a slice of a pointed cone, which span it: the furthest in these directions."""
+    dims = statements.shape[1]
+    rays = np.stack([_vertex(statements, own) for own in directions], axis=1)
     for _ in range(dims):  # what is not spanned yet, unless the cone lies in it
         missing = null_space(rays.T, rcond=1e-8)
         more = [_vertex(statements, sign * own) for own in missing.T for sign in (1, -1)]
@@ -132,8 +142,10 @@ def _vertex(statements: Float64Array, direction: Float64Array) -> Float64Array:
     return np.zeros(len(direction)) if found.x is None else np.asarray(found.x)
 
 
-def _different(rays: Float64Array) -> Float64Array:
-    """Return rays that are not multiples of one before."""
-    units = rays / np.linalg.norm(rays, axis=0)
-    _, first = np.unique(units.round(9), axis=1, return_index=True)
+def different(rays: Float64Array) -> Float64Array:
+    """Return rays that are neither zero nor multiples of one before, without the rounding of zeros."""
+    sizes = np.abs(rays).max(axis=0, initial=0.0)
+    rays = rays[:, sizes > _SMALL] / sizes[sizes > _SMALL]
+    rays = np.where(np.abs(rays) > _SMALL, rays, 0.0)
+    _, first = np.unique(rays.round(9), axis=1, return_index=True)
     return rays[:, np.sort(first)]

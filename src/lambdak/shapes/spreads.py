@@ -9,7 +9,7 @@ one dominates the other, is in V with both signs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Self, final
@@ -21,7 +21,7 @@ from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.pencil.statements import Combination
 from lambdak.shapes.contract import Shape
-from lambdak.shapes.generators import generators
+from lambdak.shapes.generators import different, generators
 from lambdak.table.column_contract import Column
 
 _CLOSE = 1e-9  # next to the largest factor of a statement: less is rounding
@@ -121,11 +121,33 @@ class Generated(Spread):
     """Columns whose generators follow from statements."""
 
     owners: tuple[int, ...]
-    columns: Sequence[Column]  # of the owners
-    statements: Sequence[Combination]
-    sufficient: Sequence[Combination]  # which imply the statements; numbers below zero are further matrices
-    shapes: Sequence[Shape] = ()  # which say so, by the names of their columns
+    places: tuple[int, ...]  # where its columns are in the table
+    table: Sequence[Column]
+    shapes: Sequence[Shape]  # placed in the table
+    flip: int  # the sign of the loss
     gone: frozenset[int] = field(default=frozenset())  # owners whose matrices are zero
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its columns."""
+        return [self.table[i] for i in self.places]
+
+    @cached_property
+    def statements(self) -> list[Combination]:
+        """All that its shapes ask of its columns."""
+        asked = ((shape, own) for shape in self.shapes for own in shape.statements(self.table))
+        return [turned(own, shape, self.flip) for shape, own in asked if _within(own, self.columns)]
+
+    @cached_property
+    def sufficient(self) -> list[Combination]:
+        """What implies its statements; numbers below zero are further matrices, of each shape its own."""
+        found: list[Combination] = []
+        last = 0
+        for shape in self.shapes:
+            own = [turned(one, shape, self.flip) for one in shape.sufficient(self.table) if _within(one, self.columns)]
+            found += [{j + last if j < 0 else j: q for j, q in statement.items()} for statement in own]
+            last += min((j for statement in own for j in statement if j < 0), default=0)
+        return found
 
     @property
     def size(self) -> int:
@@ -146,18 +168,16 @@ class Generated(Spread):
     def weights(self) -> Float64Array:
         """V, and both signs of what is free in several columns together."""
         factors, width = self._factors, self._coordinates.shape[1]
-        shared = self._shared
-        spread = self._coordinates @ np.concatenate([generators(factors, width), shared, -shared], axis=1)
-        spread = spread / np.maximum(np.ptp(np.pad(spread, ((0, 1), (0, 0))), axis=0), _TINY)
-        gains = dense(self.statements, self.start, self.stop) @ spread
-        moved = np.abs(dense(self.statements, self.start, self.stop) @ self._coordinates).max(axis=1, initial=0.0) > 0
-        if (moved & (gains.max(axis=1, initial=0.0) <= _CLOSE)).any():
-            names = ", ".join(column.name for column in self.columns)
+        rays, shared = generators(factors, self._ends), self._shared
+        moved = np.abs(factors[:, :width]).max(axis=1, initial=0.0) > 0
+        if (moved & ((factors @ rays).max(axis=1, initial=0.0) <= _CLOSE)).any():
+            names, own = [column.name for column in self.table], [column.name for column in self.columns]
             raise ValueError(
-                f"constraints on {names} cannot be trained together, because between them some steps must be zero: "
-                f"{', '.join(map(repr, self.shapes))}: leave one out"
+                f"constraints on {', '.join(own)} cannot be trained together, because between them some steps must be "
+                f"zero: {', '.join(repr(shape.named(names)) for shape in self.shapes)}: leave one out"
             )
-        return np.asarray(spread)
+        spread = self._coordinates @ np.concatenate([different(rays[:width]), shared, -shared], axis=1)
+        return np.asarray(spread / np.maximum(np.ptp(np.pad(spread, ((0, 1), (0, 0))), axis=0), _TINY))
 
     @cached_property
     def _unscaled(self) -> Float64Array:
@@ -271,23 +291,10 @@ def spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -> li
     for owners, members in _connected(shapes, columns):
         steps = _steps(members, columns[owners[0]], flip) if len(owners) == 1 else None
         if steps is None:
-            asked = [(shape, own) for shape in members for own in shape.statements(columns)]
-            statements = [turned(own, shape, flip) for shape, own in asked if _within(own, owners, columns)]
-            enough = [own for own in _sufficient(members, columns, flip) if _within(own, owners, columns)]
-            named = [shape.named([column.name for column in columns]) for shape in members]
-            found.append(Generated(owners, [columns[i] for i in owners], statements, enough, named))
+            found.append(Generated(owners, owners, columns, members, flip))
         elif any(steps):
             found.append(Steps(owners[0], columns[owners[0]], *steps))
     return sorted(found, key=lambda own: own.owners)
-
-
-def _sufficient(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -> Iterator[Combination]:
-    """Yield what suffices for these shapes, each with further matrices of its own."""
-    last = 0
-    for shape in shapes:
-        own = [turned(statement, shape, flip) for statement in shape.sufficient(columns)]
-        yield from ({j + last if j < 0 else j: q for j, q in statement.items()} for statement in own)
-        last += min((j for statement in own for j in statement if j < 0), default=0)
 
 
 def turned(statement: Combination, shape: Shape, flip: int) -> Combination:
@@ -318,7 +325,8 @@ def _connected(shapes: Sequence[Shape], columns: Sequence[Column]) -> list[tuple
     return [(tuple(sorted(owners)), list(dict.fromkeys(members))) for owners, members in groups]
 
 
-def _within(statement: Combination, owners: Sequence[int], columns: Sequence[Column]) -> bool:
+def _within(statement: Combination, columns: Sequence[Column]) -> bool:
     """Return whether a statement is about design columns of these columns, or about further matrices alone."""
-    spans = [range(columns[i].start, columns[i].stop) for i in owners]
-    return all(j < 0 for j in statement) or any(j in span for span in spans for j in statement)
+    return all(j < 0 for j in statement) or any(
+        column.start <= j < column.stop for column in columns for j in statement
+    )
