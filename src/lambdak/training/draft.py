@@ -25,7 +25,7 @@ from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
 from lambdak.training.settling import settled
-from lambdak.training.terms import Terms
+from lambdak.training.terms import Role, Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 # Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
@@ -210,8 +210,22 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
+    if terms is not None:
+        _check_together(sketch, terms)
     outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
+
+
+def _check_together(sketch: Draft, terms: Terms) -> None:
+    """Refuse shapes about several columns of which no term has all: what moves them together could move none."""
+    columns, names = sketch.encoder.columns, sketch.encoder.feature_names
+    for shape in sketch.promises.shapes:
+        for own in shape.joined(columns):
+            if len(own) > 1 and not (terms.roles(len(columns))[:, list(own)] != Role.ZERO).all(axis=1).any():
+                raise ValueError(
+                    f"interactions must have a group with all columns of {shape.named(names)!r}: add one, or leave one "
+                    "of the two out"
+                )
 
 
 def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
