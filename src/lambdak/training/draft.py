@@ -15,7 +15,6 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Falling, Peak, Rising, Valley
 from lambdak.shapes.requested import all_straight, check_labels, most_knots, requested_nodes, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
@@ -182,7 +181,6 @@ def draft(
     )  # fmt: skip
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     promises = settled(promises, loss, encoder, rows)
-    encoder = _without_orders(encoder, promises)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -241,13 +239,6 @@ def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
         )
     rest = tuple(i for i in range(columns) if i not in scalar)
     return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
-
-
-def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling, Valley, Peak)}
-    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
-    return replace(encoder, columns=tuple(columns))
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
