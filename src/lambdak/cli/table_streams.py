@@ -7,6 +7,7 @@ JSON lines are read as a whole. pyarrow has no threads of its own here either, s
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from lambdak.cli.tables import Format
 ROWS = 1 << 15  # at a time
 _PAGES = 1 << 20  # bytes of a column that are read at a time, however large its chunks are
 _HEAD = 1 << 16  # bytes by which a file shows what it is
+SAME = "run the command again while nothing writes to it"
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def table_stream(path: str, given: Format | None = None) -> Iterator[TableStream
 
 class _CsvTable(TableStream):
     def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file, self._state = file, _state(file)
         self._path, self._stream = path, CsvStream(file, path)
         self.column_names = self._stream.column_names
 
@@ -84,8 +87,18 @@ class _CsvTable(TableStream):
         return rows
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        for block in self._stream.parts(columns):
-            yield from _some_rows(block)
+        self._check_same()
+        try:
+            for block in self._stream.parts(columns):
+                yield from _some_rows(block)
+        except InputError:
+            self._check_same()  # other rows cannot be read with the types of the old ones
+            raise
+        self._check_same()
+
+    def _check_same(self) -> None:
+        if _state(self._file) != self._state:
+            raise InputError(f"{self._path} was changed while it was read: {SAME}")
 
 
 class _ParquetTable(TableStream):
@@ -157,6 +170,12 @@ class _WholeTable(TableStream):
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         return _some_rows(self._table if columns is None else self._table.select(list(columns)))
+
+
+def _state(file: BinaryIO) -> tuple[int, int]:
+    """Size and time of change of a file that is open."""
+    about = os.fstat(file.fileno())
+    return about.st_size, about.st_mtime_ns
 
 
 def _some_rows(table: Any) -> Iterator[Any]:
