@@ -11,7 +11,7 @@ Only ``certify/lambdak_check.py``, which shares nothing with the library on purp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -75,8 +75,19 @@ class Shape(ABC):
                 raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
         return self.renamed(positions)
 
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return what it decides, each a key of its kind of shapes; it is placed.
+
+        Of all that decide the same, the first is asked whether it contradicts the others: so thousands of shapes are
+        compared in no time. None if it contradicts nothing.
+        """
+        return ()
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
-        """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
+        """Return why it and another placed shape that settles the same cannot both hold, and the way out.
+
+        Empty if they can. Two that do not contradict a third one do not contradict each other.
+        """
         return ""
 
     def named(self, names: Sequence[str]) -> Self:
