@@ -342,3 +342,23 @@ def test_a_csv_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch
     said = refused(["predict", path, "--model", tmp_path / "m", "--out", out])
     assert f"{path} was changed while it was read: run the command again" in said
     assert not out.exists()
+
+
+def test_a_parquet_file_that_holds_fewer_rows_than_it_says_is_refused(tmp_path):
+    done(["fit", only_numbers(tmp_path / "good.parquet", 30), "-t", "y", "--model", tmp_path / "m", *FAST])
+    path = only_numbers(tmp_path / "rows.parquet", 0)
+    none, five = b"\x16\x00\x19", b"\x16\x0a\x19"  # of Thrift: the number of rows, before the list of row groups
+    assert path.read_bytes().count(none) == 1
+    path.write_bytes(path.read_bytes().replace(none, five))
+    assert pa.parquet.read_metadata(path).num_rows == 5
+    says = f"{path}.* says that it has 5 rows, and holds 0: write it again"
+    assert re.search(says, refused(["predict", path, "--model", tmp_path / "m"]))
+    for options in (["--large"], ["--large", "--test-fraction", "0"]):
+        assert re.search(says, refused(["fit", path, "-t", "y", "--model", tmp_path / "other", *options]))
+
+
+def only_numbers(path, rows):
+    """A Parquet file with a column of numbers and a target."""
+    numbers = np.arange(rows, dtype=np.float64)
+    pa.parquet.write_table(pa.table({"a": numbers, "y": numbers}), path)
+    return path

@@ -117,10 +117,13 @@ class _ParquetTable(TableStream):
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         with self._explained():
-            library, names = tables.arrow(), list(columns or self._wanted.columns)
+            library, names, read = tables.arrow(), list(columns or self._wanted.columns), 0
             parts = self._parquet.iter_batches(ROWS, columns=names, use_threads=False)
             for part in parts:
                 yield tables.with_text(library.Table.from_batches([part]), self._wanted.text)
+                read += part.num_rows
+            if read != self._parquet.metadata.num_rows:
+                raise ValueError(f"it says that it has {self._parquet.metadata.num_rows} rows, and holds {read}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
