@@ -362,3 +362,21 @@ def only_numbers(path, rows):
     numbers = np.arange(rows, dtype=np.float64)
     pa.parquet.write_table(pa.table({"a": numbers, "y": numbers}), path)
     return path
+
+
+def test_the_schema_of_a_parquet_file_is_made_once_for_all_columns(tmp_path, monkeypatch):
+    """Otherwise a file of 30,000 columns takes minutes before its first row."""
+    made, file = [], pa.parquet.ParquetFile
+
+    class Counted(file):
+        @property
+        def schema_arrow(self):
+            made.append(self)
+            return super().schema_arrow
+
+    names = [f"c{i}" for i in range(50)]
+    pa.parquet.write_table(pa.table({name: [1.0] for name in names}), tmp_path / "wide.parquet")
+    monkeypatch.setattr(pa.parquet, "ParquetFile", Counted)
+    with table_streams.table_stream(str(tmp_path / "wide.parquet")) as stream:
+        assert stream.prepare(table_streams.Wanted([], [], names, names), lambda _: None) == 1
+    assert len(made) == 1

@@ -107,12 +107,13 @@ class _ParquetTable(TableStream):
         with self._explained():
             library = tables.arrow("pyarrow.parquet")
             self._parquet = library.ParquetFile(file, pre_buffer=False, buffer_size=_PAGES)
-            self.column_names = self._parquet.schema_arrow.names
+            self._schema = self._parquet.schema_arrow  # pyarrow makes it anew whenever it is asked for
+            self.column_names = self._schema.names
 
     def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
         self._wanted = wanted
         tables.check_rows(self._parquet.metadata.num_rows, self._path)
-        tables.check_text([self._parquet.schema_arrow.field(name) for name in wanted.columns], self._path)
+        tables.check_text([self._schema.field(name) for name in wanted.columns], self._path)
         return int(self._parquet.metadata.num_rows)
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:

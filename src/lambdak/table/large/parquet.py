@@ -212,13 +212,14 @@ def _readable(path: str) -> Iterator[None]:
 
 def _check_schema(file: _File, found: Any, wanted: Any, names: tuple[str, ...]) -> None:
     """Refuse a file that lacks columns of the first, has others, or has some that hold something else."""
-    more = [name for name in found.names if name not in names and not _UNNAMED_INDEX.fullmatch(name)]
+    known, here = {*names}, {*found.names}  # of thousands of columns
+    more = [name for name in found.names if name not in known and not _UNNAMED_INDEX.fullmatch(name)]
     if more:
         raise ValueError(f"{file.path} must have the columns of the first file; {more[0]!r} is not among {list(names)}")
     for name in names:
         if name in file.partition:
             continue
-        if name not in found.names:
+        if name not in here:
             raise ValueError(
                 f"{file.path} must have the columns of the first file; {name!r} is not among {found.names}"
             )
