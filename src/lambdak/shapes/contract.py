@@ -76,10 +76,9 @@ class Shape(ABC):
         return self.renamed(positions)
 
     def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return what it decides, each a key of its kind of shapes; it is placed.
+        """Return what it decides, each as a key of its kind of shapes; nothing if it contradicts no other. It is placed.
 
-        Of all that decide the same, the first is asked whether it contradicts the others: so thousands of shapes are
-        compared in no time. None if it contradicts nothing.
+        Of all shapes that decide the same, the first alone is compared with the others: pairs of thousands are millions.
         """
         return ()
 
