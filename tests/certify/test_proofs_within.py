@@ -1,4 +1,7 @@
-"""Claims about small changes of several columns: worst corners, relaxations, and tolerances that are refused."""
+"""Claims about small changes of several columns: worst corners, relaxations, and tolerances that are refused.
+
+Tests ``pencil/tolerances``.
+"""
 
 from __future__ import annotations
 

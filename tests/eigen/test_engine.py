@@ -1,4 +1,7 @@
-"""The engines, compiled and reference, are the same to a caller: names of arguments, groups, outputs, refusals."""
+"""The engines, compiled and reference, are the same to a caller: names of arguments, groups, outputs, refusals.
+
+Tests ``batch`` and ``lapack``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A model that was saved with its training state continues as the estimator that was never saved, bit for bit."""
+"""A model that was saved with its training state continues as the estimator that was never saved, bit for bit.
+
+Tests ``store/_training``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""scikit-learn wants explicit signatures: what is written four times has the same defaults four times."""
+"""scikit-learn wants explicit signatures: what is written four times has the same defaults four times.
+
+Tests ``methods``.
+"""
 
 from __future__ import annotations
 

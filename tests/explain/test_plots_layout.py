@@ -1,4 +1,7 @@
-"""The layout of plots: many columns, long and strange names, legends, colours, files."""
+"""The layout of plots: many columns, long and strange names, legends, colours, files.
+
+Tests ``learning_curves``.
+"""
 
 from __future__ import annotations
 

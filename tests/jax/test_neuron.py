@@ -1,4 +1,7 @@
-"""The neuron, tridiagonal matrices and sums of eigenvalues in JAX, against finite differences and PyTorch."""
+"""The neuron, tridiagonal matrices and sums of eigenvalues in JAX, against finite differences and PyTorch.
+
+Tests ``sums``.
+"""
 
 from __future__ import annotations
 

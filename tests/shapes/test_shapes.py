@@ -1,4 +1,7 @@
-"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again."""
+"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again.
+
+Tests ``bending``, ``influence`` and ``rising``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The figures of the paper: each is drawn from results or by itself, and the same every time."""
+"""The figures of the paper: each is drawn from results or by itself, and the same every time.
+
+Tests ``canvas``, ``diagrams`` and ``starts``.
+"""
 
 from __future__ import annotations
 
