@@ -1,6 +1,6 @@
 """The points that attacks compare: within tolerances, on a line, in order, and where the guided search moves them.
 
-Tests ``changes``, ``monotone``, ``orders``, ``shapes`` and ``shape_attack``.
+Tests ``changes``, ``monotone`` and ``shapes``.
 """
 
 from __future__ import annotations

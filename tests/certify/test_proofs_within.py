@@ -1,7 +1,4 @@
-"""Claims about small changes of several columns: worst corners, relaxations, and tolerances that are refused.
-
-Tests ``pencil/tolerances``.
-"""
+"""Claims about small changes of several columns: worst corners, relaxations, and tolerances that are refused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The engines, compiled and reference, are the same to a caller: names of arguments, groups, outputs, refusals.
-
-Tests ``batch`` and ``lapack``.
-"""
+"""The engines, compiled and reference, are the same to a caller: names of arguments, groups, outputs, refusals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""scikit-learn wants explicit signatures: what is written four times has the same defaults four times.
-
-Tests ``methods``.
-"""
+"""scikit-learn wants explicit signatures: what is written four times has the same defaults four times."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How a fitted estimator looks: the card of a notebook, learning curves, and one that grows while it is fitted.
 
-Tests ``training/live_curve``.
+Tests ``training/live_curve`` and ``explain/learning_curves``.
 """
 
 from __future__ import annotations

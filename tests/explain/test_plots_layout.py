@@ -1,7 +1,4 @@
-"""The layout of plots: many columns, long and strange names, legends, colours, files.
-
-Tests ``learning_curves``.
-"""
+"""The layout of plots: many columns, long and strange names, legends, colours, files."""
 
 from __future__ import annotations
 

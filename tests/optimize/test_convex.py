@@ -1,6 +1,6 @@
 """The least value of convex scores, against brute force on fine grids.
 
-Tests ``interior``, ``lifted`` and ``solver``.
+Tests ``interior``, ``lifted``, ``scores`` and ``solver``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lines below and above links.
 
-Tests ``bounded`` and ``scores``.
+Tests ``bounded``.
 """
 
 from __future__ import annotations

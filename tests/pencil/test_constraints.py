@@ -1,6 +1,6 @@
 """What is special about each constraint, and the registry.
 
-Tests ``factors``.
+Tests ``factors`` and ``tolerances``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again.
 
-Tests ``bending``, ``influence`` and ``rising``.
+Tests ``bending``, ``influence``, ``rising``, ``certify/orders`` and ``certify/shape_attack``.
 """
 
 from __future__ import annotations
