@@ -147,7 +147,7 @@ class Column(ABC):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Its levels from the lowest to the highest, if the table said so; nothing if they have no order."""
+        """The levels from the lowest to the highest, if the table said so; nothing if they have no order."""
         return ()
 
     def without_order(self) -> Column:

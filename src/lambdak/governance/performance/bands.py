@@ -63,7 +63,7 @@ class NumberBands:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Such as 18–24, or [0.5, 1) where numbers are not whole."""
+        """Names of the bands, such as 18–24, or [0.5, 1) where numbers are not whole."""
         last = len(self.ends) - 1
         return (*(self._name(j, last) for j in range(last + 1)), MISSING)
 
