@@ -234,8 +234,8 @@ class TableSummary:
             )
         if self.names != other.names:
             raise ValueError(f"all parts of X must have the same columns; got {self.names} and {other.names}")
-        for column, new in zip(self._columns, other._columns, strict=True):
-            column.merge_(new)
+        for sketch, new in zip(self._columns, other._columns, strict=True):
+            sketch.merge_(new)
         self._sample.merge_(other._sample)
         self.rows += other.rows
         self.seals |= other.seals
@@ -285,8 +285,8 @@ class TableSummary:
         if part is None:
             raise ValueError("X must have rows of positive weight; got none")
         pairs = zip(self._columns, part.columns, strict=True)
-        columns = [cells if column.is_category else as_numbers(cells) for column, cells in pairs]
-        table = cells_table(self.names, [column.kind for column in self._columns], columns, self.named)
+        columns = [cells if sketch.is_category else as_numbers(cells) for sketch, cells in pairs]
+        table = cells_table(self.names, [sketch.kind for sketch in self._columns], columns, self.named)
         y, weight, offset = part.beside
         return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
 
