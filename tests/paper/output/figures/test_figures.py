@@ -48,6 +48,17 @@ def test_what_has_no_results_is_reported_and_the_rest_is_written(tmp_path):
     assert "lambdak reproduce" in written.missing["univariate-general"]
 
 
+def test_a_toy_figure_is_a_function_and_one_line(tmp_path, monkeypatch):
+    def draw(results):
+        figure = canvas.sheet(2, 1)
+        canvas.panels(figure, 1, 1)
+        return figure
+
+    monkeypatch.setitem(figures.FIGURES, "toy", draw)
+    written = figures.write_figures(figures.Results(tmp_path), tmp_path / "pictures", ["toy"])
+    assert {path.name for path in written.paths} == {"toy.png", "toy.svg"}
+
+
 @pytest.mark.slow
 def test_a_study_that_is_not_finished_is_not_drawn(all_studies, tmp_path):
     folder = tmp_path / "univariate-quick"
