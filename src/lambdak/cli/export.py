@@ -121,9 +121,7 @@ def export(
     fitted = read_model(model)
     plain = {"explain": explain or None, "name": name, "dtype": dtype, "dialect": dialect, "table": source,
              "key": key or None, "offset": offset_input or offset}  # fmt: skip
-    options = {
-        key: value.value if isinstance(value, Enum) else value for key, value in plain.items() if value is not None
-    }
+    options = {key: own.value if isinstance(own, Enum) else own for key, own in plain.items() if own is not None}
     with naming(table or ""):
         if kind == "table":
             options |= _rows(fitted, table, target, exposure, form) | {"two_way": two_way or 0}

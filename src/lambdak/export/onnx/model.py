@@ -67,16 +67,16 @@ def results(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     model, outputs = formula.model, formula.n_outputs
     shape = [] if model.outputs.single else [outputs]
     scores = raw.reshape(-1, *shape)
-    named: list[Result]
+    own: list[Result]
     match model.loss.predicts:
         case Predicts.NUMBERS:
-            named = [("prediction", _mean(graph, formula, scores), graph.dtype, shape)]
+            own = [("prediction", _mean(graph, formula, scores), graph.dtype, shape)]
         case Predicts.QUANTILES:
             quantiles = graph.join(_rising(graph, raw, outputs), axis=1).reshape(-1, *shape)
-            named = [("quantiles", graph("Identity", quantiles), graph.dtype, shape)]
+            own = [("quantiles", graph("Identity", quantiles), graph.dtype, shape)]
         case Predicts.CLASSES | Predicts.ORDERED_CLASSES:
-            named = _classes(graph, formula, raw)
-    return [*named, ("raw", scores, graph.dtype, shape)]
+            own = _classes(graph, formula, raw)
+    return [*own, ("raw", scores, graph.dtype, shape)]
 
 
 def _mean(graph: Graph, formula: Formula, scores: Value) -> Value:
@@ -248,10 +248,10 @@ def _check_range(formula: Formula, dtype: np.dtype[np.floating]) -> None:
 def _outputs(graph: Graph, found: Sequence[Result], taken: Sequence[str]) -> list[Any]:
     infos = []
     for name, value, dtype, shape in found:
-        output = free_name(name, taken)
-        graph.named(value, output)
+        own = free_name(name, taken)
+        graph.named(value, own)
         kind = graph.onnx.TensorProto.STRING if dtype is object else graph.type_of(dtype)
-        infos.append(graph.onnx.helper.make_tensor_value_info(output, kind, [ROWS, *shape]))
+        infos.append(graph.onnx.helper.make_tensor_value_info(own, kind, [ROWS, *shape]))
     return infos
 
 

@@ -87,13 +87,11 @@ def of_numbers(loss: Loss, raw: Any, predicted: Any, target: Float64Array, weigh
     """The outcome of predicted means."""
     constant = np.full(len(target), loss.start(target, weight)[0])
     with np.errstate(over="ignore", invalid="ignore"):
-        losses, null = loss.of_rows(raw, target), loss.of_rows(constant, target)
+        own, null = loss.of_rows(raw, target), loss.of_rows(constant, target)
     if loss.link is LOG:  # half a deviance
-        return Outcome(
-            "numbers", target, predicted, predicted, 2 * losses, 2 * null, f"{loss.name} deviance", _DEVIANCE
-        )
+        return Outcome("numbers", target, predicted, predicted, 2 * own, 2 * null, f"{loss.name} deviance", _DEVIANCE)
     explained = "R²" if isinstance(loss, SquaredError) else "loss explained"
-    return Outcome("numbers", target, predicted, predicted, losses, null, "", explained)
+    return Outcome("numbers", target, predicted, predicted, own, null, "", explained)
 
 
 def class_position(model: Model, output: Any) -> int:
@@ -130,8 +128,8 @@ def _class_words(classes: NDArray[Any], position: int) -> str:
 def of_chance(observed: Float64Array, chance: NDArray[Any], weight: Float64Array, words: str) -> Outcome:
     """The outcome of the probability of a class."""
     share = np.average(observed, weights=weight)
-    losses, null = _log_loss(observed, chance), _log_loss(observed, np.full(len(chance), share))
-    return Outcome("class", observed, chance, chance, losses, null, "log loss", words=words)
+    own, null = _log_loss(observed, chance), _log_loss(observed, np.full(len(chance), share))
+    return Outcome("class", observed, chance, chance, own, null, "log loss", words=words)
 
 
 def _log_loss(observed: Float64Array, chance: NDArray[Any]) -> Float64Array:
@@ -152,11 +150,11 @@ def _of_quantiles(loss: Loss, raw: Any, y: Float64Array, weight: Float64Array, o
         middle = 0 if output is None else position_of(levels, output, "a quantile level")
         inside, share, used = y <= quantiles[:, middle], levels[middle], [middle]
         words = f"share up to quantile {share:g}"
-    losses = np.mean([_pinball(y, quantiles[:, i], levels[i]) for i in used], axis=0)
+    own = np.mean([_pinball(y, quantiles[:, i], levels[i]) for i in used], axis=0)
     constants = [np.quantile(y, levels[i], weights=weight, method="inverted_cdf") for i in used]
     null = np.mean([_pinball(y, c, levels[i]) for c, i in zip(constants, used, strict=True)], axis=0)
     flat = np.full(len(y), share)
-    return Outcome("coverage", inside * 1.0, flat, quantiles[:, middle], losses, null, "pinball loss", words=words)
+    return Outcome("coverage", inside * 1.0, flat, quantiles[:, middle], own, null, "pinball loss", words=words)
 
 
 def _pinball(y: Float64Array, quantile: Any, level: float) -> Float64Array:

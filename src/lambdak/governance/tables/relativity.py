@@ -82,30 +82,30 @@ class Relativities(TableSet):
             rates = {name: getattr(table, name) for name in ("expected", "observed")}
             if self.link is IDENTITY:
                 return self._level(table, rates, table.raw)
-            odds = {name: rate / (1.0 - rate) if self.link is LOGIT else rate for name, rate in rates.items()}
-            seen = self._level(table, {name: np.log(rate) for name, rate in odds.items()}, table.raw)
-        return {name: np.exp(logarithms) for name, logarithms in seen.items()}
+            odds = {name: own / (1.0 - own) if self.link is LOGIT else own for name, own in rates.items()}
+            seen = self._level(table, {name: np.log(own) for name, own in odds.items()}, table.raw)
+        return {name: np.exp(own) for name, own in seen.items()}
 
     def _values_of(self, raw: Float64Array) -> Float64Array:
         return raw if self.link is IDENTITY else np.asarray(np.exp(raw))
 
     def heading(self) -> list[str]:
         """What the tables are and how far they are from the model, in sentences."""
-        proof, noun = self.deviation, "odds" if self.link is LOGIT else "prediction"
+        own, noun = self.deviation, "odds" if self.link is LOGIT else "prediction"
         sentence = amount_sentence if self.link is IDENTITY else factor_sentence
         worst, apart = (
             upwards(each) if self.link is IDENTITY else f"a factor of {upwards(math.exp(min(each, MOST)))}"
-            for each in (proof.attained, proof.observed if self.rows else 0.0)
+            for each in (own.attained, own.observed if self.rows else 0.0)
         )
         lines = [
             f"Factor tables of {self.output}",
             f"  {noun} = {number(self.base)} {'+ the amount' if self.link is IDENTITY else '× the relativity'} "
             f"of each of {len(self.tables)} tables",
-            f"  proven, for every possible row{self._limits()}: {sentence(proof.above, proof.below, noun)}",
-            f"  ({proof.how}; the worst row that was found: {worst})",
+            f"  proven, for every possible row{self._limits()}: {sentence(own.above, own.below, noun)}",
+            f"  ({own.how}; the worst row that was found: {worst})",
         ]
         if self.rows:
-            mean = upwards(proof.mean, 3) if self.link is IDENTITY else f"{upwards(100 * math.expm1(proof.mean), 3)} %"
+            mean = upwards(own.mean, 3) if self.link is IDENTITY else f"{upwards(100 * math.expm1(own.mean), 3)} %"
             lines.append(f"  observed, on {self.rows:,} rows: at most {apart} above or below, {mean} in the mean")
         return lines
 
@@ -122,8 +122,8 @@ class Relativities(TableSet):
 def _product(base: float, factors: Sequence[Float64Array]) -> Float64Array:
     """The base times all factors; a product of some of them may be larger than any float, or smaller."""
     share, power = np.frexp(np.full(len(factors[0]), base))
-    for factor in factors:
-        more, by = np.frexp(factor)
+    for own in factors:
+        more, by = np.frexp(own)
         share, carried = np.frexp(share * more)
         power = power + by + carried
     with np.errstate(over="ignore"):
@@ -195,9 +195,9 @@ def relativities(
 def _result(
     subject: Subject, layout: Layout, coded: Coded, raw: Float64Array, value: Float64Array, time_limit: float, X: Any
 ) -> Relativities:
-    raw_of_tables = layout.matrix(coded) @ raw
-    seen = observed_deviation(subject, raw_of_tables)
-    expected = np.asarray(subject.readout.link.predictions(raw_of_tables))
+    own = layout.matrix(coded) @ raw
+    seen = observed_deviation(subject, own)
+    expected = np.asarray(subject.readout.link.predictions(own))
     return Relativities(
         output=subject.name,
         base=float(value[0]),
@@ -214,13 +214,13 @@ def _based(subject: Subject, layout: Layout, coded: Coded, values: Float64Array,
     """Parameters of tables with another base: constants move from the tables to it."""
     found = values.copy()
     mass = np.asarray(layout.matrix(coded).T @ subject.share)
-    for t, (table_values, heavy) in enumerate(zip(layout.tables(found), layout.tables(mass), strict=True)):
+    for t, (own, heavy) in enumerate(zip(layout.tables(found), layout.tables(mass), strict=True)):
         if base == "mean" and t < len(layout.factors):
-            shift = float(np.average(table_values, weights=heavy))
+            shift = float(np.average(own, weights=heavy))
         else:
             place = [layout.tables(mass)[i].argmax() for i in _columns(layout, t)]
-            shift = float(table_values[tuple(place)])
-        table_values -= shift
+            shift = float(own[tuple(place)])
+        own -= shift
         found[0] += shift
     return found
 
@@ -240,9 +240,9 @@ def _rounded(
         shown[1:] = np.round(shown[1:], decimals)
     if link is not IDENTITY:
         _check_factors("the base", shown[:1], raw[:1], None)
-        for table, part in enumerate(layout.slices):
+        for table, own in enumerate(layout.slices):
             name = " × ".join(layout.factors[i].column.name for i in _columns(layout, table))
-            _check_factors(f"a relativity of {name!r}", shown[part], raw[part], decimals)
+            _check_factors(f"a relativity of {name!r}", shown[own], raw[own], decimals)
     if decimals is not None:
         raw[1:] = shown[1:] if link is IDENTITY else np.log(shown[1:])
     return raw, shown

@@ -140,8 +140,8 @@ def _raw(link: Link, prediction: float) -> float:
     if prediction <= 0:
         return -np.inf
     if link.name == "log":
-        logarithm = float(np.log(prediction))
-        return logarithm if logarithm <= EXPONENT_LIMIT else np.inf
+        own = float(np.log(prediction))
+        return own if own <= EXPONENT_LIMIT else np.inf
     return float(np.log(prediction) - np.log1p(-prediction)) if prediction < 1 else np.inf
 
 
@@ -222,7 +222,7 @@ class Region:
         outputs = readouts(row.model)
         needed = list(dict.fromkeys(part for term in goal.terms for part in term.parts))
         scores = tuple(_score(outputs[k], sign, row, axes) for k, sign in needed)
-        terms = [(tuple(map(needed.index, term.parts)), term.possible, term.certain) for term in goal.terms]
+        terms = [(tuple(map(needed.index, own.parts)), own.possible, own.certain) for own in goal.terms]
         return cls(scores, tuple(terms), goal.every)
 
     @property
@@ -233,7 +233,7 @@ class Region:
     def within(self, low: Float64Array, high: Float64Array) -> Region:
         """Region on shorter axes, from low to high ends (axes,): whatever looks at all their points is faster."""
         ends = zip(self.axes, low.tolist(), high.tolist(), strict=True)
-        axes = tuple(_shorter(axis, *range_) for axis, *range_ in ends)
+        axes = tuple(_shorter(axis, *own) for axis, *own in ends)
         return replace(self, scores=tuple(_on_axes(score, axes) for score in self.scores))
 
     def excess(self, x: Float64Array) -> Float64Array:
@@ -246,11 +246,11 @@ class Region:
         ``packed`` has the matrices of the points, (members, n, D), score by score.
         """
         pairs = zip(self.scores, packed, strict=True)
-        return self._joined([score.of_packed(packed) - score.error for score, packed in pairs])
+        return self._joined([score.of_packed(own) - score.error for score, own in pairs])
 
     def _joined(self, values: Sequence[Float64Array]) -> Float64Array:
-        excesses = [np.sum([values[k] for k in positions], axis=0) - certain for positions, _, certain in self.terms]
-        return np.asarray(np.minimum.reduce(excesses) if self.every else np.maximum.reduce(excesses))
+        own = [np.sum([values[k] for k in positions], axis=0) - certain for positions, _, certain in self.terms]
+        return np.asarray(np.minimum.reduce(own) if self.every else np.maximum.reduce(own))
 
     def uppers(self, boxes: Boxes, steps: int = 0) -> list[Separable]:
         """Upper bounds of the terms' left sides minus what makes them possible: below zero a term holds nowhere."""
@@ -272,8 +272,8 @@ def _on_axes(score: Score, axes: tuple[Axis, ...]) -> Score:
 def _upper(relaxed: Sequence[Separable], possible: float) -> Separable:
     """−Σ − possible, with room for the rounding of sums over its parts."""
     total = relaxed[0]
-    for other in relaxed[1:]:
-        total = total + other
+    for own in relaxed[1:]:
+        total = total + own
     size = np.abs(total.base) + sum(np.abs(part).max(axis=1) for part in total.parts) + abs(possible)
     room = (len(total.parts) + 8) * _EPS * size
     return Separable(room - total.base - possible, tuple(-part for part in total.parts), total.loose)

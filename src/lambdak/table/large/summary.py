@@ -218,8 +218,8 @@ class TableSummary:
         listed = listed_columns(self._template.categorical_features, table)
         self.names, self.named = table.names, table.named
         self._columns = [
-            ColumnSketch(name, self._template, bool(in_list), self._share)
-            for name, in_list in zip(table.names, listed, strict=True)
+            ColumnSketch(name, self._template, bool(own), self._share)
+            for name, own in zip(table.names, listed, strict=True)
         ]
 
     def merge_(self, other: TableSummary) -> None:
@@ -234,8 +234,8 @@ class TableSummary:
             )
         if self.names != other.names:
             raise ValueError(f"all parts of X must have the same columns; got {self.names} and {other.names}")
-        for sketch, new in zip(self._columns, other._columns, strict=True):
-            sketch.merge_(new)
+        for own, new in zip(self._columns, other._columns, strict=True):
+            own.merge_(new)
         self._sample.merge_(other._sample)
         self.rows += other.rows
         self.seals |= other.seals
@@ -285,8 +285,8 @@ class TableSummary:
         if part is None:
             raise ValueError("X must have rows of positive weight; got none")
         pairs = zip(self._columns, part.columns, strict=True)
-        columns = [cells if sketch.is_category else as_numbers(cells) for sketch, cells in pairs]
-        table = cells_table(self.names, [sketch.kind for sketch in self._columns], columns, self.named)
+        columns = [cells if own.is_category else as_numbers(cells) for own, cells in pairs]
+        table = cells_table(self.names, [own.kind for own in self._columns], columns, self.named)
         y, weight, offset = part.beside
         return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
 
