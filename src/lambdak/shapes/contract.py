@@ -76,9 +76,9 @@ class Shape(ABC):
         return self.renamed(positions)
 
     def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return what it decides, each as a key of its kind of shapes; nothing if it contradicts no other. It is placed.
+        """Return what it decides, each as a key of its kind of shapes; nothing if it contradicts no other.
 
-        Of all shapes that decide the same, the first alone is compared with the others: pairs of thousands are millions.
+        Of all shapes that decide the same, the first is compared with the others: pairs of thousands are millions.
         """
         return ()
 
