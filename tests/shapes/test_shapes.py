@@ -1,4 +1,7 @@
-"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again."""
+"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again.
+
+Tests ``bending``, ``influence``, ``rising``, ``certify/orders`` and ``certify/shape_attack``.
+"""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ class Model:
             need(fits, f"tensor {shown(name)} must be finite {dtype} of shape {shape}")
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
         ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in tensors) for at in span), len(data)]
-        trained = self.format == 3 or (self.format == 4 and "training" in header)
+        trained = self.format == 3 or (self.format > 3 and "training" in header)
         need(ends[::2] == ends[1::2] and (trained or len(tensors) == 3), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])

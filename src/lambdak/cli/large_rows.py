@@ -53,7 +53,7 @@ def large_data(roles: ColumnRoles, path: str, given: Format | None, cache: Path 
         parts = list(table.targets())
         missing = np.concatenate([part for part, _ in parts])
         roles.ignores(missing, path)
-        y = np.concatenate([own for _, own in parts])
+        y = np.concatenate([targets for _, targets in parts])
         yield LargeRows(table, np.flatnonzero(~missing), y, table.column_names, cache)
 
 
@@ -160,9 +160,9 @@ class LargeRows:
             before = before if place == last else 0
             end = int(np.searchsorted(self.rows, first + part.num_rows))
             begin = int(np.searchsorted(self.rows, first))
-            own = self.rows[begin:end] - first
-            if len(own):
-                yield place, before, self._dated(part if len(own) == part.num_rows else part.take(own))
+            taken = self.rows[begin:end] - first
+            if len(taken):
+                yield place, before, self._dated(part if len(taken) == part.num_rows else part.take(taken))
             first, last, before = first + part.num_rows, place, before + part.num_rows
 
     def _dated(self, part: Any) -> Any:

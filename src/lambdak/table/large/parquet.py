@@ -223,10 +223,10 @@ def _check_schema(file: _File, found: Any, wanted: Any, names: tuple[str, ...]) 
             raise ValueError(
                 f"{file.path} must have the columns of the first file; {name!r} is not among {found.names}"
             )
-        own, first = found.field(name).type, wanted.field(name).type
-        if None not in (_family(own), _family(first)) and _family(own) != _family(first):
+        type_, first = found.field(name).type, wanted.field(name).type
+        if None not in (_family(type_), _family(first)) and _family(type_) != _family(first):
             raise ValueError(
-                f"column {name!r} of {file.path} must be {first}, as in the first file; got {own}: write it again"
+                f"column {name!r} of {file.path} must be {first}, as in the first file; got {type_}: write it again"
             )
 
 
