@@ -16,6 +16,16 @@ CONSTRAINTS = {
     "one concave column that rises": [s.Concave("income"), s.Rising("income")],
     "both kinds": [s.Convex("income", "dose"), s.Concave("age")],
     "both kinds, capped": [s.Convex("income"), s.Concave("age", "dose"), s.MaxInfluence("age", 0.7)],
+    "a valley where the rows say": [s.Valley("age")],
+    "a valley at a number": [s.Valley("age", at=45), s.Concave("income")],
+    "a peak of levels": [s.Peak("size", at="M"), s.MaxInfluence("size", 0.5)],
+    "a turn outside of the range": [s.Peak("age", at=1000.0)],
+    "one outweighs the other": [s.Dominates("income", "dose")],
+    "two rise, one outweighs the other": [s.Rising("income"), s.Rising("dose"), s.Dominates("income", "dose")],
+    "a valley that is outweighed": [s.Valley("age"), s.Dominates("income", "age")],
+    "a direction": [s.RisingAlong({"age": 1, "income": 2.5, "dose": -0.1})],
+    "directions that overlap": [s.Dominates("income", "dose"), s.RisingAlong({"age": 1, "dose": -0.25, "income": 1})],
+    "a convex column in a direction": [s.Convex("income"), s.RisingAlong({"income": 1, "dose": 1})],
     "groups": [s.Interactions([["age", "income"], ["dose"]]), s.MaxInfluence(("age", "dose"), 1.0)],
 }
 

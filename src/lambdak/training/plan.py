@@ -76,9 +76,7 @@ class Plan:
         free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
         for block in self._blocks:
             free[:, block.cols] = own[:, [block.owner]]
-        steps = [
-            np.repeat(own[:, list(i)].min(axis=1, keepdims=True), cone.size, axis=1) for i, cone in self._cones.items()
-        ]
+        steps = [np.repeat(_together(own[:, list(i)]), cone.size, axis=1) for i, cone in self._cones.items()]
         return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
 
     @cached_property
@@ -115,7 +113,7 @@ class Plan:
     def _kept(self) -> list[Spread]:
         """Those of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
-        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
+        return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 
     @cached_property
     def _constrained(self) -> dict[int, Spread]:
@@ -140,3 +138,9 @@ class Plan:
         """What each set of constrained columns is trained in."""
         kept = (own for own in self._kept if own.owners in self._cone_sizes)
         return {own.owners: Cone(own.start, own.weights, self.rises.get(own.owners[0])) for own in kept}
+
+
+def _together(roles: Roles) -> Roles:
+    """(models, 1): the role of what moves several columns (models, columns) at once, which all of them must allow."""
+    least, most = roles.min(axis=1, keepdims=True), roles.max(axis=1, keepdims=True)
+    return np.asarray(np.where(least == Role.ZERO, Role.ZERO, most), np.int8)
