@@ -4,8 +4,8 @@
 ``max_influence`` and ``interaction_cst`` are shorthands for some of them.
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
-shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``interactions``.
+shapes, ``naming`` columns by name or position, ``spelling`` shapes as text; ``spreads`` in which coordinates training
+keeps them; one file for each kind: ``rising``, ``bending``, ``influence``, ``interactions``.
 """
 
 from lambdak.shapes.bending import Concave, Convex
