@@ -75,6 +75,13 @@ class Shape(ABC):
                 raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
         return self.renamed(positions)
 
+    def nodes(self) -> Mapping[Key, Sequence[float]]:
+        """Return the numbers at which its columns must have knots, by key; those outside of the training range do not.
+
+        It is asked before a table is read, so the shape need not be placed.
+        """
+        return {}
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""

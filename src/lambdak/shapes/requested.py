@@ -68,6 +68,15 @@ def straight_columns(constraints: Any) -> tuple[Key, ...]:
     return tuple(dict.fromkeys(key for own in listed(constraints) if own.straight for key in own.keys))
 
 
+def requested_nodes(constraints: Any) -> dict[Key, tuple[float, ...]]:
+    """Return the numbers at which columns must have knots, by name or position of the column."""
+    found: dict[Key, tuple[float, ...]] = {}
+    for own in listed(constraints):
+        for key, numbers in own.nodes().items():
+            found[key] = tuple(sorted({*found.get(key, ()), *map(float, numbers)}))
+    return found
+
+
 def all_straight(shape: Any, constraints: Any) -> bool:
     """Return whether all columns of numbers must do so."""
     return shape is not None or any(own.straight and not own.keys for own in listed(constraints))

@@ -6,7 +6,7 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, cast, final
@@ -61,6 +61,11 @@ class TableEncoder:
     clamp : bool
         Whether columns of numbers are constant outside of the training range; otherwise they continue with the
         slope they have at its ends.
+    straight : collection of str or int
+        Names or positions of columns of numbers that continue so in any case.
+    nodes : mapping of str or int to numbers
+        By name or position of a column, numbers at which it gets knots beside its own, where they are in the training
+        range. Linear columns have none.
 
     Attributes
     ----------
@@ -96,6 +101,7 @@ class TableEncoder:
     max_categories: int | None = None
     clamp: bool = True
     straight: Collection[str | int] = ()
+    nodes: Mapping[str | int, Sequence[float]] = field(default_factory=dict)
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
     from_sparse: bool = field(default=False, kw_only=True)
@@ -108,6 +114,7 @@ class TableEncoder:
             "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
             "straight": tuple(self.straight),
+            "nodes": {key: tuple(map(float, own)) for key, own in self.nodes.items()},
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -189,10 +196,13 @@ class TableEncoder:
             type_ = self.column_type(own.name, own.kind, bool(in_list))
             if own.kind == "text" and not in_list and not type_.is_number:
                 refuse_text_dates(own.name, own.level_counts())
-            settings = replace(self._settings, clamp=False) if self.is_straight(i, own.name) else self._settings
-            column = type_.fit(own, start, settings)
+            column = type_.fit(own, start, self._settings_of(i, own.name))
             start = column.stop
             yield column
+
+    def _settings_of(self, i: int, name: str) -> ColumnSettings:
+        nodes = (*self.nodes.get(i, ()), *self.nodes.get(name, ()))
+        return replace(self._settings, clamp=not self.is_straight(i, name), nodes=nodes)
 
     def is_straight(self, i: int, name: str) -> bool:
         """Return whether a column continues straight outside of the training range."""

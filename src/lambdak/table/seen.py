@@ -57,6 +57,8 @@ class ColumnSettings:
         Most levels of a category.
     clamp : bool
         Whether columns of numbers are constant outside of the training range.
+    nodes : tuple of float
+        Numbers at which the column must have knots, where they are in the training range.
     """
 
     n_knots: int | None
@@ -65,6 +67,7 @@ class ColumnSettings:
     min_level_count: int
     max_categories: int
     clamp: bool
+    nodes: tuple[float, ...] = ()
 
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float

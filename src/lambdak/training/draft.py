@@ -16,7 +16,7 @@ from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
 from lambdak.shapes import Falling, Rising
-from lambdak.shapes.requested import all_straight, check_labels, straight_columns
+from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
@@ -237,11 +237,10 @@ def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
-    straight = straight_columns(settings.constraints)
+    straight, nodes = straight_columns(settings.constraints), requested_nodes(settings.constraints)
+    clamp = not all_straight(settings.shape, settings.constraints)
     categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(
-        knots, **categories, clamp=not all_straight(settings.shape, settings.constraints), straight=straight
-    )
+    return TableEncoder(knots, **categories, clamp=clamp, straight=straight, nodes=nodes)
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
