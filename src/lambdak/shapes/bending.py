@@ -41,14 +41,14 @@ class _Bending(Shape):
         """Return the shape of these columns."""
         return cls(*values["columns"])
 
-    def numbers(self, columns: Sequence[Column]) -> tuple[int, ...]:
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
         """Return the positions of its columns: all columns of numbers if it names none."""
         return self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
 
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
         """Return every change of slope: it is semidefinite."""
         found: list[Combination] = []
-        for i in self.numbers(columns):
+        for i in self.about(columns):
             column = columns[i]
             changes = bends(column.increments(), column.exact_lengths(), self.sign)
             found += [{column.start + j: q for j, q in factors.items()} for factors in changes]
@@ -56,7 +56,7 @@ class _Bending(Shape):
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return each of its columns alone."""
-        return [(i,) for i in self.numbers(columns)]
+        return [(i,) for i in self.about(columns)]
 
     def bent(self, column: Column) -> tuple[int, int]:
         """Return that all slopes change one way."""
@@ -81,7 +81,7 @@ class _Bending(Shape):
     def points(self, columns: Sequence[Column], draw: Draw) -> Points:
         """Return both ends of lines through its columns, and their middle, which is a number without rounding."""
         first, last, middle = {}, {}, {}
-        for i in self.numbers(columns):
+        for i in self.about(columns):
             ends = np.array([draw(i), draw(i)])
             grid = 2.0 * np.spacing(np.abs(ends).max(axis=0))
             first[i], last[i] = np.rint(ends / grid) * grid
@@ -89,9 +89,10 @@ class _Bending(Shape):
         return first, last, middle
 
     def words(self, names: Sequence[str], what: str) -> str:
-        """Return that it is convex, or concave."""
-        which = f" in {', '.join(names[i] for i in self.positions)}" if self.columns else ""
-        return f"the raw score is {self.kind}{which} for any fixed other cells"
+        """Return what a further unit adds, compared with the one before."""
+        chosen, least = [names[i] for i in self.positions], "least" if self.sign > 0 else "most"
+        step = f"unit of {chosen[0]}" if len(chosen) == 1 else f"step along {' and '.join(chosen) or 'any numbers'}"
+        return f"every further {step} adds at {least} as much to the raw score as the one before ({self.kind})"
 
 
 @final

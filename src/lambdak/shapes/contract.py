@@ -82,6 +82,10 @@ class Shape(ABC):
         """
         return {}
 
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return the positions of the columns whose own effects it speaks of; it must be placed."""
+        return self.positions
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
