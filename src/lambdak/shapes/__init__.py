@@ -5,7 +5,7 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position, ``spelling`` shapes as text; ``spreads`` in which coordinates training
-keeps them; one file for each kind: ``rising``, ``bending``, ``influence``, ``interactions``.
+keeps them; one file for each kind: ``rising``, ``bending``, ``turning``, ``influence``, ``interactions``.
 """
 
 from lambdak.shapes.bending import Concave, Convex
@@ -13,5 +13,6 @@ from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.turning import Peak, Valley
 
-__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "Rising", "Shape"]
+__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "Peak", "Rising", "Shape", "Valley"]

@@ -25,7 +25,8 @@ Draw = Callable[
     [int], Float64Array
 ]  # numbers of the column at a position: random ones, at knots, beside them, far away
 
-
+# Of the column at a position, by design column: what it adds to the prediction of a row by about, and its rows' weight.
+Effect = Callable[[int], tuple[Float64Array, Float64Array]]
 Points = Sequence[Mapping[int, Float64Array]]  # of each row of a comparison, position of a column → its numbers
 
 
@@ -89,6 +90,19 @@ class Shape(ABC):
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it leaves something to training, which :meth:`settled` then decides."""
+        return False
+
+    def settled(self, columns: Sequence[Column], effect: Effect) -> Self:
+        """Return the placed shape with all that training chooses, by what its columns do to the training rows."""
+        return self
+
+    def requested(self) -> Self:
+        """Return the shape as the user gave it, from a settled one."""
+        return self
 
     def named(self, names: Sequence[str]) -> Self:
         """Return the shape with names for positions."""

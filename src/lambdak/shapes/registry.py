@@ -7,9 +7,10 @@ from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.turning import Peak, Valley
 
 SHAPES: dict[str, type[Shape]] = {
-    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, MaxInfluence, Interactions)
+    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, Valley, Peak, MaxInfluence, Interactions)
 }
 
 

@@ -15,7 +15,7 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Falling, Rising
+from lambdak.shapes import Falling, Peak, Rising, Valley
 from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
@@ -24,6 +24,7 @@ from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
+from lambdak.training.settling import settled
 from lambdak.training.terms import Terms
 from lambdak.training.trained_columns import TrainedColumns
 
@@ -179,8 +180,9 @@ def draft(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
-    encoder = _without_orders(encoder, promises)
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    promises = settled(promises, loss, encoder, rows)
+    encoder = _without_orders(encoder, promises)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -229,7 +231,7 @@ def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
 
 def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
     """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling)}
+    needed = {own.positions[0] for own in promises.of(Rising, Falling, Valley, Peak)}
     columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
     return replace(encoder, columns=tuple(columns))
 
