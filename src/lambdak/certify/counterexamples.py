@@ -18,11 +18,12 @@ from lambdak.certify.monotone import Monotone
 from lambdak.certify.orders import Numbers, Ordered
 from lambdak.certify.proofs import certify
 from lambdak.certify.search import Search
-from lambdak.certify.shape_attack import ShapeAttack
+from lambdak.certify.shape_attack import ShapeAttack, SlopeAttack
 from lambdak.certify.shape_claims import subject_of
 from lambdak.certify.shapes import Shape
 from lambdak.certify.verification import Check, Verification
 from lambdak.model import Model
+from lambdak.shapes.slope import MaxSlope
 
 __all__ = ["Check", "Verification", "verify"]
 
@@ -69,14 +70,18 @@ def verify(
 
 
 def _attacks(search: Search, claims: Iterable[Claim], within: Mapping[str, float | str]) -> Iterator[Attack]:
-    """One for each claim that is proven; those about groups of columns are in the order of the groups."""
-    groups = (columns for columns, _ in search.model.promises.groups)
-    shapes = {subject_of(shape, search.model): shape for shape in search.model.promises.others}
+    """One for each claim that is proven; those about groups and slopes are in the order of what was requested."""
+    promises = search.model.promises
+    groups, slopes = (columns for columns, _ in promises.groups), iter(promises.of(MaxSlope))
+    shapes = {subject_of(shape, search.model): shape for shape in promises.others}
     for claim in claims:
         columns = next(groups) if claim.kind == "joint influence" else ()
+        limited = next(slopes) if claim.kind == MaxSlope.kind else None
         shape = shapes.get((claim.kind, claim.subject))
         if claim.proven and columns:
             yield Joint(search, claim, columns)
+        elif claim.proven and limited is not None:
+            yield SlopeAttack(search, claim, limited)
         elif claim.proven and shape is not None:
             yield ShapeAttack(search, claim, shape)
         elif claim.proven:

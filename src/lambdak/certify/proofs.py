@@ -13,7 +13,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.certify.allowance import Allowance
-from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim
+from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim, slope_claims
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
 from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
@@ -26,6 +26,7 @@ from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.exact import Verdict, all_of
 from lambdak.pencil.spectrum import extremes
 from lambdak.pencil.statements import combined
+from lambdak.shapes.slope import MaxSlope
 from lambdak.table.column_contract import Column
 
 
@@ -51,6 +52,7 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
     claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
+    claims += slope_claims(outputs, model.promises.of(MaxSlope), allowance)
     if within is not None:
         claims.append(response_claim(outputs, within, allowance))
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
@@ -65,6 +67,7 @@ def promised(model: Model) -> Iterator[Claim]:
     claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, capped, capped, allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
+    claims += slope_claims(outputs, model.promises.of(MaxSlope), allowance)
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
     return _weighed(outputs, [claim for claim in claims if claim.requested])
 

@@ -15,6 +15,7 @@ from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.requested import requested_shapes
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import Direction, MaxSlope
 from lambdak.table.column_contract import Column
 
 
@@ -96,6 +97,14 @@ class Promises:
         """Positions of columns, and the most that a change of these together can do to a raw score."""
         return tuple((shape.positions, shape.cap) for shape in self.of(MaxInfluence) if len(shape.positions) > 1)
 
+    def slopes(self, columns: Sequence[Column]) -> tuple[tuple[Direction, float], ...]:
+        """Return directions, and the most that a unit more along each may move a raw score, each once."""
+        found: dict[Direction, float] = {}
+        for shape in self.of(MaxSlope):
+            for direction in shape.directions(columns):
+                found[direction] = min(shape.limit, found.get(direction, np.inf))
+        return tuple((direction, limit) for direction, limit in found.items() if np.isfinite(limit))
+
     @property
     def shape(self) -> str | None:
         """Convex or concave, in a word, if the raw score is that in all numeric columns together."""
@@ -110,7 +119,7 @@ class Promises:
     def others(self) -> list[Shape]:
         """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
         ordered = [own for own in self.of(Rising, Falling) if own.order is not None]
-        readers = (Rising, Falling, MaxInfluence, Interactions)
+        readers = (Rising, Falling, MaxInfluence, MaxSlope, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
     def end(self, flip: int) -> int:

@@ -41,14 +41,16 @@ class _Bending(Shape):
         """Return the shape of these columns."""
         return cls(*values["columns"])
 
-    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+    def numbers(self, columns: Sequence[Column]) -> tuple[int, ...]:
         """Return the positions of its columns: all columns of numbers if it names none."""
         return self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
+
+    about = numbers
 
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
         """Return every change of slope: it is semidefinite."""
         found: list[Combination] = []
-        for i in self.about(columns):
+        for i in self.numbers(columns):
             column = columns[i]
             changes = bends(column.increments(), column.exact_lengths(), self.sign)
             found += [{column.start + j: q for j, q in factors.items()} for factors in changes]
@@ -56,7 +58,7 @@ class _Bending(Shape):
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return each of its columns alone."""
-        return [(i,) for i in self.about(columns)]
+        return [(i,) for i in self.numbers(columns)]
 
     def bent(self, column: Column) -> tuple[int, int]:
         """Return that all slopes change one way."""
@@ -81,7 +83,7 @@ class _Bending(Shape):
     def points(self, columns: Sequence[Column], draw: Draw) -> Points:
         """Return both ends of lines through its columns, and their middle, which is a number without rounding."""
         first, last, middle = {}, {}, {}
-        for i in self.about(columns):
+        for i in self.numbers(columns):
             ends = np.array([draw(i), draw(i)])
             grid = 2.0 * np.spacing(np.abs(ends).max(axis=0))
             first[i], last[i] = np.rint(ends / grid) * grid

@@ -9,12 +9,24 @@ from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
 SHAPES: dict[str, type[Shape]] = {
     shape.__name__: shape
     for shape in (
-        Rising, Falling, Convex, Concave, Valley, Peak, MaxInfluence, Complements, Substitutes, Anchored, Interactions,
+        Rising,
+        Falling,
+        Convex,
+        Concave,
+        Valley,
+        Peak,
+        MaxSlope,
+        MaxInfluence,
+        Complements,
+        Substitutes,
+        Anchored,
+        Interactions,
     )
 }
 

@@ -59,6 +59,8 @@ class ColumnSettings:
         Whether columns of numbers are constant outside of the training range.
     nodes : tuple of float
         Numbers at which the column must have knots, where they are in the training range.
+    spaced : bool
+        Whether no two knots are very close, because rounding would decide about the slope between them.
     """
 
     n_knots: int | None
@@ -68,6 +70,7 @@ class ColumnSettings:
     max_categories: int
     clamp: bool
     nodes: tuple[float, ...] = ()
+    spaced: bool = False
 
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float

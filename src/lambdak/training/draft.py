@@ -16,7 +16,7 @@ from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
 from lambdak.shapes import Anchored, Falling, Peak, Rising, Valley
-from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, straight_columns
+from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, steep_columns, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
@@ -260,9 +260,9 @@ def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEnc
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
     straight, nodes = straight_columns(settings.constraints), requested_nodes(settings.constraints)
-    clamp = not all_straight(settings.shape, settings.constraints)
+    steep, clamp = steep_columns(settings.constraints), not all_straight(settings.shape, settings.constraints)
     categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(knots, **categories, clamp=clamp, straight=straight, nodes=nodes)
+    return TableEncoder(knots, **categories, clamp=clamp, straight=straight, steep=steep, nodes=nodes)
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:
