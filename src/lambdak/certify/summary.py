@@ -18,7 +18,7 @@ _NOUNS = {
     "the logarithm of the prediction": "logarithm of the prediction",
 }
 _LISTED = 5  # bounds that are named where nothing was requested
-_SETTINGS = "monotonic_cst, max_influence, shape and interaction_cst"
+_SETTINGS = "constraints, monotonic_cst, max_influence, shape and interaction_cst"
 
 
 def summary(certificate: Certificate) -> Iterator[str]:
