@@ -16,6 +16,9 @@ CONSTRAINTS = {
     "one concave column that rises": [s.Concave("income"), s.Rising("income")],
     "both kinds": [s.Convex("income", "dose"), s.Concave("age")],
     "both kinds, capped": [s.Convex("income"), s.Concave("age", "dose"), s.MaxInfluence("age", 0.7)],
+    "a slope": [s.MaxSlope("income", 0.05), s.Rising("income")],
+    "slopes of all columns": [s.MaxSlope(None, 0.04), s.Convex("dose")],
+    "slope along a direction": [s.MaxSlope({"age": 1, "income": -0.1}, 0.02), s.MaxInfluence("dose", 0.3)],
     "groups": [s.Interactions([["age", "income"], ["dose"]]), s.MaxInfluence(("age", "dose"), 1.0)],
 }
 

@@ -27,13 +27,10 @@ _SWEEPS = 2  # over the columns of a direction, of which the second rarely finds
 class SlopeCap(Cap):
     """The cap on the slope along a direction: columns of numbers, and by how much each moves."""
 
-    def __init__(self, direction: Sequence[tuple[Column, float]], limit: float, dim: int) -> None:
+    def __init__(self, direction: Sequence[tuple[Column, float]], limit: float, dim: int, unit: float) -> None:
         self._width, self._many = packed_size(dim), False
         self._span = np.concatenate([np.arange(own.start, own.stop - (own.missing >= 0)) for own, _ in direction])
         pieces = _joined([pieces_of(own, weight, len(direction) > 1) for own, weight in direction], direction)
-        # In units in which a typical slope is 1, so that float32 holds all of them.
-        largest = np.concatenate([np.abs(own).max(axis=1, initial=0.0) for own in pieces])
-        unit = float(np.median(largest[largest > 0])) if largest.any() else 1.0
         self._limit, self._pieces = scaled_limit(limit / unit), [own / unit for own in pieces]
         self._few = choices_of(pieces) <= _FEW_CHOICES
         self._before_scaling()
@@ -101,11 +98,15 @@ def slope_cap(
     ``bends`` says whether the columns may bend anywhere, so that each of their pieces can be scaled by itself.
     """
     (first, weight), *others = direction
-    if bends and not others and first.n_ramps > 1:
+    if bends and limit and not others and first.n_ramps > 1:
         return PieceCap(first, limit / abs(weight), dim)
-    if choices_of([pieces_of(own, weight, len(direction) > 1) for own, weight in direction]) <= MOST_CHOICES:
-        return SlopeCap(direction, limit, dim)
-    return GroupCap([SlopeCap([own], limit, dim) for own in direction], limit)
+    pieces = [pieces_of(own, q, len(direction) > 1) for own, q in direction]
+    # In units in which a typical slope is 1, so that float32 holds all of them.
+    largest = np.concatenate([np.abs(own).max(axis=1, initial=0.0) for own in pieces])
+    unit = float(np.median(largest[largest > 0])) if largest.any() else 1.0
+    if choices_of(pieces) <= MOST_CHOICES:
+        return SlopeCap(direction, limit, dim, unit)
+    return GroupCap([SlopeCap([own], limit, dim, unit) for own in direction], limit / unit)
 
 
 def _joined(pieces: Sequence[Float64Array], direction: Sequence[tuple[Column, float]]) -> list[Float64Array]:
