@@ -10,20 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shape_cases import CONSTRAINTS
 
-from lambdak.shapes import Concave, Convex, Falling, Interactions, MaxInfluence, Rising
+from lambdak.shapes import (
+    Anchored,
+    Complements,
+    Concave,
+    Convex,
+    Falling,
+    Interactions,
+    MaxInfluence,
+    MaxSlope,
+    Peak,
+    Rising,
+    Substitutes,
+    Valley,
+)
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.registry import SHAPES
 from lambdak.shapes.spelling import MOST_TEXT, is_plain, read_shape, signature
-
-EXAMPLES = [shape for shapes in CONSTRAINTS.values() for shape in shapes]
-
-
-def test_every_shape_has_examples_and_what_it_prints_reads_as_itself():
-    assert {type(shape) for shape in EXAMPLES} == set(SHAPES.values())
-    for shape in EXAMPLES:
-        assert read_shape(repr(shape)) == shape
-        assert repr(read_shape(repr(shape))) == repr(shape)
-
 
 SPELLED = {
     "Rising(age)": Rising("age"),
@@ -41,9 +44,27 @@ SPELLED = {
     "MaxInfluence((age), 2)": MaxInfluence("age", 2),
     "Interactions([[age, bmi], [sex]])": Interactions([["age", "bmi"], ["sex"]]),
     "Interactions(pairwise)": Interactions("pairwise"),
+    "Valley(age, at=45)": Valley("age", at=45),
+    "Peak(month, at=July)": Peak("month", at="July"),
+    "MaxSlope(None, 0.5)": MaxSlope(None, 0.5),
+    "MaxSlope({area: 10, floor: -1}, limit=150)": MaxSlope({"area": 10, "floor": -1}, 150),
+    "Complements(school, experience)": Complements("school", "experience"),
+    "Substitutes(tv, 'web')": Substitutes("tv", "web"),
+    "Anchored(claims, 0)": Anchored("claims", 0),
+    "Anchored(region, cell=north)": Anchored("region", "north"),
     "Rising(größe_m²)": Rising("größe_m²"),
     r"Rising('a\'b\n')": Rising("a'b\n"),
 }
+
+
+EXAMPLES = [*SPELLED.values(), *(shape for shapes in CONSTRAINTS.values() for shape in shapes)]
+
+
+def test_every_shape_has_examples_and_what_it_prints_reads_as_itself():
+    assert {type(shape) for shape in EXAMPLES} == set(SHAPES.values())
+    for shape in EXAMPLES:
+        assert read_shape(repr(shape)) == shape
+        assert repr(read_shape(repr(shape))) == repr(shape)
 
 
 @pytest.mark.parametrize("text", SPELLED)
