@@ -14,6 +14,7 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
   slope      scale Σ_m weights[m] ‖Σ_i w_i S_i‖₂ ≤ B for every choice of one S_i = (C_{j+1} − C_j) / (κ_{j+1} − κ_j) of
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
+  range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
   interactions  in every member, all columns but those of one group have matrices c I, and λ_k(A + c I) = λ_k(A) + c
@@ -232,7 +233,7 @@ class Model:
         need(zeros or not sparse, "columns of a sparse table must be linear, with center 0 and 0 in their range")
         asked, loss, self.loss = header["parameters"], header["loss"], header["loss"]["kind"]
         signs, caps, self.shape = (decoded(asked.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
-        constraints = asked_shapes(decoded(asked.get("constraints")))
+        constraints = self.requested = asked_shapes(decoded(asked.get("constraints")))
         self.shape = self.shape or next((name.lower() for name, own in constraints if own.get("columns") == ()), None)
         self.bend, self.classes = {None: 0, "convex": 1, "concave": -1}[self.shape], decoded(header["classes"]) or []
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
@@ -246,6 +247,7 @@ class Model:
         fits = all(len({*key}) > 1 and type(cap) in (int, float) and cap >= 0 for key, cap in groups.items())
         need(fits, "max_influence of a group must be a number that is not negative for two columns or more")
         owned = zip(read_groups([*groups], places, "max_influence"), groups.values(), strict=False)
+        self.range = ""  # in words
         self.steep: list[tuple[list[tuple[Record, Fraction]], float]] = []  # directions, limits of slopes
         self.groups = [([self.columns[i] for i in sorted(own)], cap) for own, cap in owned]  # and what they may do
         signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
@@ -290,6 +292,10 @@ class Model:
         """Find the columns of all shapes; what is about one direction of numbers is kept with its column."""
         self.shapes: list[tuple[str, Any, list[Record]]] = []
         for name, own in constraints:
+            if name == "OutputRange":
+                need(not self.range, "there are two ranges of predictions")
+                self._bound(own["low"], own["high"])
+                continue
             if name == "MaxSlope":
                 self._limit(own["columns"], own["limit"], places)
                 continue
@@ -308,6 +314,22 @@ class Model:
             for column in columns:
                 column.clamp = column.clamp and name not in STRAIGHT
         self.clamp = all(column.clamp for column in self.columns)
+
+    def _bound(self, low: Any, high: Any) -> None:
+        """Keep the range of predictions, which must suit the loss."""
+        ends = ((low, -math.inf), (high, math.inf))
+        first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
+        need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
+        need(self.loss not in ("SoftmaxLog", "Ordinal"), "OutputRange needs one prediction, quantiles or two classes")
+        need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
+        chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
+        need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")
+        bends = [(name, own) for name, own in self.requested if name in ("Convex", "Concave")]
+        kinds = {*(name.lower() for name, _ in bends), self.shape}
+        need("convex" not in kinds or high is None, "what is convex has no highest value, but OutputRange has")
+        need("concave" not in kinds or low is None, "what is concave has no lowest value, but OutputRange has")
+        words = [f"{side} {shown(end)}" for side, end in (("below", low), ("above", high)) if end is not None]
+        self.range = " or ".join(words)
 
     def _limit(self, keys: Any, limit: Any, places: dict[str, int]) -> None:
         """Keep the limit of a slope: along one column, along a direction, or (None) along every column of numbers."""
@@ -609,6 +631,10 @@ class Model:
             verdict, how = self.apart()
             yield "interactions", "all columns", words, verdict, True, how, None
         yield from (self.limited(*own) for own in self.steep)
+        if self.range:
+            what = f"P(y = {shown(self.classes[-1])})" if self.classes else "every prediction"
+            how = "the last step of the model; a file has no more to show"
+            yield "range", "predictions", f"{what} is not {self.range}", "proven", True, how, None
         yield from (self.influence(*own) for own in [*(([own], own.cap) for own in self.columns), *self.groups])
         apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
         if len(self.levels) > 1 or len(self.indices) > 1:

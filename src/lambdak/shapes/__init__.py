@@ -5,9 +5,9 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position, ``spelling`` shapes as text; ``spreads`` in which coordinates training
-keeps them; one file for each kind: ``rising``, ``bending``, ``turning``, ``influence``, ``slope``, ``interactions``,
-``joint``, with ``directions`` (which end of the spectrum is read, and which way columns move it) and ``patterns`` (how
-training keeps that), ``anchored``.
+keeps them; one file for each kind: ``rising``, ``bending``, ``turning``, ``influence``, ``slope``, ``output_range``,
+``interactions``, ``joint``, with ``directions`` (which end of the spectrum is read, and which way columns move it) and
+``patterns`` (how training keeps that), ``anchored``.
 """
 
 from lambdak.shapes.anchored import Anchored
@@ -16,6 +16,7 @@ from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
@@ -29,6 +30,7 @@ __all__ = [
     "Interactions",
     "MaxInfluence",
     "MaxSlope",
+    "OutputRange",
     "Peak",
     "Rising",
     "Shape",

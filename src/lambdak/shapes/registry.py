@@ -8,27 +8,16 @@ from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
-SHAPES: dict[str, type[Shape]] = {
-    shape.__name__: shape
-    for shape in (
-        Rising,
-        Falling,
-        Convex,
-        Concave,
-        Valley,
-        Peak,
-        MaxSlope,
-        MaxInfluence,
-        Complements,
-        Substitutes,
-        Anchored,
-        Interactions,
-    )
-}
+_ALL = (
+    Rising, Falling, Convex, Concave, Valley, Peak, MaxInfluence, MaxSlope, OutputRange, Complements, Substitutes,
+    Anchored, Interactions,
+)  # fmt: skip
+SHAPES: dict[str, type[Shape]] = {shape.__name__: shape for shape in _ALL}
 
 
 def shape_of_kind(kind: str) -> type[Shape] | None:

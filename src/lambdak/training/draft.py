@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from lambdak.shapes import Anchored, Falling, Peak, Rising, Valley
 from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, steep_columns, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
+from lambdak.table.rows import rows_shown
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
@@ -187,7 +189,8 @@ def draft(
     )  # fmt: skip
     encoder = _with_lines_through_anchors(encoder, promises)
     rows = given.encoded(encoder, settings.threads)
-    loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
+    _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)
     encoder = _without_orders(encoder, promises)
     start = loss.start(rows.y, rows.weight, rows.offset)
@@ -234,6 +237,21 @@ def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
         )
     rest = tuple(i for i in range(columns) if i not in scalar)
     return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
+
+
+def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
+    """Say which rows have targets that no prediction reaches."""
+    wanted = promises.output_range
+    if wanted is None or loss.n_classes:
+        return
+    outside = (rows.y < wanted.lowest) | (rows.y > wanted.highest)
+    if outside.any():
+        warnings.warn(
+            f"{int(outside.sum()):,} targets are outside of {wanted!r}, such as {rows.y[outside.argmax()]:g} at "
+            f"{rows_shown(outside)}: no prediction reaches them",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
