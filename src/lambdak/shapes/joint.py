@@ -15,8 +15,8 @@ from lambdak.shapes.interactions import Interactions
 from lambdak.table.column_contract import Column
 
 _METHOD = (
-    "the raw score must be an end of the spectrum; in every pencil the matrices of these columns must be c I + g P with "
-    "one diagonal P of zeros and ones, and each g must go one way along its numbers, {} where the raw score is the "
+    "the raw score must be an end of the spectrum; in every pencil the matrices of these columns must be c I + g P "
+    "with one diagonal P of zeros and ones, and each g must go one way along its numbers, {} where the raw score is the "
     "last eigenvalue, {} where it is the first: compared in fractions, as they are stored; missing cells are ignored"
 )
 
@@ -55,7 +55,7 @@ class Joint(Shape):
 
     def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
         """Return the steps from number to number of each of its columns."""
-        found = {}
+        found: dict[int, list[Combination]] = {}
         for i in self.positions:
             steps = rises(columns[i].increments(), 1)
             found[i] = [{columns[i].start + j: q for j, q in factors.items()} for factors in steps]
@@ -92,8 +92,8 @@ class Joint(Shape):
         *others, last = (names[i] for i in self.positions)
         more, rest = "more" if self.joint > 0 else "less", "the other" if len(others) == 1 else "each other"
         return (
-            f"the higher one of {', '.join(others)} and {last} is, the {more} a rise of {rest} adds to the score behind "
-            f"{what.removesuffix(',')}, or the same"
+            f"the higher one of {', '.join(others)} and {last} is, the {more} a rise of {rest} adds to the score "
+            f"behind {what.removesuffix(',')}, or the same"
         )
 
 
