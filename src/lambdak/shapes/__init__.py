@@ -5,8 +5,8 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``interactions``, ``anchored``, ``joint``, with ``directions`` (which end of
-the spectrum is read, and which way columns move it) and ``patterns`` (how training keeps that).
+kind: ``rising``, ``bending``, ``influence``, ``interactions``, ``anchored``, ``joint``, with ``directions`` (which end
+of the spectrum is read, and which way columns move it) and ``patterns`` (how training keeps that).
 """
 
 from lambdak.shapes.anchored import Anchored
