@@ -415,7 +415,7 @@ class Model:
     def promised(self, name: str, own: Any, columns: list[Record]) -> tuple[str, str]:
         """Whether a shape is kept: the verdict, and what shows it."""
         if name in ("Complements", "Substitutes"):
-            return self.together(name, columns)
+            return self.joint(name, columns)
         if name == "Anchored":
             return self.anchored(own["cell"], *columns)
         end = {"Convex": self.dim - 1, "Concave": 0}.get(name)
@@ -425,7 +425,7 @@ class Model:
             return "refuted", "its columns do not continue straight"
         return self.proof(self.asked(name, own, columns))
 
-    def together(self, name: str, columns: list[Record]) -> tuple[str, str]:
+    def joint(self, name: str, columns: list[Record]) -> tuple[str, str]:
         """Whether columns go their ways along one pattern in every member: the verdict, and what shows it."""
         end = 1 if {*self.indices} == {self.dim - 1} else -1 if {*self.indices} == {0} else 0
         sign = end * (1 if name == "Complements" else -1) * (-1 if self.loss == "Ordinal" else 1)
