@@ -76,6 +76,10 @@ def _widen_patterned_(coef: Float64Array, spread: Patterned) -> None:
     if ones.all():
         return
     for rows in coef:
+        values = rows[list(cells)][:, diagonal]
+        # In a term that reads no other column of the pattern, any matrices will do.
+        if not all((values[:, side] == values[:, side][:, :1]).all() for side in (ones, ~ones)):
+            continue
         height = Fraction(0) if len(cells) == column.n_steps else None  # a line starts from zero
         for j in cells:
             high, low = float(rows[j, diagonal[ones][0]]), Fraction(float(rows[j, diagonal[~ones][0]]))

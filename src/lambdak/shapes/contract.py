@@ -139,7 +139,7 @@ class Shape(ABC):
     def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
         """Return the steps of columns whose matrices must be c I + g P, by position; P is diagonal, of zeros and ones.
 
-        Every pencil has one P for all of them, and every g must go one way along its steps: see ``shapes/directions.py``.
+        Every pencil has one P for all of them, and every g goes one way along its steps: see ``shapes/directions.py``.
         """
         return {}
 

@@ -1,8 +1,10 @@
-r"""How training moves columns that work together: A(x) = c(x) I + h_1(x) P + h_2(x) (I − P), P diagonal of zeros and ones.
+r"""How training moves columns that work together: A(x) = c(x) I + h_1(x) P + h_2(x) (I − P).
 
-The values of A(x) are u = c + h_1 on P's ones and v = c + h_2 elsewhere. Every other shape of the column asks that the
-same sums Q of u, and of v, are not negative; c, h_1 and h_2 each satisfy that, h_1 goes one way and h_2 the other, so
-u − v = h_1 − h_2 goes the way it must. If no other shape asks for anything, h_2 is not needed, because c is free.
+P is a diagonal of zeros and ones.
+The values of A(x) are u = c + h_1 on P's ones and v = c + h_2
+elsewhere. Every other shape of the column asks that the same sums Q of u, and of v, are not negative; c, h_1 and h_2
+each satisfy that, h_1 goes one way and h_2 the other, so u − v = h_1 − h_2 goes the way it must. If no other shape asks
+for anything, h_2 is not needed, because c is free.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ def _moves(
     shapes: Sequence[Shape], columns: Sequence[Column], flip: int, i: int, way: int, support: Support
 ) -> list[tuple[Spread, Support]]:
     """What moves a column this way and keeps all that its other shapes ask; nothing if these ask for the opposite."""
-    own = [shape for shape in shapes if shape.positions == (i,) or (shape.end and i in shape.numbers(columns))]
+    own = [shape for shape in shapes if (i,) in shape.joined(columns)]
     step = (Rising if way * flip > 0 else Falling)(i)
     if any(isinstance(shape, Rising | Falling) and shape != step for shape in own):
         return []

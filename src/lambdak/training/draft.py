@@ -21,7 +21,7 @@ from lambdak.shapes.requested import all_straight, check_labels, requested_nodes
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.table.rows import rows_shown
-from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
+from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
@@ -210,7 +210,8 @@ def kept_apart(
     """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
     columns, interactions = sketch.encoder.columns, sketch.promises.interactions
     if interactions is None or sketch.promises.scalar(sketch.loss.sign):
-        return _with_scalars(sketch, settings), settings
+        sketch = _without_interactions(sketch)
+        return sketch, settings if sketch.terms is None else settings.with_terms(len(sketch.terms))
     apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
     if interactions.additive and not apart:
         settings = settings.additive()
@@ -224,19 +225,32 @@ def kept_apart(
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
-def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
-    """A draft whose members add columns that bend the other way as multiples of I, which keeps both kinds."""
-    scalar, columns = sketch.promises.scalar(sketch.loss.sign), len(sketch.encoder.columns)
-    if not scalar or sketch.dim == 1:
+def _without_interactions(sketch: Draft) -> Draft:
+    """A draft with the terms that its shapes need where no interactions were requested."""
+    terms = terms_of_shapes(sketch.promises, sketch.loss.sign)
+    if terms is None or sketch.dim == 1:
         return sketch
-    if sketch.promises.interactions is not None:
-        names = [sketch.encoder.feature_names[i] for i in sorted(scalar)]
+    if terms.alone and sketch.promises.interactions is not None:
+        names = [sketch.encoder.feature_names[i] for i in terms.alone]
         raise ValueError(
             f"interactions must be left out where columns bend both ways, because {names} interact with no others: use "
             "'no_interactions', or one kind only"
         )
-    rest = tuple(i for i in range(columns) if i not in scalar)
-    return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
+    return replace(sketch, terms=terms)
+
+
+def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
+    """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
+
+    Columns that bend the other way than the raw score are multiples of I. Columns that work together move an eigenvalue
+    along one direction, which is a function of a single sum: two of them express what one cannot.
+    """
+    scalar = promises.scalar(flip)
+    together = any(own.joint for own in promises.shapes)
+    if not (scalar or together):
+        return None
+    rest = tuple(i for i in range(promises.columns) if i not in scalar)
+    return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
 
 
 def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
