@@ -42,6 +42,7 @@ CONSTRAINTS = {
     "complements": "plot_together",
     "substitutes": "plot_together",
     "anchored": "plot_anchor",
+    "range": "plot_range",
     "alpha": "plot_sparse",
 }
 EXPORTS = {

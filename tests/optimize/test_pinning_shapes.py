@@ -13,7 +13,7 @@ from lambdak import SpectralRegressor
 from lambdak.optimize import minimize
 from lambdak.optimize.minimum import problem
 from lambdak.optimize.minimum.pinning import pin
-from lambdak.shapes import Concave, Convex, Peak, Valley
+from lambdak.shapes import Concave, Convex, OutputRange, Peak, Valley
 
 COLUMNS = ["age", "temperature", "noise"]
 SHAPES = {
@@ -76,6 +76,18 @@ def test_a_concave_column_is_lowest_at_an_end_whatever_the_index():
     ends = [np.column_stack([x[:, 0], np.full(2000, end), x[:, 2]]) for end in found.axes[1].points]
     lowest = np.minimum(*(score.values(own) for own in ends))
     assert (score.values(x) >= lowest - charge - score.error).all()
+
+
+def test_an_end_of_the_range_of_predictions_ends_the_search():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.normal(size=200) for name in COLUMNS})
+    y = 3 * X["age"] + X["temperature"] * X["noise"]
+    settings = {"effort": "fast", "n_estimators": 2, "max_iter": 20, "dim": 5, "random_state": 0}
+    fitted = SpectralRegressor(constraints=[OutputRange(-2.0, 3.0)], **settings).fit(X, y.clip(-2, 3))
+    for maximize, end in ((True, 3.0), (False, -2.0)):
+        found = minimize(fitted, COLUMNS, maximize=maximize, bounds=dict.fromkeys(COLUMNS, (-9.0, 9.0)))
+        assert found.value == found.bound == end
+        assert fitted.predict(pd.DataFrame([found.row])[COLUMNS])[0] == end
 
 
 def test_where_other_things_depend_on_a_column_or_numbers_are_whole_all_of_it_stays():
