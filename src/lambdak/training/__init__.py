@@ -2,7 +2,7 @@
 
 Modules: ``fit`` the whole story, stage by stage; ``settings``, ``effort``; ``rows``, ``draft``, ``problem``,
 ``session``; ``coordinates``, ``whitening``, ``terms`` of members that keep columns apart; ``cones``, ``caps``,
-``level_caps``, ``shrink``, ``plan``, ``parameters``; ``trained_columns``, ``high_cardinality``, ``level_curves``,
+``level_caps``, ``slope_caps``, ``shrink``, ``plan``, ``parameters``; ``trained_columns``, ``high_cardinality``, ``level_curves``,
 ``level_means`` categories of any size; ``negative_gradient`` what rows want of a model before it is trained, and which
 columns interact; ``choice`` what is decided about the members, with trial models, and ``pilots`` the small models that
 decide; ``trainer``, ``compiled_loss``, ``members`` the training of members, ``lbfgs`` its refinement, ``finish`` from

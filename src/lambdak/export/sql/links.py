@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from lambdak.export.formula import Formula
 from lambdak.export.sql.dialects import Dialect
@@ -45,8 +44,8 @@ def add_predictions(script: Script, formula: Formula, carried: Sequence[str]) ->
 
 def limited(dialect: Dialect, link: Link, value: str) -> str:
     """A prediction in the range of a link; of NULL it is NULL, which LEAST and GREATEST of some dialects ignore."""
-    rules = [f"WHEN {value} < {dialect.number(link.low)} THEN {dialect.number(link.low)}"] * np.isfinite(link.low)
-    rules += [f"WHEN {value} > {dialect.number(link.high)} THEN {dialect.number(link.high)}"] * np.isfinite(link.high)
+    ends = [(sign, dialect.number(end)) for sign, end in (("<", link.low), (">", link.high)) if math.isfinite(end)]
+    rules = [f"WHEN {value} {sign} {end} THEN {end}" for sign, end in ends]
     return f"CASE {' '.join(rules)} ELSE {value} END" if rules else value
 
 

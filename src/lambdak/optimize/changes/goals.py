@@ -27,6 +27,7 @@ from lambdak.optimize.relaxation import Boxes, Separable, relax
 from lambdak.optimize.scores import Score, restrict
 
 _CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
+_FAR = 1e150  # a limit that all raw scores, or none, are beyond: products with it are numbers
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -243,7 +244,8 @@ class Region:
         outputs = readouts(row.model)
         needed = list(dict.fromkeys(part for term in goal.terms for part in term.parts))
         scores = tuple(_score(outputs[k], sign, row, axes) for k, sign in needed)
-        terms = [(tuple(map(needed.index, own.parts)), own.possible, own.certain) for own in goal.terms]
+        limits = (np.clip([own.possible, own.certain], -_FAR, _FAR).tolist() for own in goal.terms)
+        terms = [(tuple(map(needed.index, own.parts)), *ends) for own, ends in zip(goal.terms, limits, strict=True)]
         return cls(scores, tuple(terms), goal.every)
 
     @property
