@@ -15,8 +15,8 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Anchored, Falling, Rising
-from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, straight_columns
+from lambdak.shapes import Anchored
+from lambdak.shapes.requested import all_straight, check_labels, most_knots, requested_nodes, straight_columns
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
@@ -25,7 +25,8 @@ from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
-from lambdak.training.terms import Terms
+from lambdak.training.settling import settled
+from lambdak.training.terms import Role, Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 # Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
@@ -184,9 +185,10 @@ def draft(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
-    encoder = _with_lines_through_anchors(_without_orders(encoder, promises), promises)
+    encoder = _with_lines_through_anchors(encoder, promises)
     rows = given.encoded(encoder, settings.threads)
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -215,8 +217,22 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
+    if terms is not None:
+        _check_together(sketch, terms)
     outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, sketch.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
+
+
+def _check_together(sketch: Draft, terms: Terms) -> None:
+    """Refuse shapes about several columns of which no term has all: what moves them together could move none."""
+    columns, names = sketch.encoder.columns, sketch.encoder.feature_names
+    for shape in sketch.promises.shapes:
+        for own in shape.joined(columns):
+            if len(own) > 1 and not (terms.roles(len(columns))[:, list(own)] != Role.ZERO).all(axis=1).any():
+                raise ValueError(
+                    f"interactions must have a group with all columns of {shape.named(names)!r}: add one, or leave one "
+                    "of the two out"
+                )
 
 
 def _without_interactions(sketch: Draft) -> Draft:
@@ -247,13 +263,6 @@ def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
     return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
 
 
-def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling)}
-    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
-    return replace(encoder, columns=tuple(columns))
-
-
 def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
     """The encoder with linear columns that are zero where they add nothing."""
     columns = list(encoder.columns)
@@ -270,10 +279,16 @@ def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> Ta
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
-    straight, nodes = straight_columns(settings.constraints), requested_nodes(settings.constraints)
-    clamp = not all_straight(settings.shape, settings.constraints)
-    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(knots, **categories, clamp=clamp, straight=straight, nodes=nodes)
+    constraints = settings.constraints
+    return TableEncoder(
+        knots,
+        settings.categorical_features,
+        max_categories=settings.max_categories,
+        clamp=not all_straight(settings.shape, constraints),
+        straight=straight_columns(constraints),
+        nodes=requested_nodes(constraints),
+        most_knots=most_knots(constraints),
+    )
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:

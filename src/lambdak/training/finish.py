@@ -20,7 +20,7 @@ from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
-from lambdak.shapes.directions import pattern_numbers
+from lambdak.shapes.ends import pattern_numbers
 from lambdak.shapes.patterns import nearest_patterned
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
