@@ -11,6 +11,8 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   monotone   ±(C_{j+1} − C_j) ⪰ 0 for all knots, in all members (± C ⪰ 0 if linear); missing cells do not count
   convex     (C_{j+2} − C_{j+1}) (κ_{j+1} − κ_j) − (C_{j+1} − C_j) (κ_{j+2} − κ_{j+1}) ⪰ 0, k is the last eigenvalue,
              and columns continue straight beyond their ends (concave: minus this ⪰ 0, and k is the first)
+  valley     C_j − C_{j+1} ⪰ 0 up to the knot or level at which it turns, C_{j+1} − C_j ⪰ 0 after it (peak: vice versa)
+  direction  Σ_i v_i S_i ⪰ 0 for the slopes S_i of all combinations of segments, and columns continue straight
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
   slope      scale Σ_m weights[m] ‖Σ_i w_i S_i‖₂ ≤ B for every choice of one S_i = (C_{j+1} − C_j) / (κ_{j+1} − κ_j) of
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
@@ -45,6 +47,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
+MOST_COMBINATIONS = 1600  # of segments of the columns of a direction: lambdak fits no more
 MOST_WORK, MOST_CELLS = 2e6, 600  # more would take long: microseconds of eliminations, cells that are compared
 MOST_CHOICES = 1 << 13  # of a piece of each column of a direction; beyond, the columns' slopes are added up
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
@@ -56,7 +59,7 @@ LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
 UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
-KINDS = {"Rising": "monotone", "Falling": "monotone"}  # of claims about shapes
+KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
 
@@ -416,11 +419,41 @@ class Model:
         if name in ("Rising", "Falling"):
             sign *= 1 if name == "Rising" else -1
             levels = [level for level in own["order"] or first.order if level in first.nodes]
-            known = [level for level in first.nodes if level not in (None, OTHER)]
-            need(sorted(map(repr, levels)) == sorted(map(repr, known)), f"the order of {shown(first.name)}")
+            self.check_order(first, levels)
             for low, high in pairwise(levels):
                 one, other = (Fraction(first.start + first.nodes.index(level)) for level in (low, high))
                 yield f"from {shown(low)} to {shown(high)}", {int(one): Fraction(-sign), int(other): Fraction(sign)}
+        elif name in ("Valley", "Peak"):
+            sign *= 1 if name == "Valley" else -1
+            nodes, turn = first.order if first.kind == "category" else first.nodes, own["at"]
+            if first.kind == "category":
+                self.check_order(first, nodes)
+                need(turn in nodes, f"the turn of {shown(first.name)} must be a level")
+                places = [first.start + first.nodes.index(level) for level in nodes]
+                steps = [{one: Fraction(-1), other: Fraction(1)} for one, other in pairwise(places)]
+            else:
+                inside = nodes[0] < number(turn, "the turn") < nodes[-1]
+                need(inside or first.clamp or len(nodes) == 1, f"{shown(first.name)} must turn between its knots")
+                need(
+                    not inside or (turn in nodes and first.kind == "curve"),
+                    f"{shown(first.name)} has no knot at its turn",
+                )
+                steps = [slope for _, slope in self.slopes(first)]
+            for rank, ((low, high), step) in enumerate(zip(pairwise(nodes), steps, strict=True), 1):
+                after = rank > nodes.index(turn) if first.kind == "category" else high > turn
+                yield f"from {shown(low)} to {shown(high)}", summed((Fraction(sign if after else -sign), step))
+        elif name in ("RisingAlong", "Dominates"):
+            weights = own["weights"] if name == "RisingAlong" else (1, -1)
+            fits = type(weights) is tuple and len(weights) == len(columns) > 1
+            weights = [Fraction(number(weight, f"weights of {name}")) for weight in weights] if fits else []
+            need(fits and all(weights), f"{name} needs a number other than zero for each of two columns or more")
+            parts = [
+                [*self.slopes(column)] or [(f"{shown(column.name)} flat", dict[int, Fraction]())] for column in columns
+            ]
+            need(math.prod(map(len, parts)) <= MOST_COMBINATIONS, f"{name} has too many combinations of segments")
+            for along in product(*parts):
+                terms = ((sign * weight, slope) for weight, (_, slope) in zip(weights, along, strict=True))
+                yield " and ".join(where for where, _ in along), summed(*terms)
         elif name in ("Convex", "Concave"):
             for column in columns:
                 slopes = [*self.slopes(column)]
@@ -429,6 +462,11 @@ class Model:
                     yield where, summed((Fraction(turn), after), (Fraction(-turn), before))
         else:
             raise ValueError(f"{shown(name)} is not known to this checker")
+
+    def check_order(self, column: Record, levels: list[Any]) -> None:
+        """Refuse an order that does not name every level of a category once."""
+        known = [level for level in column.nodes if level not in (None, OTHER)]
+        need(sorted(map(repr, levels)) == sorted(map(repr, known)), f"the order of {shown(column.name)}")
 
     def slopes(self, column: Record) -> Iterator[tuple[str, dict[int, Fraction]]]:
         """The slope of a column of numbers between its knots: where, and its factors of design columns."""

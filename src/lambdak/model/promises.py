@@ -11,7 +11,7 @@ import numpy as np
 from lambdak.losses import LOG, Loss, Predicts
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Effect, Shape
-from lambdak.shapes.directions import end_of_spectrum
+from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.output_range import OutputRange

@@ -45,10 +45,6 @@ class Joint(Shape):
         """Return the shape about other columns."""
         return type(self)(*keys)
 
-    def placed(self, columns: Sequence[Column]) -> Self:
-        """Return the shape with positions for names, in order."""
-        return type(self)(*sorted(super().placed(columns).positions))
-
     @classmethod
     def restored(cls, values: Mapping[str, Any]) -> Self:
         """Return the shape of these columns."""

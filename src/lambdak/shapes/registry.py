@@ -5,6 +5,7 @@ from __future__ import annotations
 from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
@@ -13,11 +14,11 @@ from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
-_ALL = (
-    Rising, Falling, Convex, Concave, Valley, Peak, MaxInfluence, MaxSlope, OutputRange, Complements, Substitutes,
-    Anchored, Interactions,
+_ALL: tuple[type[Shape], ...] = (
+    Rising, Falling, Valley, Peak, RisingAlong, Dominates, Convex, Concave, MaxSlope, MaxInfluence, OutputRange,
+    Anchored, Complements, Substitutes, Interactions,
 )  # fmt: skip
-SHAPES: dict[str, type[Shape]] = {shape.__name__: shape for shape in _ALL}
+SHAPES = {shape.__name__: shape for shape in _ALL}
 
 
 def shape_of_kind(kind: str) -> type[Shape] | None:

@@ -64,7 +64,7 @@ class Turning(OneColumn):
         found = super().placed(columns)
         column = columns[found.positions[0]]
         if isinstance(column, Numeric):
-            found._check_number(column)
+            self._check_number(column)
         elif not column.order:
             raise ValueError(
                 f"{self!r} needs numbers or an order, and {column.name!r} is a category: make it an ordered category, "
@@ -86,7 +86,7 @@ class Turning(OneColumn):
                 f"{column.name!r} continues straight beyond it, as another constraint needs"
             )
         if inside and at not in column.nodes():
-            raise ValueError(f"{self!r} needs a knot at its turn, and {column.name!r} has none: n_knots must be 2 or more")
+            raise ValueError(f"{self!r} needs a knot at its turn, and {column.name!r} has none: use n_knots=2 or more")
 
     @property
     def unsettled(self) -> bool:
@@ -101,8 +101,8 @@ class Turning(OneColumn):
         inner = slice(1, -1) if isinstance(column, Numeric) and not column.bounded and column.n_steps else slice(None)
         if not len(cells[inner]):
             raise ValueError(
-                f"{self!r} needs a knot inside of the training range, because {column.name!r} continues straight beyond "
-                "it, as another constraint needs: raise n_knots, or leave one of the two out"
+                f"{type(self).__name__}({column.name!r}) needs a knot inside of the training range, because the column "
+                "continues straight, as another constraint needs: raise n_knots, or leave one of the two out"
             )
         misfits = misfits_of_turns(self.sign * values[places], mass[places])[inner]
         return replace(self, at=cells[inner][int(np.argmin(misfits))], chosen=True)
@@ -163,7 +163,7 @@ class Turning(OneColumn):
     def words(self, names: Sequence[str], what: str) -> str:
         """Return which way it goes up to the turn, and after it."""
         first, then = ("rises", "falls") if self.sign > 0 else ("falls", "rises")
-        turn = shown(self.at)  # type: ignore[arg-type]
+        turn = shown(self.at)
         who = names[self.positions[0]]
         return f"{what} never {first} as {who} rises up to {turn}, and never {then} after it" + (
             " (this turn was chosen by training)" if self.chosen else ""
@@ -182,8 +182,7 @@ class Turning(OneColumn):
             near, far = _same_side(first, last, self._number)
             return {i: near}, {i: far}
         levels = np.array(self._levels(column), np.float64)
-        ranks = (numbers % len(levels) for numbers in (first, last))
-        near, far = _same_side(*ranks, float(column.order.index(self.at)))
+        near, far = _same_side(first % len(levels), last % len(levels), float(column.order.index(self.at)))
         return {i: levels[near.astype(np.intp)]}, {i: levels[far.astype(np.intp)]}
 
 

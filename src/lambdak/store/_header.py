@@ -89,7 +89,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": FORMAT if saved.parameters.get(_LATER) else _DESCRIBED,
+        "format": FORMAT if saved.parameters.get(_LATER) or _ordered(model) else _DESCRIBED,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {
@@ -109,6 +109,11 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "n_iter": saved.n_iter,
         _TARGET: encode_target(saved.target),
     }
+
+
+def _ordered(model: Model) -> bool:
+    """Return whether a category has levels in an order, which files say since format 5."""
+    return any(column.order for column in model.encoder.columns)
 
 
 def _settled(saved: SavedModel) -> dict[str, Any]:

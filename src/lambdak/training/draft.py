@@ -16,8 +16,15 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Anchored, Falling, Peak, Rising, Valley
-from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, steep_columns, straight_columns
+from lambdak.shapes import Anchored
+from lambdak.shapes.requested import (
+    all_straight,
+    check_labels,
+    most_knots,
+    requested_nodes,
+    steep_columns,
+    straight_columns,
+)
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.table.rows import rows_shown
@@ -28,7 +35,7 @@ from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
 from lambdak.training.settling import settled
-from lambdak.training.terms import Terms
+from lambdak.training.terms import Role, Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 # Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
@@ -192,7 +199,6 @@ def draft(
     loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
     _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)
-    encoder = _without_orders(encoder, promises)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -221,8 +227,22 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
+    if terms is not None:
+        _check_together(sketch, terms)
     outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, sketch.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
+
+
+def _check_together(sketch: Draft, terms: Terms) -> None:
+    """Refuse shapes about several columns of which no term has all: what moves them together could move none."""
+    columns, names = sketch.encoder.columns, sketch.encoder.feature_names
+    for shape in sketch.promises.shapes:
+        for own in shape.joined(columns):
+            if len(own) > 1 and not (terms.roles(len(columns))[:, list(own)] != Role.ZERO).all(axis=1).any():
+                raise ValueError(
+                    f"interactions must have a group with all columns of {shape.named(names)!r}: add one, or leave one "
+                    "of the two out"
+                )
 
 
 def _without_interactions(sketch: Draft) -> Draft:
@@ -268,13 +288,6 @@ def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss)
         )
 
 
-def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling, Valley, Peak)}
-    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
-    return replace(encoder, columns=tuple(columns))
-
-
 def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
     """The encoder with linear columns that are zero where they add nothing."""
     columns = list(encoder.columns)
@@ -291,10 +304,17 @@ def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> Ta
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
-    straight, nodes = straight_columns(settings.constraints), requested_nodes(settings.constraints)
-    steep, clamp = steep_columns(settings.constraints), not all_straight(settings.shape, settings.constraints)
-    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
-    return TableEncoder(knots, **categories, clamp=clamp, straight=straight, steep=steep, nodes=nodes)
+    constraints = settings.constraints
+    return TableEncoder(
+        knots,
+        settings.categorical_features,
+        max_categories=settings.max_categories,
+        clamp=not all_straight(settings.shape, constraints),
+        straight=straight_columns(constraints),
+        steep=steep_columns(constraints),
+        nodes=requested_nodes(constraints),
+        most_knots=most_knots(constraints),
+    )
 
 
 def _encoder(given: GivenRows, settings: FitSettings) -> TableEncoder:

@@ -22,7 +22,7 @@ from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
-from lambdak.shapes.directions import pattern_numbers
+from lambdak.shapes.ends import pattern_numbers
 from lambdak.shapes.patterns import nearest_patterned
 from lambdak.shapes.slope import Direction
 from lambdak.training.balance import balanced
