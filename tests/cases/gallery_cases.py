@@ -43,6 +43,8 @@ CONSTRAINTS = {
     "substitutes": "plot_together",
     "anchored": "plot_anchor",
     "range": "plot_range",
+    "direction": "plot_direction",
+    "dominance": "plot_direction",
     "alpha": "plot_sparse",
 }
 EXPORTS = {
