@@ -33,9 +33,9 @@ def end_of_spectrum(shapes: Sequence[Shape], flip: int = 1, names: Sequence[str]
             return end
     asked = ", ".join(repr(own.named(names) if names else own) for own in [*joint, *firm])
     raise ValueError(
-        f"constraints contradict each other: no eigenvalue keeps all of {asked}: pairs of complements and of substitutes "
-        "must not form a circle with an odd number of the ones or the others, and three columns are complements where "
-        "the raw score is convex in them and substitutes where it is concave: leave one out"
+        f"constraints contradict each other: no eigenvalue keeps all of {asked}: leave one out; pairs must not form a "
+        "circle with an odd number of substitutes or of complements, and three columns are complements only where the "
+        "raw score may be convex, substitutes only where it may be concave"
     )
 
 
