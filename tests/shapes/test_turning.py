@@ -66,6 +66,12 @@ def test_a_chosen_turn_is_a_knot_and_survives_files_in_which_the_parameter_stays
     assert turn_of(again.fit(X, shaped_table()[1])) == turn_of(model)
 
 
+def test_a_turn_that_is_given_stays_where_training_chooses_another():
+    model, _ = shaped([s.Valley("age"), s.Peak("income", at=3.25)])
+    valley, peak = model.model_.promises.shapes
+    assert (valley.chosen, peak) == (True, s.Peak(1, at=3.25))
+
+
 def test_the_same_shape_by_name_and_by_position_is_one():
     model, _ = shaped([s.Valley("age"), s.Valley(0)])
     assert len(model.model_.promises.shapes) == 1

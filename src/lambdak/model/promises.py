@@ -50,7 +50,8 @@ class Promises:
 
     def settled(self, columns: Sequence[Column], effect: Effect) -> Promises:
         """Return the promises with all that their shapes leave to training, by what columns do to the training rows."""
-        return replace(self, shapes=tuple(dict.fromkeys(own.settled(columns, effect) for own in self.shapes)))
+        shapes = (own.settled(columns, effect) if own.unsettled else own for own in self.shapes)
+        return replace(self, shapes=tuple(dict.fromkeys(shapes)))
 
     def as_settled(self, constraints: Sequence[Shape], columns: Sequence[Column]) -> list[Shape]:
         """Return what a user gave as ``constraints``, with all that training chose for these promises."""
