@@ -150,9 +150,9 @@ class Promises:
         readers = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
-    def end(self, flip: int) -> int:
+    def end(self, flip: int, names: Sequence[str] = ()) -> int:
         """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""
-        return end_of_spectrum(self.shapes, flip)
+        return end_of_spectrum(self.shapes, flip, names)
 
     def scalar(self, flip: int) -> frozenset[int]:
         """Return positions of columns that must only add a number: they bend the other way than the raw score."""

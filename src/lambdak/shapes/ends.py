@@ -14,10 +14,11 @@ from itertools import permutations
 from lambdak.shapes.contract import Shape
 
 
-def end_of_spectrum(shapes: Sequence[Shape], flip: int = 1) -> int:
+def end_of_spectrum(shapes: Sequence[Shape], flip: int = 1, names: Sequence[str] = ()) -> int:
     """Return 1 if placed shapes need the last eigenvalue, -1 if the first, 0 if it may be any.
 
-    ``flip`` is the sign of the loss. Where both would do it is the one that most columns ask for.
+    ``flip`` is the sign of the loss. Where both would do it is the one that most columns ask for. If none does, the
+    error calls columns by ``names``.
     """
     joint, bent = [own for own in shapes if own.joint], [own for own in shapes if own.end]
     together = {i for own in joint for i in own.positions}
@@ -30,10 +31,11 @@ def end_of_spectrum(shapes: Sequence[Shape], flip: int = 1) -> int:
     for end in (1, -1) if wanted >= 0 else (-1, 1):
         if _coloured(joint, end, flip) is not None and all(own.end == end for own in firm):
             return end
+    asked = ", ".join(repr(own.named(names) if names else own) for own in [*joint, *firm])
     raise ValueError(
-        f"constraints contradict each other: {', '.join(map(repr, [*joint, *firm]))} (columns by position): no "
-        "eigenvalue keeps all of them; of three complements or substitutes no two may be the other kind, and what is "
-        "convex in all its columns has substitutes in pairs only: leave one out"
+        f"constraints contradict each other: no eigenvalue keeps all of {asked}: leave one out; pairs must not form a "
+        "circle with an odd number of substitutes or of complements, and three columns are complements only where the "
+        "raw score may be convex, substitutes only where it may be concave"
     )
 
 

@@ -113,10 +113,10 @@ def all_spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -
             moves = _moves(shapes, columns, flip, i, way, Support(numbers[i], 1))
             moves += _moves(shapes, columns, flip, i, -way, Support(numbers[i], -1)) if i in alone else []
             if not moves and columns[i].n_rising(0, 1):
-                names = [column.name for column in columns]
-                asked = ", ".join(repr(own.named(names)) for own in shapes if i in own.positions)
+                named = [column.name for column in columns]
+                asked = ", ".join(repr(own.named(named)) for own in shapes if i in own.positions)
                 raise ValueError(
-                    f"constraints on {names[i]} cannot be trained together, because a column that turns cannot work "
+                    f"constraints on {named[i]} cannot be trained together, because a column that turns cannot work "
                     f"together with others: {asked}: leave one out"
                 )
             patterned.append(Patterned(i, columns[i], numbers[i], way, alone.get(i), moves))

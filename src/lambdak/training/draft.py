@@ -202,7 +202,9 @@ def draft(
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(dim, promises.end(loss.sign), settings.eig_idx))
+    outputs = outputs_of(
+        loss, eigenvalue_indices(dim, promises.end(loss.sign, encoder.feature_names), settings.eig_idx)
+    )
     anchors = tuple(((start - np.median(start)) / scale).tolist())
     if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
