@@ -12,7 +12,7 @@ Only ``certify/lambdak_check.py``, which shares nothing with the library on purp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -91,8 +91,19 @@ class Shape(ABC):
         """Return the positions of the columns whose own effects it speaks of; it must be placed."""
         return self.positions
 
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return what it decides, each as a key of its kind of shapes, if it contradicts that kind alone; it is placed.
+
+        Of all that decide the same, the first alone is compared with the others: pairs of thousands are millions. A
+        shape that returns nothing is compared with all that share a column with it.
+        """
+        return ()
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
-        """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
+        """Return why it and another placed shape cannot both hold, and the way out; empty if they can.
+
+        Of those that settle the same, two that do not contradict a third one do not contradict each other.
+        """
         return ""
 
     def most_knots(self) -> Mapping[Key, int]:

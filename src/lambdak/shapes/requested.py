@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from lambdak.shapes.bending import Concave, Convex
@@ -32,14 +33,29 @@ def requested_shapes(
     placed = [*shorthands, *(own.placed(columns) for own in listed(constraints))]
     everything = Interactions((tuple(range(len(columns))),))
     found = tuple(dict.fromkeys(own for own in placed if own != everything))
-    names = [column.name for column in columns]
-    for first, second in combinations(found, 2):
-        reason = first.contradicts(second, names) or second.contradicts(first, names)
-        if reason:
-            raise ValueError(
-                f"constraints contradict each other: {first.named(names)} and {second.named(names)}: {reason}"
-            )
+    _check_contradictions(found, columns)
     return found
+
+
+def _check_contradictions(placed: Sequence[Shape], columns: Sequence[Column]) -> None:
+    """Refuse shapes that cannot hold together: of those that settle the same, and of others that share a column."""
+    names, firsts = [column.name for column in columns], dict[Hashable, Shape]()
+    of_column: defaultdict[int | None, list[Shape]] = defaultdict(list)  # those about no column have None
+    for own in placed:
+        for i in own.positions or (None,):
+            of_column[i].append(own)
+    for own in placed:
+        settled = tuple(own.settles(columns))
+        others = [firsts.setdefault(what, own) for what in settled]
+        if not settled:
+            near = [of_column[i] for i in (*own.positions, None)] if own.positions else [placed]
+            others = list(dict.fromkeys(chain.from_iterable(near)))
+        for other in others:
+            if other is not own and (reason := other.contradicts(own, names) or own.contradicts(other, names)):
+                first, last = sorted((own, other), key=placed.index)
+                raise ValueError(
+                    f"constraints contradict each other: {first.named(names)} and {last.named(names)}: {reason}"
+                )
 
 
 def listed(constraints: Any) -> list[Shape]:
