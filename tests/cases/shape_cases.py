@@ -35,6 +35,10 @@ CONSTRAINTS = {
         s.MaxInfluence("dose", 0.2),
         s.MaxInfluence(("dose", "age"), 0.6),
     ],
+    "complements": [s.Complements("age", "income"), s.Rising("income"), s.Falling("age"), s.Anchored("age", 45)],
+    "substitutes of three": [s.Substitutes("age", "income", "dose"), s.MaxInfluence("age", 0.5)],
+    "complements and substitutes": [s.Complements("age", "income"), s.Substitutes("dose", "age"), s.Convex("income")],
+    "anchors": [s.Anchored("age", None), s.Anchored("grade", "mid"), s.Rising("age"), s.Anchored("income", 2.5)],
     "groups": [s.Interactions([["age", "income"], ["dose"]]), s.MaxInfluence(("age", "dose"), 1.0)],
 }
 

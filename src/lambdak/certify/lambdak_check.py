@@ -19,6 +19,10 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
+  complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
+             numbers each g goes one way: every two the same way if k is the last eigenvalue, opposite ways if it is the
+             first (substitutes: the other way round), because λ_d(M + s P) is convex in s, and λ_1 is concave
+  anchored   the matrix at the cell is zero
   interactions  in every member, all columns but those of one group have matrices c I, and λ_k(A + c I) = λ_k(A) + c
 They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
 differs by rounding: a bound on that is printed, a cap must leave room for twice as much, and if it exceeds 1e-4 of the
@@ -37,7 +41,7 @@ from array import array
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import cycle, pairwise, product
+from itertools import combinations, cycle, pairwise, product
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -53,8 +57,8 @@ SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLo
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
-STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # beyond their ends
-UNORDERED = ("Convex", "Concave")  # which speak of raw scores
+STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
+UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
 KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
@@ -490,12 +494,62 @@ class Model:
 
     def promised(self, name: str, own: Any, columns: list[Record]) -> tuple[str, str]:
         """Whether a shape is kept: the verdict, and what shows it."""
+        if name in ("Complements", "Substitutes"):
+            return self.joint(name, columns)
+        if name == "Anchored":
+            return self.anchored(own["cell"], *columns)
         end = {"Convex": self.dim - 1, "Concave": 0}.get(name)
         if end is not None and {*self.indices} != {end} and not all(map(self.only_adds, columns)):
             return "refuted", f"it is eigenvalue number {self.indices[0] + 1} of {self.dim}"
         if name in STRAIGHT and any(column.clamp for column in columns):
             return "refuted", "its columns do not continue straight"
         return self.proof(self.asked(name, own, columns))
+
+    def joint(self, name: str, columns: list[Record]) -> tuple[str, str]:
+        """Whether columns go their ways along one pattern in every member: the verdict, and what shows it."""
+        end = 1 if {*self.indices} == {self.dim - 1} else -1 if {*self.indices} == {0} else 0
+        sign = end * (1 if name == "Complements" else -1) * (-1 if self.loss == "Ordinal" else 1)
+        on = {i * (i + 3) // 2 for i in range(self.dim)}  # the diagonal
+        for at in range(self.members * self.pencils):
+            where, sets, ways = f"in member {at // self.pencils + 1}", [], []
+            for column in columns:
+                rows = [*self.raw_rows(at, column)][: len(column.nodes) if column.kind == "curve" else 1]
+                several = column.kind == "linear" or len(rows) > 1
+                if several and any(x != row[0] * (k in on) for row in rows for k, x in enumerate(row)):
+                    sets.append(rows if column.kind == "curve" else [[0.0] * self.width, *rows])
+            uneven = [row for rows in sets for row in rows if any(row[k] != row[0] for k in on)]
+            if len(sets) < 2:
+                continue  # what only adds a number works together with nothing
+            ones = {k for k in on if uneven and uneven[0][k] == uneven[0][0]}
+            other = min(on - ones)
+            for rows in sets:
+                values = ([row[0] if k in ones else row[other] * (k in on) for k in range(self.width)] for row in rows)
+                if any([*row] != wanted for row, wanted in zip(rows, values, strict=True)):
+                    return "not proven", f"matrices of a column are not c I + g P {where}"
+                heights = [Fraction(row[other]) - Fraction(row[0]) for row in rows]
+                ways.append({(high > low) - (high < low) for low, high in pairwise(heights)} - {0})
+            if any(len(way) > 1 for way in ways):
+                return "not proven", f"a column goes both ways {where}"
+            if any(max(one) * max(two) != sign for one, two in combinations(filter(None, ways), 2)):
+                return "not proven", f"two columns do not go their ways {where}"
+        return "proven", f"{self.members * self.pencils} times matrices c I + g P, each g one way"
+
+    def anchored(self, cell: Any, column: Record) -> tuple[str, str]:
+        """Whether the matrix at a cell is zero in every member: the verdict, and what shows it."""
+        what, nodes = f"the cell {shown(cell)} of {shown(column.name)}", [*column.nodes]
+        if cell is None and column.kind == "curve":
+            nodes += [None] * column.missing
+        need(cell is None or isinstance(cell, str | int | float), f"{what} must be plain")
+        if column.kind == "linear":
+            fits = cell is not None and type(cell) is not str and nodes[0] <= cell <= nodes[1]
+            place, zero = 0, fits and Fraction(cell) == column.center
+        else:
+            fits = cell in nodes
+            place, zero = nodes.index(cell) if fits else 0, False
+        need(fits, f"{what} must be one of training")
+        own = ([*self.raw_rows(at, column)][place] for at in range(self.members * self.pencils))
+        holds = zero or not any(map(any, own))
+        return "proven" if holds else "refuted", "its matrix there is zero" if holds else "its matrix there is not zero"
 
     def only_adds(self, column: Record) -> bool:
         """Whether all matrices of a column are multiples of I."""

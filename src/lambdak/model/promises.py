@@ -12,6 +12,7 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.losses import LOG, Loss, Predicts
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Effect, Shape
+from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.output_range import OutputRange
@@ -66,6 +67,10 @@ class Promises:
     def of(self, *kinds: type[Shape]) -> list[Any]:
         """Return the shapes of these classes."""
         return [shape for shape in self.shapes if isinstance(shape, kinds)]
+
+    def about(self, i: int, columns: Sequence[Column]) -> list[Shape]:
+        """Return the shapes that speak of the effect of the column at this position."""
+        return [shape for shape in self.shapes if i in shape.about(columns)]
 
     # ---- what readers ask ---------------------------------------------------------------------------------------
 
@@ -147,13 +152,14 @@ class Promises:
         readers, shape = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions), self.shape
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != shape]
 
-    @property
-    def scalar(self) -> frozenset[int]:
-        """Positions of columns that must only add a number, because they bend the other way than the raw score."""
+    def end(self, flip: int, names: Sequence[str] = ()) -> int:
+        """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""
+        return end_of_spectrum(self.shapes, flip, names)
+
+    def scalar(self, flip: int) -> frozenset[int]:
+        """Return positions of columns that must only add a number: they bend the other way than the raw score."""
         bent = [own for own in self.of(Convex, Concave) if own.columns]
-        ends = [own.end for own in bent for _ in own.columns]
-        main = 1 if sum(ends) >= 0 else -1
-        return frozenset(i for own in bent if own.end != main for i in own.positions)
+        return frozenset(i for own in bent if own.end != self.end(flip) for i in own.positions)
 
     @property
     def without_influence(self) -> frozenset[int]:

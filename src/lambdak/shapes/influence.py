@@ -8,6 +8,7 @@ from typing import ClassVar, Self, final
 
 from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.naming import is_cap
+from lambdak.table.category_levels import shown
 
 
 @final
@@ -60,4 +61,4 @@ class MaxInfluence(Shape):
     def words(self, names: Sequence[str], what: str) -> str:
         """Return the cap."""
         who = ", ".join(names[i] for i in self.positions) + (" together" if len(self.positions) > 1 else "")
-        return f"no change of {who} moves a raw score by more than {self.cap}"
+        return f"no change of {who} moves a raw score by more than {shown(self.cap)}"

@@ -64,6 +64,10 @@ class Interactions(Shape):
         groups = self.groups if isinstance(self.groups, str) else tuple(tuple(names[k] for k in g) for g in self.groups)
         return type(self)(groups, self.pairs)
 
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return none: it speaks of what columns do together."""
+        return ()
+
     def placed(self, columns: Sequence[Column]) -> Self:
         """Return the groups as positions; a single one where everything is allowed."""
         found = requested_interactions(self.groups, [column.name for column in columns])

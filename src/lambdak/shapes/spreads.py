@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import Self, final
+from typing import NamedTuple, Self, final
 
 import numpy as np
 from scipy.linalg import null_space
@@ -27,6 +27,20 @@ from lambdak.table.column_contract import Column
 _CLOSE = 1e-9  # next to the largest factor of a statement: less is rounding
 _SMALL = 1e-10  # a singular value of orthonormal directions
 _TINY = 1e-300  # replaces zero in a division
+
+
+class Support(NamedTuple):
+    """Which matrices a generator may be: multiples of I (0), of a pattern's ones (1), or of its zeros (-1)."""
+
+    pattern: int
+    side: int
+
+
+class Free(NamedTuple):
+    """Coordinates (p, n) in which a column is free, by any matrices or by multiples of I only."""
+
+    ramps: Float64Array
+    scalar: bool = False
 
 
 class Spread(ABC):
@@ -64,6 +78,15 @@ class Spread(ABC):
     def n_free(self, owner: int) -> int:
         """Return how many columns :meth:`free` has."""
         return int(self.free(owner).shape[1])
+
+    @property
+    def supports(self) -> list[Support]:
+        """Which matrices the generators may be, one by one; nothing if any."""
+        return []
+
+    def free_parts(self, owner: int) -> list[Free]:
+        """Return what is free in a column, part by part."""
+        return [Free(self.free(owner))]
 
 
 @final

@@ -16,6 +16,7 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
+from lambdak.shapes import Anchored
 from lambdak.shapes.requested import (
     all_straight,
     check_labels,
@@ -23,10 +24,11 @@ from lambdak.shapes.requested import (
     requested_nodes,
     steep_columns,
     straight_columns,
-)  # fmt: skip
+)
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.linear_column import Linear
 from lambdak.table.rows import rows_shown
-from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
+from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
@@ -80,6 +82,11 @@ class Draft:
             model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, scale,
             model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns), terms=terms,
         )  # fmt: skip
+
+    @property
+    def end(self) -> int:
+        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+        return self.promises.end(self.loss.sign)
 
     @property
     def n_terms(self) -> int:
@@ -183,18 +190,21 @@ def draft(
     if given.offset is not None:
         check_offset(loss)
     encoder = _encoder(given, settings)
-    rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
+    encoder = _with_lines_through_anchors(encoder, promises)
+    rows = given.encoded(encoder, settings.threads)
     loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
     _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.end, settings.eig_idx))
+    outputs = outputs_of(
+        loss, eigenvalue_indices(dim, promises.end(loss.sign, encoder.feature_names), settings.eig_idx)
+    )
     anchors = tuple(((start - np.median(start)) / scale).tolist())
     if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
@@ -207,8 +217,9 @@ def kept_apart(
 ) -> tuple[Draft, FitSettings]:
     """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
     columns, interactions = sketch.encoder.columns, sketch.promises.interactions
-    if interactions is None or sketch.promises.scalar:
-        return _with_scalars(sketch, settings), settings
+    if interactions is None or sketch.promises.scalar(sketch.loss.sign):
+        sketch = _without_interactions(sketch)
+        return sketch, settings if sketch.terms is None else settings.with_terms(len(sketch.terms))
     apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
     if interactions.additive and not apart:
         settings = settings.additive()
@@ -220,7 +231,7 @@ def kept_apart(
         settings = settings.with_terms(len(terms))
     if terms is not None:
         _check_together(sketch, terms)
-    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
+    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, sketch.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
@@ -236,19 +247,32 @@ def _check_together(sketch: Draft, terms: Terms) -> None:
                 )
 
 
-def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
-    """A draft whose members add columns that bend the other way as multiples of I, which keeps both kinds."""
-    scalar, columns = sketch.promises.scalar, len(sketch.encoder.columns)
-    if not scalar or sketch.dim == 1:
+def _without_interactions(sketch: Draft) -> Draft:
+    """A draft with the terms that its shapes need where no interactions were requested."""
+    terms = terms_of_shapes(sketch.promises, sketch.loss.sign)
+    if terms is None or sketch.dim == 1:
         return sketch
-    if sketch.promises.interactions is not None:
-        names = [sketch.encoder.feature_names[i] for i in sorted(scalar)]
+    if terms.alone and sketch.promises.interactions is not None:
+        names = [sketch.encoder.feature_names[i] for i in terms.alone]
         raise ValueError(
             f"interactions must be left out where columns bend both ways, because {names} interact with no others: use "
             "'no_interactions', or one kind only"
         )
-    rest = tuple(i for i in range(columns) if i not in scalar)
-    return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
+    return replace(sketch, terms=terms)
+
+
+def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
+    """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
+
+    Columns that bend the other way than the raw score are multiples of I. Columns that work together move an eigenvalue
+    along one direction, which is a function of a single sum: two of them express what one cannot.
+    """
+    scalar = promises.scalar(flip)
+    together = any(own.joint for own in promises.shapes)
+    if not (scalar or together):
+        return None
+    rest = tuple(i for i in range(promises.columns) if i not in scalar)
+    return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
 
 
 def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
@@ -264,6 +288,19 @@ def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss)
             UserWarning,
             stacklevel=2,
         )
+
+
+def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
+    """The encoder with linear columns that are zero where they add nothing."""
+    columns = list(encoder.columns)
+    for own in promises.of(Anchored):
+        (i,) = own.positions
+        column = columns[i]
+        if isinstance(column, Linear):
+            if encoder.from_sparse and own.number:
+                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
+            columns[i] = replace(column, center=own.number)
+    return replace(encoder, columns=tuple(columns))
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
