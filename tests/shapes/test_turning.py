@@ -66,6 +66,12 @@ def test_a_chosen_turn_is_a_knot_and_survives_files_in_which_the_parameter_stays
     assert turn_of(again.fit(X, shaped_table()[1])) == turn_of(model)
 
 
+def test_a_turn_is_chosen_where_a_table_has_too_many_design_columns_for_an_additive_function(monkeypatch):
+    monkeypatch.setattr("lambdak.training.negative_gradient._MOST_REMOVED", 0)
+    model, _ = shaped([s.Valley("age")])
+    assert abs(turn_of(model) - 45) < 12
+
+
 def test_a_turn_that_is_given_stays_where_training_chooses_another():
     model, _ = shaped([s.Valley("age"), s.Peak("income", at=3.25)])
     valley, peak = model.model_.promises.shapes

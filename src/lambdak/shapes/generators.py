@@ -42,16 +42,15 @@ def _generators(data: bytes, width: int, ends: tuple[int, ...]) -> Float64Array:
     if np.linalg.matrix_rank(statements) < len(statements):
         statements = without_implied(statements)
     if np.linalg.matrix_rank(statements) == len(statements):
-        return _sparse_inverse(statements)
+        return _inverse(statements, ends[-1])
     return _rays(statements, ends)
 
 
-def _sparse_inverse(statements: Float64Array) -> Float64Array:
-    """Return V with Q V = I, zero in as many of the last coordinates as possible: a basis is enough."""
-    for width in range(len(statements), statements.shape[1]):
-        if np.linalg.matrix_rank(statements[:, :width]) == len(statements):
-            return np.pad(np.linalg.pinv(statements[:, :width]), ((0, statements.shape[1] - width), (0, 0)))
-    return np.asarray(np.linalg.pinv(statements))
+def _inverse(statements: Float64Array, own: int) -> Float64Array:
+    """Return V with Q V = I, without the coordinates from ``own`` on where that is possible: a basis is enough."""
+    if np.linalg.matrix_rank(statements[:, :own]) < len(statements):
+        return np.asarray(np.linalg.pinv(statements))
+    return np.pad(np.linalg.pinv(statements[:, :own]), ((0, statements.shape[1] - own), (0, 0)))
 
 
 def without_implied(factors: Float64Array) -> Float64Array:
