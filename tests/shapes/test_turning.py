@@ -78,9 +78,13 @@ def test_a_turn_that_is_given_stays_where_training_chooses_another():
     assert (valley.chosen, peak) == (True, s.Peak(1, at=3.25))
 
 
-def test_the_same_shape_by_name_and_by_position_is_one():
-    model, _ = shaped([s.Valley("age"), s.Valley(0)])
+def test_the_same_shape_by_name_and_by_position_is_one_in_the_certificate_and_for_the_checker(tmp_path):
+    model, _ = shaped([s.Valley("age", at=45), s.Valley(0, at=45.0)])
     assert len(model.model_.promises.shapes) == 1
+    model.save(tmp_path / "model")
+    arguments = [sys.executable, "-I", "-S", str(CHECKER), str(tmp_path / "model"), "--json"]
+    found = json.loads(subprocess.run(arguments, capture_output=True, check=True, text=True).stdout)
+    assert [own["kind"] for own in found["claims"] if own["requested"]] == ["valley"]
 
 
 def nearest_by_search(values, weights, at):
