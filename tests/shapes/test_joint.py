@@ -58,6 +58,15 @@ def test_four_corners_of_a_box_of_two_columns_are_in_order(shape, sign, task, tm
             assert np.abs(found).max() > 1e3 * rounding  # something is left to promise
 
 
+@pytest.mark.parametrize(("make", "sign"), [(s.Complements, 1), (s.Substitutes, -1)])
+@pytest.mark.parametrize("turned", [1, -1])
+def test_effects_may_rise_or_fall(make, sign, turned):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 3, (800, 2)), columns=["a", "b"])
+    y = sign * (X.a * X.b if turned > 0 else (3 - X.a) * (3 - X.b))
+    assert SpectralRegressor(constraints=[make("a", "b")], effort="fast", random_state=0).fit(X, y).score(X, y) > 0.97
+
+
 @pytest.mark.parametrize("target", ["product", "smaller one", "with others"])
 def test_what_is_worth_more_together_is_fitted_nearly_as_well_as_by_a_free_model(target):
     def table(rows, seed):
