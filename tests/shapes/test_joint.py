@@ -1,4 +1,7 @@
-"""Complements and Substitutes: four-point inequalities, what fits them, which combinations are possible."""
+"""Complements and Substitutes: four-point inequalities, what fits them, which combinations are possible.
+
+They go through ``ends``, ``patterns`` and ``pencil/common_pattern``.
+"""
 
 from __future__ import annotations
 
