@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
@@ -61,10 +61,6 @@ class _Bending(Shape):
     def bent(self, column: Column) -> tuple[int, int]:
         """Return that all slopes change one way."""
         return 0, self.sign
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its columns, and that it names none: even without numbers, a raw score cannot bend both ways."""
-        return [(_Bending, i) for i in self.numbers(columns)] + [_Bending] * (not self.columns)
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that the same columns cannot bend both ways."""

@@ -8,7 +8,6 @@ from typing import ClassVar, Self, final
 
 from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.naming import is_cap
-from lambdak.table.column_contract import Column
 
 
 @final
@@ -48,7 +47,7 @@ class MaxInfluence(Shape):
             tuple(sorted(keys, key=str if isinstance(keys[0], str) else None)) if len(keys) > 1 else keys[0], self.cap
         )
 
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+    def topics(self) -> Iterable[Hashable]:
         """Return its column or group, as a whole: groups may overlap."""
         return [(MaxInfluence, self.positions)]
 
