@@ -1,0 +1,2 @@
+  inverse_link <- function(raw) exp(pmin(raw, @exponent_limit@))
+

@@ -1,0 +1,2 @@
+  inverse_link <- function(raw) cbind(logistic(-raw), logistic(raw))
+
