@@ -4,14 +4,22 @@
 ``max_influence`` and ``interaction_cst`` are shorthands for some of them.
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
-shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``interactions``.
+shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them,
+``generators`` of cones; one file for each kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``,
+``slope``, ``output_range``, ``interactions``.
 """
 
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
+from lambdak.shapes.turning import Peak, Valley
 
-__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "Rising", "Shape"]
+__all__ = [
+    "Concave", "Convex", "Dominates", "Falling", "Interactions", "MaxInfluence", "MaxSlope", "OutputRange", "Peak",
+    "Rising", "RisingAlong", "Shape", "Valley",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions, requested_interactions
 from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
 from lambdak.table.column_contract import Column
 
 BENDS = {"convex": Convex, "concave": Concave}
@@ -66,6 +67,29 @@ def needed_end(shape: Any, constraints: Any) -> int:
 def straight_columns(constraints: Any) -> tuple[Key, ...]:
     """Return the columns that must continue straight outside of the training range, by name or position."""
     return tuple(dict.fromkeys(key for own in listed(constraints) if own.straight for key in own.keys))
+
+
+def steep_columns(constraints: Any) -> tuple[Key | None, ...]:
+    """Return the columns whose slope is limited, by name or position; None stands for all."""
+    return tuple(key for own in listed(constraints) if isinstance(own, MaxSlope) for key in own.keys or (None,))
+
+
+def requested_nodes(constraints: Any) -> dict[Key, tuple[float, ...]]:
+    """Return the numbers at which columns must have knots, by name or position of the column."""
+    found: dict[Key, tuple[float, ...]] = {}
+    for own in listed(constraints):
+        for key, numbers in own.nodes().items():
+            found[key] = tuple(sorted({*found.get(key, ()), *map(float, numbers)}))
+    return found
+
+
+def most_knots(constraints: Any) -> dict[Key, int]:
+    """Return how many knots columns may have at most, by name or position, where shapes need few."""
+    found: dict[Key, int] = {}
+    for own in listed(constraints):
+        for key, most in own.most_knots().items():
+            found[key] = min(most, found.get(key, most))
+    return found
 
 
 def all_straight(shape: Any, constraints: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,16 +16,24 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Falling, Rising
-from lambdak.shapes.requested import all_straight, check_labels, straight_columns
+from lambdak.shapes.requested import (
+    all_straight,
+    check_labels,
+    most_knots,
+    requested_nodes,
+    steep_columns,
+    straight_columns,
+)  # fmt: skip
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.rows import rows_shown
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
-from lambdak.training.terms import Terms
+from lambdak.training.settling import settled
+from lambdak.training.terms import Role, Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 # Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
@@ -179,8 +188,9 @@ def draft(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
-    encoder = _without_orders(encoder, promises)
-    loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
+    _warn_of_targets_outside(rows, promises, loss)
+    promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -208,8 +218,22 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
+    if terms is not None:
+        _check_together(sketch, terms)
     outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
+
+
+def _check_together(sketch: Draft, terms: Terms) -> None:
+    """Refuse shapes about several columns of which no term has all: what moves them together could move none."""
+    columns, names = sketch.encoder.columns, sketch.encoder.feature_names
+    for shape in sketch.promises.shapes:
+        for own in shape.joined(columns):
+            if len(own) > 1 and not (terms.roles(len(columns))[:, list(own)] != Role.ZERO).all(axis=1).any():
+                raise ValueError(
+                    f"interactions must have a group with all columns of {shape.named(names)!r}: add one, or leave one "
+                    "of the two out"
+                )
 
 
 def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
@@ -227,20 +251,34 @@ def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
     return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
 
 
-def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling)}
-    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
-    return replace(encoder, columns=tuple(columns))
+def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
+    """Say which rows have targets that no prediction reaches."""
+    wanted = promises.output_range
+    if wanted is None or loss.n_classes:
+        return
+    outside = (rows.y < wanted.lowest) | (rows.y > wanted.highest)
+    if outside.any():
+        warnings.warn(
+            f"{int(outside.sum()):,} targets are outside of {wanted!r}, such as {rows.y[outside.argmax()]:g} at "
+            f"{rows_shown(outside)}: no prediction reaches them",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
-    straight = straight_columns(settings.constraints)
-    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
+    constraints = settings.constraints
     return TableEncoder(
-        knots, **categories, clamp=not all_straight(settings.shape, settings.constraints), straight=straight
+        knots,
+        settings.categorical_features,
+        max_categories=settings.max_categories,
+        clamp=not all_straight(settings.shape, constraints),
+        straight=straight_columns(constraints),
+        steep=steep_columns(constraints),
+        nodes=requested_nodes(constraints),
+        most_knots=most_knots(constraints),
     )
 
 

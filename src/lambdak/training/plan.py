@@ -9,7 +9,8 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.shapes.spreads import Spread
+from lambdak.shapes.slope import Direction
+from lambdak.shapes.spreads import Spread, Steps
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -23,6 +24,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.slope_caps import PieceCap, slope_cap
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
@@ -40,6 +42,7 @@ class Plan:
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
     groups: Mapping[tuple[int, ...], float] = field(default_factory=dict)  # caps of columns together, in the same units
+    slopes: Sequence[tuple[Direction, float]] = ()  # limits of slopes along directions, in the same units
     trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
     terms: Terms | None = None  # where not all columns may interact
 
@@ -50,8 +53,11 @@ class Plan:
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         terms = self._terms_of(len(damping), pencils)
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
-        caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        caps: list[Cap | GroupCap | PieceCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
+        for own, limit in self.slopes:
+            bends = all(self._bends(i) for i, _ in own)
+            caps.append(slope_cap([(self.columns[i], q) for i, q in own], limit, dim, bends))
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
@@ -76,9 +82,7 @@ class Plan:
         free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
         for block in self._blocks:
             free[:, block.cols] = own[:, [block.owner]]
-        steps = [
-            np.repeat(own[:, list(i)].min(axis=1, keepdims=True), cone.size, axis=1) for i, cone in self._cones.items()
-        ]
+        steps = [np.repeat(_together(own[:, list(i)]), cone.size, axis=1) for i, cone in self._cones.items()]
         return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
 
     @cached_property
@@ -107,6 +111,11 @@ class Plan:
         parts = self.trained.parts[levels[i]]
         return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
 
+    def _bends(self, i: int) -> bool:
+        """Whether a column may bend anywhere, so that each of its steps may be scaled by itself."""
+        spread = self._constrained.get(i)
+        return spread is None or (isinstance(spread, Steps) and not spread.bend)
+
     @property
     def _rewritten(self) -> frozenset[int]:
         return frozenset() if self.trained is None else self.trained.rewritten()
@@ -115,7 +124,7 @@ class Plan:
     def _kept(self) -> list[Spread]:
         """Those of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
-        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
+        return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 
     @cached_property
     def _constrained(self) -> dict[int, Spread]:
@@ -140,3 +149,9 @@ class Plan:
         """What each set of constrained columns is trained in."""
         kept = (own for own in self._kept if own.owners in self._cone_sizes)
         return {own.owners: Cone(own.start, own.weights, self.rises.get(own.owners[0])) for own in kept}
+
+
+def _together(roles: Roles) -> Roles:
+    """(models, 1): the role of what moves several columns (models, columns) at once, which all of them must allow."""
+    least, most = roles.min(axis=1, keepdims=True), roles.max(axis=1, keepdims=True)
+    return np.asarray(np.where(least == Role.ZERO, Role.ZERO, most), np.int8)
