@@ -3,6 +3,7 @@ r"""The Java class: templates with the constants of this model, as base64 in str
 from __future__ import annotations
 
 import base64
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -94,6 +95,8 @@ def _source(flat: FlatModel, name: str, explain: bool, package: str | None) -> s
         "scale": repr(float(model.scale)),
         "largest_offset": repr(LARGEST_NUMBER),
         "exponent_limit": repr(EXPONENT_LIMIT),
+        "lowest": _end(model.loss.output_link.low),
+        "highest": _end(model.loss.output_link.high),
         "repeated": repr(REPEATED_TOL),
         "joint": str(model.loss.link.joint).lower(),
         "stored": "float" if single else "double",
@@ -124,8 +127,13 @@ def _links(formula: Formula) -> list[str]:
     if loss.predicts is Predicts.ORDERED_CLASSES:
         return ["links/logistic", "links/ordered_classes"]
     if loss.predicts is not Predicts.CLASSES:
-        return [f"links/{loss.link.name}"]
-    return ["links/softmax"] if loss.link.joint else ["links/logistic", "links/two_classes"]
+        return ["links/limited", f"links/{loss.link.name}"]
+    return ["links/softmax"] if loss.link.joint else ["links/limited", "links/logistic", "links/two_classes"]
+
+
+def _end(end: float) -> str:
+    """Return an end of the range of predictions in Java."""
+    return repr(end) if math.isfinite(end) else f"Double.{'POSITIVE' if end > 0 else 'NEGATIVE'}_INFINITY"
 
 
 def _label(formula: Formula) -> str:

@@ -1,5 +1,5 @@
   inverse_link <- function(raw) {
     for (i in seq_len(OUTPUTS)[-1L]) raw[, i] <- pmax(raw[, i], raw[, i - 1L]) # quantiles may cross by rounding
-    raw
+    limited(raw, LOWEST, HIGHEST)
   }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
@@ -76,7 +77,9 @@ def _source(flat: FlatModel, name: str, file: str, explain: bool) -> str:
         "members": len(model.weights),
         "design": flat.blocks[0].shape[1],
         "outputs": formula.n_outputs,
-        "scale": np.array(model.scale, np.float64).astype("<f8").tobytes().hex(),
+        "scale": _hex(model.scale),
+        "lowest": _hex(model.loss.output_link.low),
+        "highest": _hex(model.loss.output_link.high),
         "largest_offset": repr(LARGEST_NUMBER),
         "exponent_limit": repr(EXPONENT_LIMIT),
         "repeated": repr(REPEATED_TOL),
@@ -137,8 +140,8 @@ def _links(formula: Formula) -> list[str]:
     if loss.predicts is Predicts.ORDERED_CLASSES:
         return ["logistic", "ordered_classes"]
     if loss.predicts is not Predicts.CLASSES:
-        return [loss.link.name]
-    return ["softmax"] if loss.link.joint else ["logistic", "two_classes"]
+        return ["limited", loss.link.name]
+    return ["softmax"] if loss.link.joint else ["limited", "logistic", "two_classes"]
 
 
 def _more_functions(formula: Formula, name: str, explain: bool) -> str:
@@ -179,6 +182,11 @@ def _labels(formula: Formula) -> str:
     if labels and all(isinstance(label, int | float) for label in labels):
         return f"doubles({_digits(np.array(labels, np.float64))})"
     return f"texts({_texts(map(str, labels))})"
+
+
+def _hex(number: float) -> str:
+    """Return one double in hexadecimal digits."""
+    return struct.pack("<d", number).hex()
 
 
 def _digits(values: NDArray[Any] | bytes) -> str:
