@@ -18,10 +18,16 @@ import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil import Pencil
 from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
+from lambdak.shapes import Shape
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
 from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant, constrain_rows
+from lambdak.torch.coordinates import Coordinates
 from lambdak.torch.inputs import check_dtype, check_tensor
+from lambdak.torch.linear_shapes import LinearShapes, linear_shapes
 from lambdak.torch.packing import check_structure, sym, unsym, width
+from lambdak.torch.promised import part_of, shapes_now
+from lambdak.torch.shaped import ShapedRows
+from lambdak.torch.slopes import LipschitzCap, SlopeCaps, bound_groups, lipschitz_bound
 from lambdak.torch.states import ReadsEigenvalues
 from torch import Tensor, nn
 
@@ -59,36 +65,62 @@ class _Spectral(ReadsEigenvalues):
         dtype: torch.dtype | None,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
+        constraints: Sequence[Shape] | None = None,
+        max_lipschitz: float | None = None,
     ) -> None:
         super().__init__()
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
-        self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
+        signs = monotone_signs(monotonic_cst, in_features)
+        asked = linear_shapes(in_features, dim, eig_idx, signs, constraints)
+        self.eig_idx = asked.eig_idx
         self.structure, self._tridiagonal = structure, check_structure(structure)
         self.bound = check_positive(bound, "bound")
         self.fan_in = None if fan_in is None else check_int(fan_in, "fan_in", 1, max(in_features, 1) + 1)
         shape = (*outputs, self._width())
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
         self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
-        signs, constraint = monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint
+        definite = self._definite("factor" if constraint is None else constraint)
         if diagonal_constant:
-            check_diagonal_constant(structure, constraint if any(signs) else None)
+            check_diagonal_constant(structure, definite.constraint if asked.statements else None)
             parametrize.register_parametrization(self, "constant", Diagonal(dim))
-        self._constrain(signs, constraint)
-        self._cap(max_influence)
+        if not asked.is_plain:
+            constrain_rows(self, ShapedRows(asked, in_features, definite, self.coordinates))
+        elif asked.statements:
+            constrain_rows(self, SignedRows(asked.signs(in_features), definite))
+        self._cap(asked, max_influence)
+        if max_lipschitz is not None:
+            limit = check_positive(max_lipschitz, "max_lipschitz")
+            parametrize.register_parametrization(self, "weight", LipschitzCap(limit, self.coordinates))
         self.reset_parameters()
 
     def _width(self) -> int:
         """Coordinates of one matrix."""
         return width(self.dim, self._tridiagonal)
 
-    def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
-        definite = Definite(constraint, self.dim, self._tridiagonal)
-        if any(signs):
-            constrain_rows(self, SignedRows(signs, definite))
+    def _definite(self, constraint: str) -> Definite:
+        """How matrices are kept semidefinite."""
+        return Definite(constraint, self.dim, self._tridiagonal)
 
-    def _cap(self, max_influence: float | Sequence[float] | None) -> None:
+    @property
+    def coordinates(self) -> Coordinates:
+        """From coordinates to matrices and back."""
+        return Coordinates(self.dim, self._tridiagonal)
+
+    def _cap(self, asked: LinearShapes, max_influence: float | Sequence[float] | None) -> None:
+        """Limit slopes: input by input where all have a limit of their own, and along directions otherwise."""
+        caps = self._caps(max_influence)
+        limits = [*asked.limits, *(({i: 1.0}, cap) for i, cap in enumerate(caps))]
+        groups = bound_groups(asked)
+        alone = {i: cap for own, cap in limits for i in own if len(own) == 1 and abs(own[i]) == 1}
+        if not groups and len(limits) == len(alone) == self.in_features and limits:
+            self._register_caps(tuple(alone[i] for i in range(self.in_features)))
+        elif limits:
+            caps_along = SlopeCaps(self.in_features, limits, groups, self.coordinates)
+            parametrize.register_parametrization(self, "weight", caps_along)
+
+    def _caps(self, max_influence: float | Sequence[float] | None) -> list[float]:
         if max_influence is None:
-            return
+            return []
         values = (
             [float(max_influence)] * self.in_features
             if isinstance(max_influence, (int, float, np.number))
@@ -96,25 +128,41 @@ class _Spectral(ReadsEigenvalues):
         )
         if len(values) != self.in_features:
             raise ValueError(f"max_influence must have {self.in_features} entries; got {len(values)}")
-        caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(values))
-        self._register_caps(caps)
-
-    def _part(self, kind: type[nn.Module]) -> Any:
-        """The parametrisation of this kind that the weight has now, or None: PyTorch lets anyone remove it."""
-        parts = self.get_submodule("parametrizations.weight") if parametrize.is_parametrized(self, "weight") else ()
-        return next((part for part in parts if isinstance(part, kind)), None)  # type: ignore[union-attr]
+        return [check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(values)]
 
     @property
     def monotonic_cst(self) -> tuple[int, ...]:
         """−1, 0 or +1 per input, as the weight is constrained now."""
-        rows = self._part(SignedRows)
+        rows = self._rows
         return (0,) * self.in_features if rows is None else rows.signs
 
     @property
     def constraint(self) -> str | None:
-        """How matrices of monotone inputs are kept semidefinite; None if no input is monotone."""
-        rows = self._part(SignedRows)
+        """How matrices are kept semidefinite; None if none is."""
+        rows = self._rows
         return None if rows is None else rows.definite.constraint
+
+    @property
+    def _rows(self) -> SignedRows | ShapedRows | None:
+        """The parametrisation that binds matrices, if any."""
+        return part_of(self, SignedRows) or part_of(self, ShapedRows)
+
+    @property
+    def constraints(self) -> tuple[Shape, ...]:
+        """All shapes that hold now, by position of the inputs: monotone ones, limits of slopes, how f bends."""
+        return shapes_now(self)
+
+    @property
+    def max_lipschitz(self) -> float | None:
+        """The cap on the Lipschitz constant that holds now, if any."""
+        cap = part_of(self, LipschitzCap)
+        return None if cap is None else cap.limit
+
+    @property
+    def lipschitz(self) -> Tensor:
+        """A bound on ‖f(x) − f(y)‖ / ‖x − y‖ in Euclidean norms."""
+        with torch.no_grad():
+            return lipschitz_bound(self.weight.double(), self.coordinates)
 
     @property
     def diagonal_constant(self) -> bool:
@@ -124,7 +172,7 @@ class _Spectral(ReadsEigenvalues):
     @property
     def max_influence(self) -> tuple[float, ...] | None:
         """The caps on ‖A_i‖₂ that hold now, if any."""
-        cap = self._part(Cap)
+        cap = part_of(self, Cap)
         return None if cap is None else cap.caps
 
     def _register_caps(self, caps: tuple[float, ...]) -> None:
@@ -144,7 +192,8 @@ class _Spectral(ReadsEigenvalues):
             starts = torch.stack([self._start([seed, i]) for i in range(count)], 1)  # (1 + n, outputs, width)
             starts = starts.to(self.constant).reshape(self.in_features + 1, *self.constant.shape)
             self.set_constant_(starts[0])
-            self.set_weight_(starts[1:])
+            rows = part_of(self, ShapedRows)
+            self.set_weight_(starts[1:] if rows is None else rows.lifted(starts[1:]))
 
     def _start(self, seed: list[int]) -> Tensor:
         """Coordinates of one neuron's matrices, (1 + in_features, width)."""
@@ -283,7 +332,9 @@ class SpectralNeuron(_Spectral):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
@@ -292,7 +343,7 @@ class SpectralNeuron(_Spectral):
     ) -> None:
         super().__init__(
             in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
-            fan_in, diagonal_constant,
+            fan_in, diagonal_constant, constraints, max_lipschitz,
         )  # fmt: skip
 
     def to_pencil(self) -> Pencil:
@@ -324,7 +375,9 @@ class SpectralLayer(_Spectral):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
@@ -334,7 +387,7 @@ class SpectralLayer(_Spectral):
         outputs = (check_int(out_features, "out_features", 1, 2**31),)
         super().__init__(
             in_features, outputs, dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device,
-            dtype, fan_in, diagonal_constant,
+            dtype, fan_in, diagonal_constant, constraints, max_lipschitz,
         )  # fmt: skip
 
     @property

@@ -23,6 +23,7 @@ from lambdak.torch.hyper import HyperSpectralNeuron, Neurons
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron, _Spectral
 from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.torch.packing import sym, unsym
+from lambdak.torch.promised import part_of
 from lambdak.torch.sparse import SparseSpectralNeuron
 from lambdak.torch.sums import SpectralMixture
 from torch import Tensor, nn
@@ -195,4 +196,4 @@ def _level(sizes: Tensor, threshold: Tensor) -> Tensor:
 
 def signed_rows(module: nn.Module) -> SignedRows | None:
     """The parametrisation of monotone inputs, if there are any."""
-    return module._part(SignedRows) if isinstance(module, _Spectral) else None
+    return part_of(module, SignedRows) if isinstance(module, _Spectral) else None

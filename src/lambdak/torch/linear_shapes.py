@@ -1,0 +1,269 @@
+r"""What shapes ask of the matrices of f(x) = λ_k(A_0 + Σ x_i A_i), whose inputs are linear: one matrix per input.
+
+- Rising, Falling, Dominates and RisingAlong: Σ q_i A_i ⪰ 0 for some q, because a step along q adds that matrix.
+- MaxSlope: ‖Σ v_i A_i‖₂ ≤ L, as eigenvalues move by no more than the norm of what is added.
+- Convex: the last eigenvalue is convex in all inputs together, and the first concave. What is to bend the other way as
+  well must be straight: A_i = p_i I, which adds p_i x_i to every eigenvalue.
+- Complements and Substitutes: A_a = t_a p_a S + q_a I with one S, p ≥ 0 and t = ±1. For fixed other inputs f is
+  Σ q_a x_a + g(Σ t_a p_a x_a), where g is convex for the last eigenvalue: a step in a then counts the more (if
+  t_a = t_b) or the less (if t_a = −t_b), the larger b is. For the first eigenvalue, where g is concave, it is reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NoReturn, final
+
+import numpy as np
+from scipy.optimize import nnls
+
+from lambdak._checks import check_int, check_positive
+from lambdak._types import Float64Array
+from lambdak.shapes import Concave, Convex, Shape
+from lambdak.shapes.requested import listed, requested_shapes
+from lambdak.table.linear_column import Linear
+
+Direction = Mapping[int, float]  # position of an input → by how much it moves
+
+_CLOSE = 1e-9  # relative: what rounding leaves of a direction that is a sum of others
+
+# Shapes of curves, which a linear input does not have: why, and the way out.
+_REFUSED = {
+    "Valley": "an input of a neuron has no turn at a given place: Convex({0}) falls before its lowest point, wherever "
+    "that is, and rises after it",
+    "Peak": "an input of a neuron has no turn at a given place: Concave({0}) rises before its highest point, wherever "
+    "that is, and falls after it",
+    "Anchored": "x A adds nothing at 0, and nowhere else: subtract the cell from the input",
+    "OutputRange": "linear inputs move a neuron without end: put low + (high - low) * sigmoid behind it, as nn.Sigmoid "
+    "and nn.Linear, which guarantees follows",
+    "Interactions": "the inputs of a neuron share one matrix: add up neurons of the inputs of each group",
+    "MaxInfluence": "the largest change of a linear input has no end: MaxSlope({0}, limit) bounds the change per unit, "
+    "as max_influence of a neuron does",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Joint:
+    """Inputs whose matrices are t_a p_a S + q_a I with one S: each with its t, +1 or −1."""
+
+    turns: Mapping[int, int]
+
+
+@final
+@dataclass(frozen=True)
+class LinearShapes:
+    """What a neuron's matrices must satisfy.
+
+    Attributes
+    ----------
+    eig_idx : int
+        The position of the eigenvalue.
+    shapes : tuple of shapes
+        What was requested, with positions, monotone inputs included.
+    statements : list of directions
+        Σ q_i A_i ⪰ 0 for each.
+    limits : list of (direction, number)
+        ‖Σ v_i A_i‖₂ is at most that.
+    straight : tuple of ints
+        Inputs whose matrices are multiples of the identity.
+    joint : tuple of groups
+        Inputs whose matrices are multiples of a shared one, but for multiples of the identity.
+    """
+
+    eig_idx: int
+    shapes: tuple[Shape, ...] = ()
+    statements: list[Direction] = field(default_factory=list)
+    limits: list[tuple[Direction, float]] = field(default_factory=list)
+    straight: tuple[int, ...] = ()
+    joint: tuple[Joint, ...] = ()
+
+    def signs(self, in_features: int) -> tuple[int, ...]:
+        """−1, 0 or +1 per input: which way f moves with it, also where that follows from several statements."""
+        touched = {i for own in self.statements for i in own}
+        found = [0] * in_features
+        for i in touched:
+            found[i] = next((sign for sign in (1, -1) if follows({i: float(sign)}, self.statements)), 0)
+        return tuple(found)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every statement is about one input, and no matrix is bound to another or to the identity."""
+        return not self.straight and not self.joint and all(len(own) == 1 for own in self.statements)
+
+
+def linear_shapes(
+    in_features: int,
+    dim: int,
+    eig_idx: int | None,
+    signs: Sequence[int],
+    constraints: Sequence[Shape] | None,
+) -> LinearShapes:
+    """Return what monotone signs and shapes ask of a neuron's matrices, after a check for contradictions."""
+    asked = listed(constraints)
+    if not asked:
+        position = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
+        return LinearShapes(position, statements=[{i: float(sign)} for i, sign in enumerate(signs) if sign])
+    for shape in asked:
+        _check(shape, in_features)
+    columns = [Linear(f"x{i}", i, low=-1.0, high=1.0, clamp=False) for i in range(in_features)]
+    shapes = requested_shapes(columns, list(signs), constraints=asked)
+    position = _position(shapes, dim, eig_idx)
+    straight = _straight(shapes, dim, position)
+    joint = _joint(shapes, 1 if position == dim - 1 else -1)
+    statements = [
+        {i: float(q) for i, q in own.items() if q} for shape in shapes for own in shape.statements(columns)
+    ]
+    found = LinearShapes(position, shapes, _distinct(statements), _limits(shapes, columns), straight, joint)
+    _check_apart(found)
+    return found
+
+
+def follows(direction: Direction, statements: Sequence[Direction]) -> bool:
+    """Return whether a direction is a sum of others times numbers that are not negative.
+
+    >>> follows({0: 1.0}, [{0: 1.0, 1: -1.0}, {1: 2.0}]), follows({1: -1.0}, [{0: 1.0, 1: -1.0}])
+    (True, False)
+    """
+    rows = [direction, *statements]
+    places = {i: place for place, i in enumerate(sorted({i for row in rows for i in row}))}
+    dense = np.zeros((len(rows), len(places)))
+    for row, own in zip(dense, rows, strict=True):
+        for i, q in own.items():
+            row[places[i]] = q
+    if not statements:
+        return not dense.any()
+    return bool(nnls(dense[1:].T, dense[0])[1] <= _CLOSE * np.abs(dense[0]).max(initial=0.0))
+
+
+def is_bent(shape: Shape) -> bool:
+    """Return whether it says which way f bends."""
+    return isinstance(shape, Convex | Concave)
+
+
+def _check(shape: Shape, in_features: int) -> None:
+    """Refuse shapes that a linear input cannot have, and inputs that there are not."""
+    name = type(shape).__name__
+    for key in shape.keys:
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < in_features:
+            raise ValueError(
+                f"constraints must name inputs by position, 0 to {in_features - 1}; got {key!r} in {shape!r}"
+            )
+    if name in _REFUSED:
+        raise ValueError(f"{shape!r} cannot be a constraint here: {_REFUSED[name].format(*shape.keys[:1] or ('i',))}")
+
+
+def _position(shapes: Sequence[Shape], dim: int, eig_idx: int | None) -> int:
+    """Return the position of the eigenvalue that was given, or that bent and joint shapes need."""
+    wanted = [own for own in shapes if is_bent(own)] or [own for own in shapes if _pairs(own)]
+    if eig_idx is not None:
+        position = check_int(eig_idx, "eig_idx", 0, dim)
+    elif wanted:
+        position = dim - 1 if sum(_end(own) for own in wanted) >= 0 else 0
+    else:
+        return dim // 2
+    ends = {_end(own) for own in wanted if not _pairs(own)}
+    here = {1: position == dim - 1, -1: position == 0}
+    if (ends and not any(here[end] for end in ends)) or (wanted and not any(here.values())):
+        needs = f"eig_idx={dim - 1}" if _end(wanted[0]) > 0 else "eig_idx=0"
+        raise ValueError(f"{wanted[0]!r} needs {needs}, or None, which chooses it; got {eig_idx}")
+    return position
+
+
+def _end(shape: Shape) -> int:
+    """Return 1 for what the last eigenvalue is, −1 for what the first is."""
+    return {"Convex": 1, "Complements": 1, "Concave": -1, "Substitutes": -1}[type(shape).__name__]
+
+
+def _pairs(shape: Shape) -> int:
+    """Return 1 for complements, −1 for substitutes, 0 for other shapes."""
+    return {"Complements": 1, "Substitutes": -1}.get(type(shape).__name__, 0)
+
+
+def _straight(shapes: Sequence[Shape], dim: int, position: int) -> tuple[int, ...]:
+    """Return the inputs that are to bend against the eigenvalue's way, so that they cannot bend at all."""
+    if dim == 1:
+        return ()
+    against = -1 if position == dim - 1 else 1
+    bent = [own for own in shapes if is_bent(own) and _end(own) == against]
+    return tuple(sorted({i for own in bent for i in own.positions}))
+
+
+def _joint(shapes: Sequence[Shape], end: int) -> tuple[Joint, ...]:
+    """Return groups of inputs that share a matrix, each input with the sign that makes all pairs what they should be."""
+    pairs = [
+        (a, b, _pairs(shape) * end) for shape in shapes if _pairs(shape) for a, b in combinations(shape.positions, 2)
+    ]
+    turns: dict[int, int] = {}
+    groups: list[Joint] = []
+    for first in sorted({i for a, b, _ in pairs for i in (a, b)}):
+        if first in turns:
+            continue
+        group, waiting = {first: 1}, [first]
+        while waiting:
+            i = waiting.pop()
+            for a, b, same in pairs:
+                if i in (a, b):
+                    other = b if i == a else a
+                    if group.setdefault(other, group[i] * same) != group[i] * same:
+                        _refuse_pairs(shapes, end)
+                    if other not in turns:
+                        waiting.append(other)
+            turns[i] = group[i]
+        groups.append(Joint({i: group[i] for i in sorted(group)}))
+    return tuple(groups)
+
+
+def _refuse_pairs(shapes: Sequence[Shape], end: int) -> NoReturn:
+    """Refuse three inputs that would have to pull in two directions each."""
+    named = ", ".join(repr(own) for own in shapes if _pairs(own))
+    other = "the first, eig_idx=0" if end > 0 else "the last, eig_idx=dim - 1"
+    raise ValueError(
+        f"constraints {named} cannot all hold at this eigenvalue, where only two inputs can be what three are asked to "
+        f"be: choose {other}, or fewer inputs"
+    )
+
+
+def _limits(shapes: Sequence[Shape], columns: Sequence[Linear]) -> list[tuple[Direction, float]]:
+    """Return the directions along which slopes are limited."""
+    found: list[tuple[Direction, float]] = []
+    for shape in shapes:
+        if type(shape).__name__ == "MaxSlope":
+            slopes: Any = shape
+            limit = check_positive(slopes.limit, f"limit of {shape!r}")
+            found += [(dict(own), limit) for own in slopes.directions(columns)]
+    return found
+
+
+def _check_apart(asked: LinearShapes) -> None:
+    """Refuse statements that compare a matrix of a kind of its own with others."""
+    bound = {i for group in asked.joint for i in group.turns}
+    both = sorted(bound & {*asked.straight})
+    if both:
+        raise ValueError(
+            f"input {both[0]} is to be straight, as it bends both ways, and to share a matrix with others: leave one of "
+            f"these out of constraints {', '.join(map(repr, asked.shapes))}"
+        )
+    for own in asked.statements:
+        other = next((i for i in own if i in bound or i in asked.straight), None)
+        if len(own) > 1 and other is not None:
+            why = "shares its matrix with others" if other in bound else "is straight, as it bends both ways"
+            raise ValueError(
+                f"constraints compare the inputs {sorted(own)}, of which {other} {why}: leave one of them out of "
+                f"{', '.join(map(repr, asked.shapes))}"
+            )
+
+
+def _distinct(statements: Sequence[Direction]) -> list[Direction]:
+    """Return the statements that do not follow from the others."""
+    plain = all(len(own) == 1 for own in statements)
+    kept = list({tuple(sorted(own.items())): own for own in statements}.values())
+    if plain:
+        return kept
+    for own in list(kept):
+        others = [other for other in kept if other is not own]
+        if len(own) and follows(own, others):
+            kept = others
+    return kept
