@@ -124,7 +124,7 @@ def _terms(model: Model, value: object) -> Terms | None:
         return None
     members, columns, allowed = len(model.weights), len(model.encoder.columns), model.promises.interactions
     groups = [tuple(_positions(group, "terms", columns)) for group in items(value, "terms", 1, members)]
-    scalar = model.promises.scalar
+    scalar = model.promises.scalar(model.loss.sign)
     if scalar and groups == [tuple(i for i in range(columns) if i not in scalar)]:
         return Terms(tuple(groups), tuple(sorted(scalar)))
     if allowed is None or members % len(groups) or not all(map(allowed.allow, groups)):

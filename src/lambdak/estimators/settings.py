@@ -114,7 +114,7 @@ def _recipe(estimator: Any) -> Recipe:
         raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {estimator.effort!r}")
     if estimator.shape is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with shape={estimator.shape!r}, which takes an end of the spectrum")
-    wanted = next((own for own in listed(estimator.constraints) if own.end), None)
+    wanted = next((own for own in listed(estimator.constraints) if own.end or own.joint), None)
     if wanted is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with {wanted!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]

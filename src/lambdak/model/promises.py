@@ -10,6 +10,7 @@ import numpy as np
 
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.directions import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.requested import requested_shapes
@@ -106,13 +107,14 @@ class Promises:
         readers = (Rising, Falling, MaxInfluence, MaxSlope, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
-    @property
-    def scalar(self) -> frozenset[int]:
-        """Positions of columns that must only add a number, because they bend the other way than the raw score."""
+    def end(self, flip: int) -> int:
+        """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""
+        return end_of_spectrum(self.shapes, flip)
+
+    def scalar(self, flip: int) -> frozenset[int]:
+        """Return positions of columns that must only add a number: they bend the other way than the raw score."""
         bent = [own for own in self.of(Convex, Concave) if own.columns]
-        ends = [own.end for own in bent for _ in own.columns]
-        main = 1 if sum(ends) >= 0 else -1
-        return frozenset(i for own in bent if own.end != main for i in own.positions)
+        return frozenset(i for own in bent if own.end != self.end(flip) for i in own.positions)
 
     @property
     def without_influence(self) -> frozenset[int]:

@@ -5,14 +5,29 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``slope``, ``interactions``.
+kind: ``rising``, ``bending``, ``influence``, ``slope``, ``interactions``, ``joint``, with ``directions`` (which end of the spectrum
+is read, and which way columns move it) and ``patterns`` (how training keeps that), ``anchored``.
 """
 
+from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.joint import Complements, Substitutes
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 
-__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "MaxSlope", "Rising", "Shape"]
+__all__ = [
+    "Anchored",
+    "Complements",
+    "Concave",
+    "Convex",
+    "Falling",
+    "Interactions",
+    "MaxInfluence",
+    "MaxSlope",
+    "Rising",
+    "Shape",
+    "Substitutes",
+]

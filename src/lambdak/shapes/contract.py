@@ -1,7 +1,8 @@
 r"""The contract of a shape: what a person knows about one or several columns, as statements about matrices.
 
 A new shape is one frozen dataclass that fills in this contract, and one line in :mod:`lambdak.shapes.registry`. What
-it asks is data: combinations of the matrices at its columns' cells that must be positive semidefinite. From them
+it asks is data: combinations of the matrices at its columns' cells that must be positive semidefinite, combinations
+that must be zero, or columns whose matrices must go one way along a common pattern. From them
 everything else follows: training finds generators for them (``shapes/spreads.py``), rounding is repaired
 (``model/widening.py``), ``certify`` and ``load`` prove them in float64 and in integers (``certify/shape_claims.py``),
 ``verify`` attacks what the shape says of rows (:meth:`Shape.trial`), files hold its fields, and reports show its words.
@@ -41,6 +42,9 @@ class Shape(ABC):
     numeric: ClassVar[bool] = True  # whether its columns must be numbers
     straight: ClassVar[bool] = False  # whether its columns must continue straight outside of the training range
     end: ClassVar[int] = 0  # 1 if the raw score must be the last eigenvalue, -1 if it must be the first
+    joint: ClassVar[int] = (
+        0  # 1 if a rise of one of its columns adds to what rises of the others do, -1 if it takes from it
+    )
     ordered: ClassVar[bool] = True  # whether it speaks of the order of predictions, which some losses turn round
 
     # ---- what a user says --------------------------------------------------------------------------------------
@@ -112,6 +116,17 @@ class Shape(ABC):
 
         They are for a loss whose raw scores rise with predictions. The shape is placed.
         """
+        return []
+
+    def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
+        """Return the steps of columns whose matrices must be c I + g P, by position; P is diagonal, of zeros and ones.
+
+        Every pencil has one P for all of them, and every g must go one way along its steps: see ``shapes/directions.py``.
+        """
+        return {}
+
+    def zeros(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return factors of design columns, whose sum of matrices must be exactly zero in every pencil."""
         return []
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.joint import Complements, Substitutes
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import MaxSlope
 
 SHAPES: dict[str, type[Shape]] = {
-    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, MaxInfluence, MaxSlope, Interactions)
+    shape.__name__: shape
+    for shape in (
+        Rising,
+        Falling,
+        Convex,
+        Concave,
+        MaxInfluence,
+        MaxSlope,
+        Complements,
+        Substitutes,
+        Anchored,
+        Interactions,
+    )
 }
 
 

@@ -56,12 +56,9 @@ def listed(constraints: Any) -> list[Shape]:
     return list(constraints)
 
 
-def needed_end(shape: Any, constraints: Any) -> int:
-    """Return 1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
-    if isinstance(shape, str) and shape in BENDS:
-        return BENDS[shape].end
-    ends = [own.end for own in listed(constraints) for _ in own.keys or (0,) if own.end]
-    return (1 if sum(ends) >= 0 else -1) if ends else 0
+def needs_end(shape: Any, constraints: Any) -> bool:
+    """Return whether the raw score must be the first or the last eigenvalue."""
+    return (isinstance(shape, str) and shape in BENDS) or any(own.end or own.joint for own in listed(constraints))
 
 
 def straight_columns(constraints: Any) -> tuple[Key, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, final
+from typing import NamedTuple, Self, final
 
 import numpy as np
 from scipy.linalg import null_space
@@ -25,6 +25,20 @@ from lambdak.table.column_contract import Column
 
 _CLOSE = 1e-9  # a statement that others imply to this is left out of the generators: it is proven with the others
 _SMALL = 1e-10  # of the largest singular value
+
+
+class Support(NamedTuple):
+    """Which matrices a generator may be: multiples of I (0), of a pattern's ones (1), or of its zeros (-1)."""
+
+    pattern: int
+    side: int
+
+
+class Free(NamedTuple):
+    """Coordinates (p, n) in which a column is free, by any matrices or by multiples of I only."""
+
+    ramps: Float64Array
+    scalar: bool = False
 
 
 class Spread(ABC):
@@ -58,6 +72,15 @@ class Spread(ABC):
     def n_free(self, owner: int) -> int:
         """Return how many columns :meth:`free` has."""
         return int(self.free(owner).shape[1])
+
+    @property
+    def supports(self) -> list[Support]:
+        """Which matrices the generators may be, one by one; nothing if any."""
+        return []
+
+    def free_parts(self, owner: int) -> list[Free]:
+        """Return what is free in a column, part by part."""
+        return [Free(self.free(owner))]
 
 
 @final

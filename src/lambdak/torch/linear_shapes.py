@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import nnls
 
 from lambdak._checks import check_int, check_positive
-from lambdak._types import Float64Array
 from lambdak.shapes import Concave, Convex, Shape
 from lambdak.shapes.requested import listed, requested_shapes
 from lambdak.table.linear_column import Linear
@@ -113,9 +112,7 @@ def linear_shapes(
     position = _position(shapes, dim, eig_idx)
     straight = _straight(shapes, dim, position)
     joint = _joint(shapes, 1 if position == dim - 1 else -1)
-    statements = [
-        {i: float(q) for i, q in own.items() if q} for shape in shapes for own in shape.statements(columns)
-    ]
+    statements = [{i: float(q) for i, q in own.items() if q} for shape in shapes for own in shape.statements(columns)]
     found = LinearShapes(position, shapes, _distinct(statements), _limits(shapes, columns), straight, joint)
     _check_apart(found)
     return found

@@ -76,7 +76,7 @@ def _without(option: Option, dropped: Iterable[int]) -> Option:
 def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = None) -> Option:
     """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-    if sketch.promises.interactions is not None or sketch.promises.scalar:
+    if sketch.promises.interactions is not None or sketch.promises.scalar(sketch.loss.sign):
         sketch, settings = kept_apart(sketch, rows, settings, terms)
     sketch, written = with_shared_levels(sketch, rows, request.rng)
     session = Session.of(sketch, written, replace(request, settings=settings))

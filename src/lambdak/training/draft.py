@@ -15,9 +15,10 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Falling, Rising
+from lambdak.shapes import Anchored, Falling, Rising
 from lambdak.shapes.requested import all_straight, check_labels, requested_nodes, steep_columns, straight_columns
 from lambdak.table.encoder import TableEncoder
+from lambdak.table.linear_column import Linear
 from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
@@ -71,6 +72,11 @@ class Draft:
             model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, scale,
             model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns), terms=terms,
         )  # fmt: skip
+
+    @property
+    def end(self) -> int:
+        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+        return self.promises.end(self.loss.sign)
 
     @property
     def n_terms(self) -> int:
@@ -174,17 +180,17 @@ def draft(
     if given.offset is not None:
         check_offset(loss)
     encoder = _encoder(given, settings)
-    rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
-    encoder = _without_orders(encoder, promises)
+    encoder = _with_lines_through_anchors(_without_orders(encoder, promises), promises)
+    rows = given.encoded(encoder, settings.threads)
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.end, settings.eig_idx))
+    outputs = outputs_of(loss, eigenvalue_indices(dim, promises.end(loss.sign), settings.eig_idx))
     anchors = tuple(((start - np.median(start)) / scale).tolist())
     if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
@@ -197,7 +203,7 @@ def kept_apart(
 ) -> tuple[Draft, FitSettings]:
     """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
     columns, interactions = sketch.encoder.columns, sketch.promises.interactions
-    if interactions is None or sketch.promises.scalar:
+    if interactions is None or sketch.promises.scalar(sketch.loss.sign):
         return _with_scalars(sketch, settings), settings
     apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
     if interactions.additive and not apart:
@@ -208,13 +214,13 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
-    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
+    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, sketch.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
 def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
     """A draft whose members add columns that bend the other way as multiples of I, which keeps both kinds."""
-    scalar, columns = sketch.promises.scalar, len(sketch.encoder.columns)
+    scalar, columns = sketch.promises.scalar(sketch.loss.sign), len(sketch.encoder.columns)
     if not scalar or sketch.dim == 1:
         return sketch
     if sketch.promises.interactions is not None:
@@ -231,6 +237,19 @@ def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
     """The encoder without orders of levels that no shape needs."""
     needed = {own.positions[0] for own in promises.of(Rising, Falling)}
     columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
+    return replace(encoder, columns=tuple(columns))
+
+
+def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
+    """The encoder with linear columns that are zero where they add nothing."""
+    columns = list(encoder.columns)
+    for own in promises.of(Anchored):
+        (i,) = own.positions
+        column = columns[i]
+        if isinstance(column, Linear):
+            if encoder.from_sparse and own.number:
+                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
+            columns[i] = replace(column, center=own.number)
     return replace(encoder, columns=tuple(columns))
 
 

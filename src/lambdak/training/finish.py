@@ -22,6 +22,8 @@ from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
+from lambdak.shapes.directions import pattern_numbers
+from lambdak.shapes.patterns import nearest_patterned
 from lambdak.shapes.slope import Direction
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
@@ -118,14 +120,21 @@ def in_balance(fit: Fit, rows: TrainingRows, request: FitRequest) -> Fit:
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
-    guarded = trainer.parameters.guarded or any(own.end for own in draft.promises.shapes)
+    shapes = draft.promises.shapes
+    guarded = trainer.parameters.guarded or any(own.end for own in shapes)
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for first, *others in draft.trained.parts:
         if not (first.is_number or others):
             _centre_(coef, slice(first.start, first.stop), plan)
     matrices = draft.trained.matrices(coef)
-    if draft.terms is not None:
+    patterned = pattern_numbers(shapes)
+    if patterned or draft.terms is not None:
         matrices = matrices.copy()
+    for i, number in patterned.items():
+        column = draft.encoder.columns[i]
+        cells = slice(column.start, column.start + len(column.rising()))
+        matrices[:, cells] = nearest_patterned(matrices[:, cells], number, draft.dim)
+    if draft.terms is not None:
         draft.terms.keep_apart_(matrices, draft.encoder.columns, draft.dim, draft.outputs.pencils)
     return matrices
 

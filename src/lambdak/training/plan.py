@@ -9,8 +9,9 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
+from lambdak.shapes.patterns import diagonal_of
 from lambdak.shapes.slope import Direction
-from lambdak.shapes.spreads import Spread
+from lambdak.shapes.spreads import Spread, Support
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -74,16 +75,34 @@ class Plan:
         return 1 if self.terms is None else len(self.terms)
 
     def _reading(self, terms: Sequence[int], dim: int) -> Reading | None:
-        if self._roles is None:
+        supports = list(dict.fromkeys(own for spread in self._kept for own in spread.supports))
+        if self._roles is None and not supports:
             return None
-        own = self._roles[terms]  # (models, columns)
         free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
-        for block in self._blocks:
-            free[:, block.cols] = own[:, [block.owner]]
-        steps = [
-            np.repeat(own[:, list(i)].min(axis=1, keepdims=True), cone.size, axis=1) for i, cone in self._cones.items()
-        ]
-        return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
+        for block, roles in zip(self._blocks, self._block_roles.T, strict=True):
+            free[:, block.cols] = roles[terms, None]
+        places = {own: Role.IDENTITY + 1 + place for place, own in enumerate(supports)}
+        steps = [self._step_roles(own, places)[terms] for own in self._kept if own.size]
+        diagonals = [diagonal_of(own, dim) for own in supports]
+        return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim, diagonals)
+
+    def _step_roles(self, spread: Spread, places: Mapping[Support, int]) -> Roles:
+        """(terms, generators): the roles of a spread's; where its columns are free, what each may be a multiple of."""
+        own = self._all_roles[:, list(spread.owners)].min(axis=1, keepdims=True)
+        asked = [places[support] for support in spread.supports] or [int(Role.ANY)] * spread.size
+        return np.where(own == Role.ANY, np.array(asked, np.int8), np.repeat(own, spread.size, axis=1))
+
+    @cached_property
+    def _block_roles(self) -> Roles:
+        """(terms, blocks): those of the free columns, part by part."""
+        own = self._all_roles[:, [block.owner for block in self._blocks]]
+        scalar = np.array([block.scalar for block in self._blocks], np.bool_)
+        return np.where((own == Role.ANY) & scalar, np.int8(Role.IDENTITY), own)
+
+    @property
+    def _all_roles(self) -> Roles:
+        """(terms, columns): every column is free where there are no terms."""
+        return np.full((1, len(self.columns)), Role.ANY, np.int8) if self._roles is None else self._roles
 
     @cached_property
     def _roles(self) -> Roles | None:
@@ -132,7 +151,7 @@ class Plan:
 
     @cached_property
     def _whitening(self) -> ColumnWhitening:
-        return ColumnWhitening(self._blocks, self.moments, self.alpha > 0, self._roles)
+        return ColumnWhitening(self._blocks, self.moments, self.alpha > 0, self._block_roles)
 
     @cached_property
     def _cone_sizes(self) -> dict[tuple[int, ...], int]:
