@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any, NoReturn, final
+from typing import final
 
 import numpy as np
 from scipy.optimize import nnls
 
 from lambdak._checks import check_int, check_positive
-from lambdak.shapes import Concave, Convex, Shape
+from lambdak.shapes import MaxSlope, Shape
+from lambdak.shapes.directions import directions, end_of_spectrum, pattern_numbers
 from lambdak.shapes.requested import listed, requested_shapes
 from lambdak.table.linear_column import Linear
 
@@ -106,8 +106,8 @@ def linear_shapes(
         position = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
         return LinearShapes(position, statements=[{i: float(sign)} for i, sign in enumerate(signs) if sign])
     for shape in asked:
-        _check(shape, in_features)
-    columns = [Linear(f"x{i}", i, low=-1.0, high=1.0, clamp=False) for i in range(in_features)]
+        check_shape(shape, in_features)
+    columns = linear_columns(in_features)
     shapes = requested_shapes(columns, list(signs), constraints=asked)
     position = _position(shapes, dim, eig_idx)
     straight = _straight(shapes, dim, position)
@@ -116,6 +116,11 @@ def linear_shapes(
     found = LinearShapes(position, shapes, _distinct(statements), _limits(shapes, columns), straight, joint)
     _check_apart(found)
     return found
+
+
+def linear_columns(in_features: int) -> list[Linear]:
+    """Return the inputs as columns of a table: straight lines, each with one design column."""
+    return [Linear(f"x{i}", i, low=-1.0, high=1.0, clamp=False) for i in range(in_features)]
 
 
 def follows(direction: Direction, statements: Sequence[Direction]) -> bool:
@@ -135,12 +140,17 @@ def follows(direction: Direction, statements: Sequence[Direction]) -> bool:
     return bool(nnls(dense[1:].T, dense[0])[1] <= _CLOSE * np.abs(dense[0]).max(initial=0.0))
 
 
-def is_bent(shape: Shape) -> bool:
-    """Return whether it says which way f bends."""
-    return isinstance(shape, Convex | Concave)
+def check_any_eigenvalue(constraints: Sequence[Shape] | None, what: str) -> None:
+    """Refuse shapes that hold of the last or the first eigenvalue only."""
+    for shape in listed(constraints):
+        if shape.end or shape.joint:
+            raise ValueError(
+                f"{shape!r} holds of the last or the first eigenvalue, and {what} reads several: use a SpectralNeuron "
+                "or a SpectralLayer"
+            )
 
 
-def _check(shape: Shape, in_features: int) -> None:
+def check_shape(shape: Shape, in_features: int) -> None:
     """Refuse shapes that a linear input cannot have, and inputs that there are not."""
     name = type(shape).__name__
     for key in shape.keys:
@@ -154,83 +164,50 @@ def _check(shape: Shape, in_features: int) -> None:
 
 def _position(shapes: Sequence[Shape], dim: int, eig_idx: int | None) -> int:
     """Return the position of the eigenvalue that was given, or that bent and joint shapes need."""
-    wanted = [own for own in shapes if is_bent(own)] or [own for own in shapes if _pairs(own)]
-    if eig_idx is not None:
-        position = check_int(eig_idx, "eig_idx", 0, dim)
-    elif wanted:
-        position = dim - 1 if sum(_end(own) for own in wanted) >= 0 else 0
-    else:
-        return dim // 2
-    ends = {_end(own) for own in wanted if not _pairs(own)}
-    here = {1: position == dim - 1, -1: position == 0}
-    if (ends and not any(here[end] for end in ends)) or (wanted and not any(here.values())):
-        needs = f"eig_idx={dim - 1}" if _end(wanted[0]) > 0 else "eig_idx=0"
-        raise ValueError(f"{wanted[0]!r} needs {needs}, or None, which chooses it; got {eig_idx}")
+    needing = [own for own in shapes if own.end or own.joint]
+    if eig_idx is None:
+        return {1: dim - 1, -1: 0, 0: dim // 2}[end_of_spectrum(shapes)]
+    position = check_int(eig_idx, "eig_idx", 0, dim)
+    here = [end for end, place in ((1, dim - 1), (-1, 0)) if position == place]
+    ends = {own.end for own in needing if own.end}
+    if needing and not (here and (not ends or ends & {*here})):
+        last = (needing[0].end or needing[0].joint) > 0
+        raise ValueError(
+            f"{needing[0]!r} needs eig_idx={dim - 1 if last else 0}, or None, which chooses it; got {eig_idx}"
+        )
     return position
-
-
-def _end(shape: Shape) -> int:
-    """Return 1 for what the last eigenvalue is, −1 for what the first is."""
-    return {"Convex": 1, "Complements": 1, "Concave": -1, "Substitutes": -1}[type(shape).__name__]
-
-
-def _pairs(shape: Shape) -> int:
-    """Return 1 for complements, −1 for substitutes, 0 for other shapes."""
-    return {"Complements": 1, "Substitutes": -1}.get(type(shape).__name__, 0)
 
 
 def _straight(shapes: Sequence[Shape], dim: int, position: int) -> tuple[int, ...]:
     """Return the inputs that are to bend against the eigenvalue's way, so that they cannot bend at all."""
-    if dim == 1:
-        return ()
-    against = -1 if position == dim - 1 else 1
-    bent = [own for own in shapes if is_bent(own) and _end(own) == against]
-    return tuple(sorted({i for own in bent for i in own.positions}))
+    against = 0 if dim == 1 else -1 if position == dim - 1 else 1
+    return tuple(sorted({i for own in shapes if own.end and own.end == against for i in own.positions}))
 
 
 def _joint(shapes: Sequence[Shape], end: int) -> tuple[Joint, ...]:
-    """Return groups of inputs that share a matrix, each input with the sign that makes all pairs what they should be."""
-    pairs = [
-        (a, b, _pairs(shape) * end) for shape in shapes if _pairs(shape) for a, b in combinations(shape.positions, 2)
-    ]
-    turns: dict[int, int] = {}
-    groups: list[Joint] = []
-    for first in sorted({i for a, b, _ in pairs for i in (a, b)}):
-        if first in turns:
-            continue
-        group, waiting = {first: 1}, [first]
-        while waiting:
-            i = waiting.pop()
-            for a, b, same in pairs:
-                if i in (a, b):
-                    other = b if i == a else a
-                    if group.setdefault(other, group[i] * same) != group[i] * same:
-                        _refuse_pairs(shapes, end)
-                    if other not in turns:
-                        waiting.append(other)
-            turns[i] = group[i]
-        groups.append(Joint({i: group[i] for i in sorted(group)}))
-    return tuple(groups)
-
-
-def _refuse_pairs(shapes: Sequence[Shape], end: int) -> NoReturn:
-    """Refuse three inputs that would have to pull in two directions each."""
-    named = ", ".join(repr(own) for own in shapes if _pairs(own))
-    other = "the first, eig_idx=0" if end > 0 else "the last, eig_idx=dim - 1"
-    raise ValueError(
-        f"constraints {named} cannot all hold at this eigenvalue, where only two inputs can be what three are asked to "
-        f"be: choose {other}, or fewer inputs"
-    )
+    """Return groups of inputs that share a matrix, each with the sign that makes all pairs what they should be."""
+    try:
+        turns, groups = directions(shapes, end), pattern_numbers(shapes)
+    except ValueError:
+        named = ", ".join(repr(own) for own in shapes if own.joint)
+        other = "the first, eig_idx=0" if end > 0 else "the last, eig_idx=dim - 1"
+        raise ValueError(
+            f"constraints {named} cannot all hold at this eigenvalue, where of three inputs only two can be that: "
+            f"choose {other}, or name fewer inputs"
+        ) from None
+    numbers = sorted({*groups.values()})
+    return tuple(Joint({i: turns[i] for i in sorted(groups) if groups[i] == number}) for number in numbers)
 
 
 def _limits(shapes: Sequence[Shape], columns: Sequence[Linear]) -> list[tuple[Direction, float]]:
     """Return the directions along which slopes are limited."""
     found: list[tuple[Direction, float]] = []
     for shape in shapes:
-        if type(shape).__name__ == "MaxSlope":
-            slopes: Any = shape
-            limit = check_positive(slopes.limit, f"limit of {shape!r}")
-            found += [(dict(own), limit) for own in slopes.directions(columns)]
+        if isinstance(shape, MaxSlope):
+            limit = check_positive(shape.limit, f"limit of {shape!r}")
+            for own in shape.directions(columns):
+                ((i, step),) = own if len(own) == 1 else ((0, 0.0),)
+                found.append(({i: 1.0}, limit / abs(step)) if step else (dict(own), limit))
     return found
 
 
@@ -240,8 +217,8 @@ def _check_apart(asked: LinearShapes) -> None:
     both = sorted(bound & {*asked.straight})
     if both:
         raise ValueError(
-            f"input {both[0]} is to be straight, as it bends both ways, and to share a matrix with others: leave one of "
-            f"these out of constraints {', '.join(map(repr, asked.shapes))}"
+            f"input {both[0]} is to be straight, as it bends both ways, and to share a matrix with others: leave one "
+            f"of these out of constraints {', '.join(map(repr, asked.shapes))}"
         )
     for own in asked.statements:
         other = next((i for i in own if i in bound or i in asked.straight), None)

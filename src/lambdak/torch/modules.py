@@ -22,9 +22,9 @@ from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_e
 from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant, constrain_rows
 from lambdak.torch.coordinates import Coordinates
 from lambdak.torch.inputs import check_dtype, check_tensor
-from lambdak.torch.linear_shapes import LinearShapes, linear_shapes
+from lambdak.torch.linear_shapes import LinearShapes, check_any_eigenvalue, linear_shapes
 from lambdak.torch.packing import check_structure, sym, unsym, width
-from lambdak.torch.promised import part_of, shapes_now
+from lambdak.torch.promised import limits_now, part_of, shapes_now
 from lambdak.torch.shaped import ShapedRows
 from lambdak.torch.slopes import LipschitzCap, SlopeCaps, bound_groups, lipschitz_bound
 from lambdak.torch.states import ReadsEigenvalues
@@ -48,6 +48,7 @@ class _Spectral(ReadsEigenvalues):
     eig_idx: int
     constant: Tensor
     weight: Tensor
+    reads_one = True  # eigenvalue of its matrix, which may have to be the last or the first
 
     def __init__(
         self,
@@ -70,6 +71,8 @@ class _Spectral(ReadsEigenvalues):
         super().__init__()
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
         signs = monotone_signs(monotonic_cst, in_features)
+        if not self.reads_one:
+            check_any_eigenvalue(constraints, type(self).__name__)
         asked = linear_shapes(in_features, dim, eig_idx, signs, constraints)
         self.eig_idx = asked.eig_idx
         self.structure, self._tridiagonal = structure, check_structure(structure)
@@ -144,7 +147,9 @@ class _Spectral(ReadsEigenvalues):
     @property
     def _rows(self) -> SignedRows | ShapedRows | None:
         """The parametrisation that binds matrices, if any."""
-        return part_of(self, SignedRows) or part_of(self, ShapedRows)
+        signed: SignedRows | None = part_of(self, SignedRows)
+        shaped: ShapedRows | None = part_of(self, ShapedRows)
+        return shaped if signed is None else signed
 
     @property
     def constraints(self) -> tuple[Shape, ...]:
@@ -170,9 +175,9 @@ class _Spectral(ReadsEigenvalues):
 
     @property
     def max_influence(self) -> tuple[float, ...] | None:
-        """The caps on ‖A_i‖₂ that hold now, if any."""
-        cap = part_of(self, Cap)
-        return None if cap is None else cap.caps
+        """The caps on ‖A_i‖₂ that hold now, if all inputs have one."""
+        caps = {i: limit for direction, limit in limits_now(self) for i in direction if len(direction) == 1}
+        return tuple(caps[i] for i in range(self.in_features)) if len(caps) == self.in_features > 0 else None
 
     def _register_caps(self, caps: tuple[float, ...]) -> None:
         """Keep ‖A_i‖₂ within its cap."""
@@ -271,10 +276,14 @@ class _Spectral(ReadsEigenvalues):
         """The settings, as in the constructor."""
         names = ["in_features", *(["out_features"] if self.constant.ndim > 1 else []), "dim", "eig_idx"]
         shown = [f"{name}={getattr(self, name)}" for name in names]
-        if self.constraint is not None:
+        if part_of(self, ShapedRows) or part_of(self, SlopeCaps):
+            shown.append(f"constraints={[own for own in self.constraints if own.keys]}")
+        elif self.constraint is not None:
             shown += [f"monotonic_cst={list(self.monotonic_cst)}", f"constraint={self.constraint!r}"]
-        if self.max_influence is not None:
-            shown.append(f"max_influence={list(self.max_influence)}")
+        cap = part_of(self, Cap)
+        if cap is not None:
+            shown.append(f"max_influence={list(cap.caps)}")
+        shown += [] if self.max_lipschitz is None else [f"max_lipschitz={self.max_lipschitz}"]
         shown += [] if self.fan_in is None else [f"fan_in={self.fan_in}"]
         shown += ["diagonal_constant=True"] if self.diagonal_constant else []
         return ", ".join(shown + ([f"structure={self.structure!r}"] if self._tridiagonal else []))

@@ -8,7 +8,7 @@ from torch.nn.utils import parametrize
 
 from lambdak.shapes import Concave, Convex, Falling, MaxSlope, Rising, Shape
 from lambdak.torch.constraints import Cap, SignedRows
-from lambdak.torch.linear_shapes import Direction, LinearShapes, is_bent
+from lambdak.torch.linear_shapes import Direction, LinearShapes
 from lambdak.torch.shaped import ShapedRows
 from lambdak.torch.slopes import SlopeCaps
 from torch import nn
@@ -26,7 +26,7 @@ def bound_now(module: Any) -> LinearShapes:
     if rows is not None:
         return LinearShapes(0, statements=[{i: float(sign)} for i, sign in enumerate(rows.signs) if sign])
     shaped = part_of(module, ShapedRows)
-    return LinearShapes(0) if shaped is None else shaped.asked  # type: ignore[no-any-return]
+    return LinearShapes(0) if shaped is None else shaped.asked
 
 
 def limits_now(module: Any) -> list[tuple[Direction, float]]:
@@ -40,13 +40,13 @@ def shapes_now(module: Any) -> tuple[Shape, ...]:
     """Return the shapes that hold whatever the parameters are, by position of the inputs."""
     bound = bound_now(module)
     if bound.shapes:
-        found = [own for own in bound.shapes if not is_bent(own) and not isinstance(own, MaxSlope)]
+        found = [own for own in bound.shapes if not own.end and not isinstance(own, MaxSlope)]
     else:
         found = [(Rising if sign > 0 else Falling)(i) for i, sign in enumerate(module.monotonic_cst) if sign]
     if module.eig_idx in (0, module.dim - 1):
         bent, other = (Concave, Convex) if module.eig_idx == 0 else (Convex, Concave)
         found += [bent(), *([other(*bound.straight)] if bound.straight else [])]
     for direction, limit in limits_now(module):
-        alone = len(direction) == 1 and [*direction.values()] == [1.0]
-        found.append(MaxSlope(next(iter(direction)) if alone else dict(direction), limit))
+        pairs = tuple(direction.items())
+        found.append(MaxSlope(pairs[0][0] if len(pairs) == 1 else pairs, limit))
     return tuple(found)

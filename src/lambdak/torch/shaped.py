@@ -1,4 +1,4 @@
-r"""Matrices that are bound to one another, as a parametrisation: statements Σ q_i A_i ⪰ 0, and matrices that are shared.
+r"""Matrices that are bound to one another, as a parametrisation: statements Σ q_i A_i ⪰ 0, and shared matrices.
 
 Statements with linearly independent q, the rows of Q, are satisfied by A = Q⁺ P + N F, with P ⪰ 0 for every statement
 and a free F for every direction N that none of them speaks of: Q A = P, and every solution is one of these.
@@ -48,8 +48,8 @@ class ShapedRows(nn.Module):
             row[[places[i] for i in own]] = [*own.values()]
         if np.linalg.matrix_rank(dense) < len(dense):
             raise ValueError(
-                f"constraints cannot be trained together: {', '.join(map(repr, asked.shapes))}: some of them follow from "
-                "or undo others: leave one out"
+                f"constraints cannot be trained together: {', '.join(map(repr, asked.shapes))}: some of them undo or "
+                "overlap others: leave one out"
             )
         self._factors = torch.from_numpy(dense)
         self._spread, self._kernel = (torch.from_numpy(_cleaned(part)) for part in (_pinv(dense), _null(dense)))
@@ -193,7 +193,8 @@ class ShapedRows(nn.Module):
 
 def _product(factors: Tensor, rows: Tensor) -> Tensor:
     """Σ_j factors_ij rows_j."""
-    return torch.tensordot(factors.to(rows), rows, 1)
+    product: Tensor = torch.tensordot(factors.to(rows), rows, 1)
+    return product
 
 
 def _signed(number: Tensor, sign: int) -> Tensor:

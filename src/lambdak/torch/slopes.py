@@ -49,6 +49,11 @@ class SlopeCaps(nn.Module):
             is_split = alone and len(inputs) > 1 and int(torch.linalg.matrix_rank(kept)) == len(which)
             (self.across if is_split else self.together).append((sorted(inputs), which))
 
+    @property
+    def is_separate(self) -> bool:
+        """Whether every input is scaled on its own."""
+        return not self.across and all(len(inputs) == 1 for inputs, _ in self.together)
+
     def forward(self, weight: Tensor) -> Tensor:
         """The rows, scaled where a slope is too large."""
         wide = weight if weight.dtype == torch.float64 else weight.float()
