@@ -280,9 +280,9 @@ class _Spectral(ReadsEigenvalues):
             shown.append(f"constraints={[own for own in self.constraints if own.keys]}")
         elif self.constraint is not None:
             shown += [f"monotonic_cst={list(self.monotonic_cst)}", f"constraint={self.constraint!r}"]
-        cap = part_of(self, Cap)
-        if cap is not None:
-            shown.append(f"max_influence={list(cap.caps)}")
+        caps = None if part_of(self, SlopeCaps) else self.max_influence
+        if caps is not None:
+            shown.append(f"max_influence={list(caps)}")
         shown += [] if self.max_lipschitz is None else [f"max_lipschitz={self.max_lipschitz}"]
         shown += [] if self.fan_in is None else [f"fan_in={self.fan_in}"]
         shown += ["diagonal_constant=True"] if self.diagonal_constant else []
