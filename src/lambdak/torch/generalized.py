@@ -199,7 +199,7 @@ class GeneralizedSpectralNeuron(_Spectral):
         named = next((own for own in asked.shapes if isinstance(own, MaxSlope) or own.joint), None)
         if named is None and asked.straight:
             named = next(own for own in asked.shapes if own.end and {*own.positions} & {*asked.straight})
-        if named is not None or (caps and bound_groups(asked)):
+        if named is not None or (caps and any(len(group) > 1 for group in bound_groups(asked))):
             raise ValueError(
                 f"{named or asked.shapes[0]!r} cannot be a constraint here, as B changes what it says of L⁻¹ A_i L⁻ᵀ: "
                 + ("use max_influence" if isinstance(named, MaxSlope) else "use a SpectralNeuron")

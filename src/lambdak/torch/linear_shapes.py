@@ -169,8 +169,8 @@ def _position(shapes: Sequence[Shape], dim: int, eig_idx: int | None) -> int:
         return {1: dim - 1, -1: 0, 0: dim // 2}[end_of_spectrum(shapes)]
     position = check_int(eig_idx, "eig_idx", 0, dim)
     here = [end for end, place in ((1, dim - 1), (-1, 0)) if position == place]
-    ends = {own.end for own in needing if own.end}
-    if needing and not (here and (not ends or ends & {*here})):
+    kept = [own for own in needing if own.joint or own.end in here]
+    if needing and not (here and kept):
         last = (needing[0].end or needing[0].joint) > 0
         raise ValueError(
             f"{needing[0]!r} needs eig_idx={dim - 1 if last else 0}, or None, which chooses it; got {eig_idx}"

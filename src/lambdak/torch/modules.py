@@ -113,8 +113,9 @@ class _Spectral(ReadsEigenvalues):
         caps = self._caps(max_influence)
         limits = [*asked.limits, *(({i: 1.0}, cap) for i, cap in enumerate(caps))]
         groups = bound_groups(asked)
-        alone = {i: cap for own, cap in limits for i in own if len(own) == 1 and abs(own[i]) == 1}
-        if not groups and len(limits) == len(alone) == self.in_features and limits:
+        alone = {i: cap for own, cap in limits for i in own if len(own) == 1}
+        is_bound = any(len(group) > 1 for group in groups)
+        if limits and not is_bound and len(limits) == len(alone) == self.in_features:
             self._register_caps(tuple(alone[i] for i in range(self.in_features)))
         elif limits:
             caps_along = SlopeCaps(self.in_features, limits, groups, self.coordinates)

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 class SlopeCaps(nn.Module):
     """‖Σ v_i A_i‖₂ ≤ L for several directions, whatever the parameters are.
 
-    ``groups`` are inputs that are bound to one another.
+    ``groups`` are inputs that are bound to one another, or whose own matrix is bound to a cone.
     """
 
     def __init__(
@@ -154,6 +154,6 @@ def connected(first: Sequence[frozenset[int]], others: Sequence[frozenset[int]])
 
 
 def bound_groups(asked: LinearShapes) -> list[frozenset[int]]:
-    """Return sets of inputs whose matrices are bound to one another."""
-    statements = [frozenset(own) for own in asked.statements if len(own) > 1]
-    return statements + [frozenset(group.turns) for group in asked.joint]
+    """Return sets of inputs whose matrices are bound to one another, to a sign or to the identity."""
+    own = [frozenset(statement) for statement in asked.statements]
+    return own + [frozenset(group.turns) for group in asked.joint] + [frozenset({i}) for i in asked.straight]
