@@ -40,7 +40,11 @@ def test_shapes_of_one_input_are_the_older_arguments_to_the_bit():
         old = SpectralNeuron(3, 5, **older)
         old.load_state_dict(new.state_dict())
         assert all(torch.equal(a, b) for a, b in zip(new.parameters(), old.parameters(), strict=True))
-        assert (new.eig_idx, new.monotonic_cst, new.max_influence) == (old.eig_idx, old.monotonic_cst, old.max_influence)
+        assert (new.eig_idx, new.monotonic_cst, new.max_influence) == (
+            old.eig_idx,
+            old.monotonic_cst,
+            old.max_influence,
+        )
         assert new.constraints == old.constraints
 
 
