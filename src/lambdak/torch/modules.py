@@ -308,8 +308,14 @@ class SpectralNeuron(_Spectral):
         How matrices of monotone inputs are kept semidefinite: "diagonal", "factor", "root" or "squareplus", see
         :mod:`lambdak.torch.constraints`. None is "factor": it learns faster than "diagonal", which would be no
         restriction for a single monotone input, and costs less than the others.
+    constraints
+        Shapes of :mod:`lambdak.shapes` by position of the inputs, such as ``[Dominates(0, 1), MaxSlope(2, 0.5)]``; what
+        each asks of the matrices is in :mod:`lambdak.torch.linear_shapes`. With ``eig_idx=None`` they choose the last
+        or the first eigenvalue where they need it.
     max_influence
         Caps on ‖A_i‖₂, one for all inputs or one each; None is no cap.
+    max_lipschitz
+        A cap on a bound of ‖f(x) − f(y)‖ / ‖x − y‖ in Euclidean norms, of a layer for all its neurons together.
     bound
         The largest magnitude that inputs are expected to have, for the start.
     fan_in
