@@ -7,7 +7,7 @@ from torch_cases import scrambled, violation
 
 import torch
 from lambdak import shapes
-from lambdak.torch import SpectralLayer, SpectralNeuron, sym
+from lambdak.torch import HyperSpectralNeuron, SpectralLayer, SpectralNeuron, sym
 
 KINDS = {
     "dominates": [shapes.Dominates(0, 1)],
@@ -207,3 +207,26 @@ def test_a_module_on_the_meta_device_gets_its_weight_later():
     module.load_state_dict(other.state_dict())
     x = torch.randn(5, 4)
     assert torch.equal(module(x), other(x))
+
+
+class OneContext(torch.nn.Module):
+    def __init__(self, model, context):
+        super().__init__()
+        self.model, self.context = model, context
+
+    def forward(self, x):
+        return self.model(self.context[None], x[None])[0]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_hyper_network_keeps_shapes_in_every_context(name):
+    encoder = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh()).double()
+    model = HyperSpectralNeuron(encoder, 4, dim=3, constraints=KINDS[name], encoder_features=8, dtype=torch.float64)
+    contexts = torch.randn(3, 3).double()
+    outputs = []
+    for context in contexts:
+        for part in (model, scrambled(model)):
+            assert violation(OneContext(part, context), KINDS[name]) < 1e-9
+        outputs.append(OneContext(model, context)(torch.ones(1, 4).double()))
+    assert len({output.item() for output in outputs}) == 3
+    assert "constraints=[" in model.extra_repr()
