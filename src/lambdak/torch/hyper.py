@@ -14,9 +14,10 @@ import torch
 from lambdak._checks import check_int
 from lambdak.shapes import Shape
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
+from lambdak.torch.constrained import monotone_signs
 from lambdak.torch.constraints import Cap, Definite, SignedRows
 from lambdak.torch.inputs import check_dtype, check_tensor
-from lambdak.torch.modules import SpectralNeuron, monotone_signs
+from lambdak.torch.modules import SpectralNeuron
 from lambdak.torch.packing import sym
 from lambdak.torch.promised import part_of
 from lambdak.torch.shaped import ShapedRows
