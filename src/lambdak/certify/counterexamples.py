@@ -23,6 +23,7 @@ from lambdak.certify.shape_claims import subject_of
 from lambdak.certify.shapes import Shape
 from lambdak.certify.verification import Check, Verification
 from lambdak.model import Model
+from lambdak.shapes import contract
 from lambdak.shapes.slope import MaxSlope
 
 __all__ = ["Check", "Verification", "verify"]
@@ -73,11 +74,14 @@ def _attacks(search: Search, claims: Iterable[Claim], within: Mapping[str, float
     """One for each claim that is proven; those about groups and slopes are in the order of what was requested."""
     promises = search.model.promises
     groups, slopes = (columns for columns, _ in promises.groups), iter(promises.of(MaxSlope))
-    shapes = {subject_of(shape, search.model): shape for shape in promises.others}
+    shapes: dict[tuple[str, str], list[contract.Shape]] = {}  # of the same columns in the order of their claims
+    for own in promises.others:
+        shapes.setdefault(subject_of(own, search.model), []).append(own)
     for claim in claims:
         columns = next(groups) if claim.kind == "joint influence" else ()
         limited = next(slopes) if claim.kind == MaxSlope.kind else None
-        shape = shapes.get((claim.kind, claim.subject))
+        same = shapes.get((claim.kind, claim.subject))
+        shape = same.pop(0) if same else None
         if claim.proven and columns:
             yield Joint(search, claim, columns)
         elif claim.proven and limited is not None:

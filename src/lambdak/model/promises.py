@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from lambdak.shapes.bending import Concave, Convex
-from lambdak.shapes.contract import Shape
-from lambdak.shapes.directions import end_of_spectrum
+from lambdak.shapes.contract import Effect, Shape
+from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.requested import requested_shapes
@@ -48,6 +48,17 @@ class Promises:
         """Return what the settings of an estimator ask for, in any of their spellings."""
         wanted = requested_shapes(columns, monotonic_cst, max_influence, shape, interaction_cst, constraints)
         return cls(len(columns), wanted)
+
+    def settled(self, columns: Sequence[Column], effect: Effect) -> Promises:
+        """Return the promises with all that their shapes leave to training, by what columns do to the training rows."""
+        return replace(self, shapes=tuple(dict.fromkeys(own.settled(columns, effect) for own in self.shapes)))
+
+    def as_settled(self, constraints: Sequence[Shape], columns: Sequence[Column]) -> list[Shape]:
+        """Return what a user gave as ``constraints``, with all that training chose for these promises."""
+        settled = {own.requested(): own for own in self.shapes if own.requested() != own}
+        names = [column.name for column in columns]
+        placed = [settled.get(own.placed(columns)) if own.unsettled else None for own in constraints]
+        return [own if new is None else new.named(names) for own, new in zip(constraints, placed, strict=True)]
 
     def of(self, *kinds: type[Shape]) -> list[Any]:
         """Return the shapes of these classes."""
@@ -107,9 +118,9 @@ class Promises:
         readers = (Rising, Falling, MaxInfluence, MaxSlope, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
-    def end(self, flip: int) -> int:
+    def end(self, flip: int, names: Sequence[str] = ()) -> int:
         """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""
-        return end_of_spectrum(self.shapes, flip)
+        return end_of_spectrum(self.shapes, flip, names)
 
     def scalar(self, flip: int) -> frozenset[int]:
         """Return positions of columns that must only add a number: they bend the other way than the raw score."""

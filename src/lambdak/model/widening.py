@@ -76,6 +76,10 @@ def _widen_patterned_(coef: Float64Array, spread: Patterned) -> None:
     if ones.all():
         return
     for rows in coef:
+        values = rows[list(cells)][:, diagonal]
+        # In a term that reads no other column of the pattern, any matrices will do.
+        if not all((values[:, side] == values[:, side][:, :1]).all() for side in (ones, ~ones)):
+            continue
         height = Fraction(0) if len(cells) == column.n_steps else None  # a line starts from zero
         for j in cells:
             high, low = float(rows[j, diagonal[ones][0]]), Fraction(float(rows[j, diagonal[~ones][0]]))
@@ -126,7 +130,8 @@ def _widen_generated_(coef: Float64Array, spread: Generated) -> None:
     """Give statements that are not proven more of the generators that they are about."""
     dim, rows = packed_dim(coef.shape[-1]), coef[:, spread.start : spread.stop]
     gains = dense(spread.statements, spread.start, spread.stop) @ spread.weights  # (statements, generators)
-    needed = np.where(gains > _HELPFUL, 1 / np.maximum(gains, _HELPFUL), 0.0)
+    helpful = gains > np.maximum(gains.max(axis=1, keepdims=True, initial=0.0) / 2, _HELPFUL)
+    needed = np.where(helpful, 1 / np.maximum(gains, _HELPFUL), 0.0)
     size = np.abs(rows).max(axis=(1, 2), initial=0.0)
     unit = np.maximum(4 * (dim + 6) * UNIT * size, _TINY)
     for _ in range(_MOST_ROUNDS):

@@ -71,10 +71,11 @@ class Anchored(OneColumn):
             if self.cell not in column.known_levels:
                 known = [level for level in column.known_levels if level is not None and level is not OTHER]
                 raise ValueError(f"{self!r} needs a level that training has seen; {column.name!r} has {known}")
-        elif self.number is None or not column.low <= self.number <= column.high:
-            raise ValueError(
-                f"{self!r} needs a number in the training range of {column.name!r}, {column.low:g} to {column.high:g}"
-            )
+            return found
+        low, high = (float(end) for end in column.check_between(None))
+        if self.number is None or not low <= self.number <= high:
+            raise ValueError(f"{self!r} needs a number in the training range of {column.name!r}, {low:g} to {high:g}")
+        found.at(column)
         return found
 
     def zeros(self, columns: Sequence[Column]) -> list[Combination]:

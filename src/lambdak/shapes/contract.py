@@ -26,7 +26,8 @@ Draw = Callable[
     [int], Float64Array
 ]  # numbers of the column at a position: random ones, at knots, beside them, far away
 
-
+# Of the column at a position, by design column: what it adds to the prediction of a row by about, and its rows' weight.
+Effect = Callable[[int], tuple[Float64Array, Float64Array]]
 Points = Sequence[Mapping[int, Float64Array]]  # of each row of a comparison, position of a column → its numbers
 
 
@@ -90,6 +91,23 @@ class Shape(ABC):
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
 
+    def most_knots(self) -> Mapping[Key, int]:
+        """Return how many knots its columns may have at most, by key, where that matters."""
+        return {}
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it leaves something to training, which :meth:`settled` then decides."""
+        return False
+
+    def settled(self, columns: Sequence[Column], effect: Effect) -> Self:
+        """Return the placed shape with all that training chooses, by what its columns do to the training rows."""
+        return self
+
+    def requested(self) -> Self:
+        """Return the shape as the user gave it, from a settled one."""
+        return self
+
     def named(self, names: Sequence[str]) -> Self:
         """Return the shape with names for positions."""
         return self.renamed([names[i] for i in self.positions])
@@ -121,13 +139,20 @@ class Shape(ABC):
     def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
         """Return the steps of columns whose matrices must be c I + g P, by position; P is diagonal, of zeros and ones.
 
-        Every pencil has one P for all of them, and every g must go one way along its steps: see ``shapes/directions.py``.
+        Every pencil has one P for all of them, and every g goes one way along its steps: see ``shapes/ends.py``.
         """
         return {}
 
     def zeros(self, columns: Sequence[Column]) -> list[Combination]:
         """Return factors of design columns, whose sum of matrices must be exactly zero in every pencil."""
         return []
+
+    def sufficient(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return statements that imply :meth:`statements`, for training; numbers below zero are further matrices.
+
+        These are free. With them few statements can stand for many, as for all combinations of segments of columns.
+        """
+        return self.statements(columns)
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return the positions of columns whose matrices its statements compare, set by set; none if it has none."""

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from lambdak.pencil.statements import Combination, rises
+from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.contract import Draw, Key, Points, Shape
 from lambdak.shapes.interactions import Interactions
 from lambdak.table.column_contract import Column
 
 _METHOD = (
-    "the raw score must be an end of the spectrum; in every pencil the matrices of these columns must be c I + g P with "
-    "one diagonal P of zeros and ones, and each g must go one way along its numbers, {} where the raw score is the "
-    "last eigenvalue, {} where it is the first: compared in fractions, as they are stored; missing cells are ignored"
+    "the raw score must be an end of the spectrum; in every pencil the matrices of these columns must be c I + g P "
+    "with one diagonal P of zeros and ones, and each g must go one way along its numbers, {} where the raw score is "
+    "the last eigenvalue, {} where it is the first: compared in fractions; missing cells are ignored"
 )
 
 
@@ -44,10 +45,6 @@ class Joint(Shape):
         """Return the shape about other columns."""
         return type(self)(*keys)
 
-    def placed(self, columns: Sequence[Column]) -> Self:
-        """Return the shape with positions for names, in order."""
-        return type(self)(*sorted(super().placed(columns).positions))
-
     @classmethod
     def restored(cls, values: Mapping[str, Any]) -> Self:
         """Return the shape of these columns."""
@@ -55,7 +52,7 @@ class Joint(Shape):
 
     def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
         """Return the steps from number to number of each of its columns."""
-        found = {}
+        found: dict[int, list[Combination]] = {}
         for i in self.positions:
             steps = rises(columns[i].increments(), 1)
             found[i] = [{columns[i].start + j: q for j, q in factors.items()} for factors in steps]
@@ -67,6 +64,8 @@ class Joint(Shape):
             apart = next((pair for pair in combinations(self.positions, 2) if not other.allow(pair)), None)
             who = "" if apart is None else f"{names[apart[0]]} and {names[apart[1]]}"
             return who and f"{who} have no group in common, so they do not interact: give them one"
+        if isinstance(other, Anchored) and other.cell is None and other.positions[0] in self.positions:
+            return "the matrix of a missing cell is free, and all others would be measured from it: anchor a number"
         both = {*self.positions} & {*other.positions} if isinstance(other, Joint) else set()
         if other.joint != self.joint and len(both) > 1:
             who = " and ".join(names[i] for i in sorted(both))
@@ -92,8 +91,8 @@ class Joint(Shape):
         *others, last = (names[i] for i in self.positions)
         more, rest = "more" if self.joint > 0 else "less", "the other" if len(others) == 1 else "each other"
         return (
-            f"the higher one of {', '.join(others)} and {last} is, the {more} a rise of {rest} adds to the score behind "
-            f"{what.removesuffix(',')}, or the same"
+            f"the higher one of {', '.join(others)} and {last} is, the {more} a rise of {rest} adds to the score "
+            f"behind {what.removesuffix(',')}, or the same"
         )
 
 

@@ -1,8 +1,10 @@
-r"""How training moves columns that work together: A(x) = c(x) I + h_1(x) P + h_2(x) (I − P), P diagonal of zeros and ones.
+r"""How training moves columns that work together: A(x) = c(x) I + h_1(x) P + h_2(x) (I − P).
 
-The values of A(x) are u = c + h_1 on P's ones and v = c + h_2 elsewhere. Every other shape of the column asks that the
-same sums Q of u, and of v, are not negative; c, h_1 and h_2 each satisfy that, h_1 goes one way and h_2 the other, so
-u − v = h_1 − h_2 goes the way it must. If no other shape asks for anything, h_2 is not needed, because c is free.
+P is a diagonal of zeros and ones.
+The values of A(x) are u = c + h_1 on P's ones and v = c + h_2
+elsewhere. Every other shape of the column asks that the same sums Q of u, and of v, are not negative; c, h_1 and h_2
+each satisfy that, h_1 goes one way and h_2 the other, so u − v = h_1 − h_2 goes the way it must. If no other shape asks
+for anything, h_2 is not needed, because c is free.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.lazy import cached_property
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.shapes.contract import Shape
-from lambdak.shapes.directions import directions, end_of_spectrum, pattern_numbers
+from lambdak.shapes.ends import directions, end_of_spectrum, pattern_numbers
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.spreads import Free, Spread, Support, spreads
 from lambdak.table.column_contract import Column
@@ -110,6 +112,13 @@ def all_spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -
         if columns[i].n_steps:
             moves = _moves(shapes, columns, flip, i, way, Support(numbers[i], 1))
             moves += _moves(shapes, columns, flip, i, -way, Support(numbers[i], -1)) if i in alone else []
+            if not moves and columns[i].n_rising(0, 1):
+                named = [column.name for column in columns]
+                asked = ", ".join(repr(own.named(named)) for own in shapes if i in own.positions)
+                raise ValueError(
+                    f"constraints on {named[i]} cannot be trained together, because a column that turns cannot work "
+                    f"together with others: {asked}: leave one out"
+                )
             patterned.append(Patterned(i, columns[i], numbers[i], way, alone.get(i), moves))
     others = [own for own in found if ways.keys().isdisjoint(own.owners) or not columns[own.owners[0]].n_steps]
     return sorted([*others, *patterned], key=lambda own: own.owners)
@@ -119,11 +128,20 @@ def _moves(
     shapes: Sequence[Shape], columns: Sequence[Column], flip: int, i: int, way: int, support: Support
 ) -> list[tuple[Spread, Support]]:
     """What moves a column this way and keeps all that its other shapes ask; nothing if these ask for the opposite."""
-    own = [shape for shape in shapes if shape.positions == (i,) or (shape.end and i in shape.numbers(columns))]
+    own = [shape for shape in shapes if (i,) in shape.joined(columns)]
     step = (Rising if way * flip > 0 else Falling)(i)
     if any(isinstance(shape, Rising | Falling) and shape != step for shape in own):
         return []
-    return [(found, support) for found in spreads([*own, step], columns, flip) if found.owners == (i,)]
+    found = [other for other in spreads([*own, step], columns, flip) if other.owners == (i,)]
+    return [(other, support) for other in found if _possible(other)]
+
+
+def _possible(spread: Spread) -> bool:
+    """Whether not all that a column may do is nothing, as if it must fall before a turn and never does."""
+    try:
+        return bool(spread.weights.any())
+    except ValueError:
+        return False
 
 
 def pattern(number: int, dim: int) -> NDArray[np.bool_]:

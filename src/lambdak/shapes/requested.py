@@ -80,6 +80,15 @@ def requested_nodes(constraints: Any) -> dict[Key, tuple[float, ...]]:
     return found
 
 
+def most_knots(constraints: Any) -> dict[Key, int]:
+    """Return how many knots columns may have at most, by name or position, where shapes need few."""
+    found: dict[Key, int] = {}
+    for own in listed(constraints):
+        for key, most in own.most_knots().items():
+            found[key] = min(most, found.get(key, most))
+    return found
+
+
 def all_straight(shape: Any, constraints: Any) -> bool:
     """Return whether all columns of numbers must do so."""
     return shape is not None or any(own.straight and not own.keys for own in listed(constraints))

@@ -80,6 +80,7 @@ class Curve(Numeric):
         """Return a curve with as many knots as the settings say, or as the number of rows allows."""
         numbers, clamp = seen.numbers(), settings.clamp
         n_knots = auto_knots(numbers.rows) if settings.n_knots is None else settings.n_knots
+        n_knots = min(n_knots, max(settings.most_knots - len(settings.nodes), 2))
         knots = choose_knots(numbers.values, numbers.mass, n_knots)
         apart, middle = settings.spaced or not clamp, median(numbers.values, numbers.mass)
         knots = with_nodes(spaced(knots) if apart else knots, settings.nodes, apart)

@@ -23,7 +23,7 @@ from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 from lambdak.table.column_types import column_type
 from lambdak.table.design import Design
-from lambdak.table.knots import check_n_knots
+from lambdak.table.knots import MAX_KNOTS, check_n_knots
 from lambdak.table.linear_column import Linear
 from lambdak.table.matching import check_width, listed_columns, matched
 from lambdak.table.read import Table, position_names, read_table
@@ -68,6 +68,8 @@ class TableEncoder:
     nodes : mapping of str or int to numbers
         By name or position of a column, numbers at which it gets knots beside its own, where they are in the training
         range. Linear columns have none.
+    most_knots : mapping of str or int to int
+        By name or position of a column, how many knots it has at most, whatever n_knots says.
 
     Attributes
     ----------
@@ -105,6 +107,7 @@ class TableEncoder:
     straight: Collection[str | int] = ()
     steep: Collection[str | int | None] = ()
     nodes: Mapping[str | int, Sequence[float]] = field(default_factory=dict)
+    most_knots: Mapping[str | int, int] = field(default_factory=dict)
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
     from_sparse: bool = field(default=False, kw_only=True)
@@ -207,7 +210,9 @@ class TableEncoder:
     def _settings_of(self, i: int, name: str) -> ColumnSettings:
         nodes = (*self.nodes.get(i, ()), *self.nodes.get(name, ()))
         spaced = not {None, i, name}.isdisjoint(self.steep)
-        return replace(self._settings, clamp=not self.is_straight(i, name), nodes=nodes, spaced=spaced)
+        most = min(self.most_knots.get(key, MAX_KNOTS) for key in (i, name))
+        clamp = not self.is_straight(i, name)
+        return replace(self._settings, clamp=clamp, nodes=nodes, spaced=spaced, most_knots=most)
 
     def is_straight(self, i: int, name: str) -> bool:
         """Return whether a column continues straight outside of the training range."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
-from lambdak.table.knots import center_and_scale, distinct
+from lambdak.table.knots import MAX_KNOTS, center_and_scale, distinct
 
 
 @final
@@ -61,6 +61,8 @@ class ColumnSettings:
         Numbers at which the column must have knots, where they are in the training range.
     spaced : bool
         Whether no two knots are very close, because rounding would decide about the slope between them.
+    most_knots : int
+        Most knots of a numeric column, these among them.
     """
 
     n_knots: int | None
@@ -71,6 +73,7 @@ class ColumnSettings:
     clamp: bool
     nodes: tuple[float, ...] = ()
     spaced: bool = False
+    most_knots: int = MAX_KNOTS
 
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float

@@ -20,7 +20,7 @@ from scipy.optimize import nnls
 
 from lambdak._checks import check_int, check_positive
 from lambdak.shapes import MaxSlope, Shape
-from lambdak.shapes.directions import directions, end_of_spectrum, pattern_numbers
+from lambdak.shapes.ends import directions, end_of_spectrum, pattern_numbers
 from lambdak.shapes.requested import listed, requested_shapes
 from lambdak.table.linear_column import Linear
 

@@ -22,7 +22,7 @@ from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
-from lambdak.shapes.directions import pattern_numbers
+from lambdak.shapes.ends import pattern_numbers
 from lambdak.shapes.patterns import nearest_patterned
 from lambdak.shapes.slope import Direction
 from lambdak.training.balance import balanced
@@ -131,12 +131,21 @@ def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     if patterned or draft.terms is not None:
         matrices = matrices.copy()
     for i, number in patterned.items():
-        column = draft.encoder.columns[i]
+        column, together = draft.encoder.columns[i], {k for k, own in patterned.items() if own == number}
         cells = slice(column.start, column.start + len(column.rising()))
-        matrices[:, cells] = nearest_patterned(matrices[:, cells], number, draft.dim)
+        models = np.flatnonzero(_reads_several(draft, together, len(matrices)))
+        matrices[models, cells] = nearest_patterned(matrices[models, cells], number, draft.dim)
     if draft.terms is not None:
         draft.terms.keep_apart_(matrices, draft.encoder.columns, draft.dim, draft.outputs.pencils)
     return matrices
+
+
+def _reads_several(draft: Draft, columns: set[int], models: int) -> NDArray[np.bool_]:
+    """(models,): whether a term reads more than one of these columns, which then share a pattern."""
+    if draft.terms is None:
+        return np.ones(models, np.bool_)
+    several = np.array([len(columns.intersection(own)) > 1 for own in draft.terms.groups])
+    return np.asarray(several[np.arange(models) // draft.outputs.pencils % len(several)])
 
 
 def _centre_(coef: FloatArray, span: slice, plan: Plan) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.shapes.patterns import diagonal_of
+from lambdak.shapes.patterns import Patterned, diagonal_of
 from lambdak.shapes.slope import Direction
 from lambdak.shapes.spreads import Spread, Support
 from lambdak.table.column_contract import Column
@@ -88,16 +89,24 @@ class Plan:
 
     def _step_roles(self, spread: Spread, places: Mapping[Support, int]) -> Roles:
         """(terms, generators): the roles of a spread's; where its columns are free, what each may be a multiple of."""
-        own = self._all_roles[:, list(spread.owners)].min(axis=1, keepdims=True)
+        own = _together(self._all_roles[:, list(spread.owners)])
         asked = [places[support] for support in spread.supports] or [int(Role.ANY)] * spread.size
-        return np.where(own == Role.ANY, np.array(asked, np.int8), np.repeat(own, spread.size, axis=1))
+        kept = self._keeps_pattern(spread.owners[0])[:, None]
+        return np.where((own == Role.ANY) & kept, np.array(asked, np.int8), np.repeat(own, spread.size, axis=1))
+
+    def _keeps_pattern(self, i: int) -> NDArray[np.bool_]:
+        """(terms,): whether a term reads several columns of the pattern of column i, which only these must keep."""
+        numbers = {k: own.pattern for k, own in self._constrained.items() if isinstance(own, Patterned)}
+        group = [k for k, number in numbers.items() if number == numbers.get(i)]
+        return np.asarray((self._all_roles[:, group] == Role.ANY).sum(axis=1) > 1)
 
     @cached_property
     def _block_roles(self) -> Roles:
         """(terms, blocks): those of the free columns, part by part."""
         own = self._all_roles[:, [block.owner for block in self._blocks]]
-        scalar = np.array([block.scalar for block in self._blocks], np.bool_)
-        return np.where((own == Role.ANY) & scalar, np.int8(Role.IDENTITY), own)
+        scalar = [block.scalar & self._keeps_pattern(block.owner) for block in self._blocks]
+        confined = np.array(scalar, np.bool_).reshape(len(self._blocks), len(own)).T
+        return np.where((own == Role.ANY) & confined, np.int8(Role.IDENTITY), own)
 
     @property
     def _all_roles(self) -> Roles:
@@ -138,7 +147,7 @@ class Plan:
     def _kept(self) -> list[Spread]:
         """Those of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
-        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
+        return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 
     @cached_property
     def _constrained(self) -> dict[int, Spread]:
@@ -163,3 +172,9 @@ class Plan:
         """What each set of constrained columns is trained in."""
         kept = (own for own in self._kept if own.owners in self._cone_sizes)
         return {own.owners: Cone(own.start, own.weights, self.rises.get(own.owners[0])) for own in kept}
+
+
+def _together(roles: Roles) -> Roles:
+    """(models, 1): the role of what moves several columns (models, columns) at once, which all of them must allow."""
+    least, most = roles.min(axis=1, keepdims=True), roles.max(axis=1, keepdims=True)
+    return np.asarray(np.where(least == Role.ZERO, Role.ZERO, most), np.int8)
