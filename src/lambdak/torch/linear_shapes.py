@@ -81,10 +81,15 @@ class LinearShapes:
 
     def signs(self, in_features: int) -> tuple[int, ...]:
         """−1, 0 or +1 per input: which way f moves with it, also where that follows from several statements."""
-        touched = {i for own in self.statements for i in own}
         found = [0] * in_features
-        for i in touched:
-            found[i] = next((sign for sign in (1, -1) if follows({i: float(sign)}, self.statements)), 0)
+        for own in self.statements:
+            if len(own) == 1:
+                ((i, q),) = own.items()
+                found[i] = 1 if q > 0 else -1
+        several = {i for own in self.statements if len(own) > 1 for i in own}
+        joined = [own for own in self.statements if several & {*own}]
+        for i in several:
+            found[i] = next((sign for sign in (1, -1) if follows({i: float(sign)}, joined)), 0)
         return tuple(found)
 
     @property
