@@ -13,7 +13,9 @@ from lambdak.torch import (
     OrderedSpectralLayer,
     SpectralLayer,
     SpectralMixture,
+    composed_shapes,
     guarantees,
+    linear_shapes,
 )
 from torch import nn
 
@@ -144,6 +146,33 @@ def test_guarantees_print_shapes_of_several_inputs():
     assert "Lipschitz constant: at most " in text
     assert "also Dominates(0, 1)" in text
     assert "also MaxSlope({0: 1.0, 1: 1.0}, limit=0.2)" in text
+
+
+def test_many_shapes_are_decided_at_once(monkeypatch):
+    number = 60
+    chain = [shapes.Dominates(i, i + 1) for i in range(number - 1)] + [shapes.Rising(number - 1)]
+    network = nn.Sequential(layer(number, 2, *chain), nn.Softplus(), layer(2, 1, monotonic_cst=1))
+    skipped = [shapes.Dominates(i, i + 2) for i in range(number - 2)]
+    asked = [*skipped, *[shapes.MaxSlope({i: 1, i + 1: -1}, 1e9) for i in range(number - 1)]]
+    asked += [shapes.Rising(i) for i in range(number)]
+    built, searched = [], []
+    of_network, search = composed_shapes.part_of_network, linear_shapes.nnls
+    monkeypatch.setattr(composed_shapes, "part_of_network", lambda *own: built.append(own) or of_network(*own))
+    monkeypatch.setattr(linear_shapes, "nnls", lambda *own: searched.append(own) or search(*own))
+    found = guarantees(network, [*asked, *[shapes.Dominates(i + 1, i) for i in range(number - 1)]])
+    assert set(found.shapes) == {*chain, *asked}
+    assert found.monotone == (1,) * number
+    assert len(built) == 3  # one part per module
+    assert not searched  # independent statements need one system of equations for all directions
+
+
+def test_pairs_of_inputs_work_together_whatever_other_pairs_are_asked_about():
+    first = layer(4, 3, COMPLEMENTS, shapes.Substitutes(2, 3))
+    network = nn.Sequential(first, linear(3, 2, 1))
+    asked = [kind(a, b) for kind in (shapes.Complements, shapes.Substitutes) for a in range(4) for b in range(a)]
+    alone = [own for own in asked if own in guarantees(network, [own]).shapes]
+    assert {COMPLEMENTS, shapes.Substitutes(2, 3)} <= {*guarantees(network, asked).shapes}
+    assert {*alone} <= {*guarantees(network, asked).shapes} <= {*alone, *first.constraints}
 
 
 def test_a_shape_of_curves_or_of_an_unknown_input_is_refused():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
+from scipy.optimize import linprog
 from torch_cases import scrambled
 
 import torch
@@ -20,10 +22,10 @@ from lambdak.torch import (
     add_proximal_step,
     convex_start_,
     from_pencil,
+    linear_shapes,
     shrink_,
     to_pencil,
 )
-from lambdak.torch.linear_shapes import follows
 
 
 def test_shapes_of_one_input_are_the_older_arguments_to_the_bit():
@@ -114,11 +116,28 @@ def test_the_eigenvalue_is_the_one_that_shapes_need():
 
 def test_a_direction_follows_from_sums_of_others_only():
     statements = [{0: 1.0, 1: -1.0}, {1: 1.0, 2: -2.0}, {2: 1.0}]
-    assert follows({0: 3.0}, statements)
-    assert follows({0: 1.0, 2: -2.0}, statements)
-    assert not follows({0: 1.0, 2: -2.1}, statements)
-    assert not follows({1: 1.0, 0: -1.0}, statements)
-    assert not follows({3: 1.0}, statements)
+    asked = [{0: 3.0}, {0: 1.0, 2: -2.0}, {0: 1.0, 2: -2.1}, {1: 1.0, 0: -1.0}, {3: 1.0}, {}]
+    assert linear_shapes.following(asked, statements) == [True, True, False, False, False, True]
+    assert linear_shapes.following(asked, []) == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_directions_asked_at_once_follow_as_each_does_by_a_linear_programme(independent):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        cone = np.zeros((6, 8))  # two groups of inputs, and two inputs of which nothing is said
+        cone[:3, :3] = rng.normal(size=(3, 3))
+        cone[3:, 3:6] = rng.normal(size=(3, 3)) if independent else rng.normal(size=(3, 2)) @ rng.normal(size=(2, 3))
+        sums = rng.uniform(0, 1, (4, 6)) @ cone * rng.choice([1e-6, 1, 1e6], (4, 1))
+        asked = np.concatenate([sums, -sums, rng.normal(size=(4, 8)) * [1, 1, 1, 1, 1, 1, 0, 0], np.eye(8)])
+        found = linear_shapes.following([dict(enumerate(row)) for row in asked], [dict(_used(row)) for row in cone])
+        scaled = asked / np.abs(asked).max(axis=1, keepdims=True)
+        assert found == [linprog(np.zeros(6), A_eq=cone.T, b_eq=row).status == 0 for row in scaled]
+        assert found[:4] == [True] * 4
+
+
+def _used(row):
+    return [(i, q) for i, q in enumerate(row) if q]
 
 
 ASKED = [shapes.Complements(0, 1), shapes.Rising(0), shapes.MaxSlope({0: 1, 2: -1}, 0.5), shapes.Concave(3)]

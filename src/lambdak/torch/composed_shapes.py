@@ -18,18 +18,34 @@ from lambdak.shapes import MaxSlope, Shape
 from lambdak.table.linear_column import Linear
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.generalized import GeneralizedSpectralNeuron
-from lambdak.torch.linear_shapes import check_shape, follows, linear_columns
+from lambdak.torch.linear_shapes import check_shape, following, linear_columns
 from lambdak.torch.parts import ACTIVATIONS, Part, Spectral, part_of_network, then
 from lambdak.torch.promised import bound_now
 from torch import Tensor, nn
 
 
 class Composed:
-    """Modules one after the other, ``whole`` of which is known input by input."""
+    """Modules one after the other.
 
-    def __init__(self, modules: Sequence[nn.Module], whole: Part) -> None:
-        self.modules, self.whole = list(modules), whole
-        self.in_features = len(whole.up)
+    Attributes
+    ----------
+    modules : list of modules
+    parts : list of parts
+        What each module does to each of its own inputs.
+    until : list of parts
+        What the modules up to each do together to each input; the last is the ``whole``.
+    """
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        self.modules = list(modules)
+        self.parts: list[Part] = []
+        self.until: list[Part] = []
+        for module in modules:
+            before = self.until[-1] if self.until else None
+            self.parts.append(part_of_network(module, None if before is None else before.up.shape[1]))
+            self.until.append(then(before, self.parts[-1]))
+        self.whole = self.until[-1]
+        self.in_features = len(self.whole.up)
 
     def holding(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
         """Return those of the first layer's constraints and of other shapes that hold of every output."""
@@ -38,25 +54,33 @@ class Composed:
         first = self.modules[0]
         candidates = [*(first.constraints if isinstance(first, Spectral) else ()), *shapes]
         columns = linear_columns(self.in_features)
-        placed = dict.fromkeys(shape.placed(columns) for shape in candidates)
-        return tuple(shape for shape in placed if self._holds(shape, columns))
+        placed = list(dict.fromkeys(shape.placed(columns) for shape in candidates))
+        asked = [_directions(shape, columns) for shape in placed]
+        along = self._along([own for rows in asked for own in rows])
+        pairs = [list(combinations(shape.positions, 2)) if shape.joint else [] for shape in placed]
+        together = self._work_together([pair for own in pairs for pair in own])
+        held, row, pair = [], 0, 0
+        for shape, rows, own in zip(placed, asked, pairs, strict=True):
+            here = slice(row, row + len(rows))
+            if self._holds(shape, along.up[here], along.influence[here], together[:, pair : pair + len(own)]):
+                held.append(shape)
+            row, pair = row + len(rows), pair + len(own)
+        return tuple(held)
 
     def lipschitz(self) -> float:
         """Return a bound on ‖f(x) − f(y)‖ / ‖x − y‖."""
         table = float(torch.linalg.matrix_norm(self.whole.influence.double(), 2)) if self.in_features else 0.0
-        return min(table, reduce(lambda bound, module: bound * _lipschitz(module), self.modules, 1.0))
+        own = map(_lipschitz, self.modules, self.parts)
+        return min(table, reduce(lambda bound, factor: bound * factor, own, 1.0))
 
-    def _holds(self, shape: Shape, columns: Sequence[Linear]) -> bool:
+    def _holds(self, shape: Shape, up: Tensor, influence: Tensor, together: Tensor) -> bool:
+        """Return whether a shape holds, by what happens along its directions and to its pairs of inputs."""
         if shape.end:
             part = self.whole.convex if shape.end > 0 else self.whole.concave
             return bool(part[list(shape.positions or range(self.in_features))].all())
         if shape.joint:
-            return all(self._work_together(a, b, shape.joint) for a, b in combinations(shape.positions, 2))
-        if isinstance(shape, MaxSlope):
-            influence = self._along([dict(own) for own in shape.directions(columns)]).influence
-            return bool((influence <= shape.limit).all())
-        statements = [{i: float(q) for i, q in own.items()} for own in shape.statements(columns)]
-        return bool(self._along(statements).up.all())
+            return bool(together[0 if shape.joint > 0 else 1].all())
+        return bool((influence <= shape.limit).all() if isinstance(shape, MaxSlope) else up.all())
 
     def _along(self, directions: Sequence[dict[int, float]]) -> Part:
         """Return what happens along directions of the inputs: a part whose rows these are."""
@@ -64,33 +88,42 @@ class Composed:
         for row, direction in zip(rows, directions, strict=True):
             for i, step in direction.items():
                 row[i] = step
-        part: Part | None = None
-        for module in self.modules:
-            if part is not None:
-                part = then(part, part_of_network(module, part.up.shape[1]))
+        found: Part | None = None
+        for module, part in zip(self.modules, self.parts, strict=True):
+            if found is not None:
+                found = then(found, part)
             elif isinstance(module, nn.Linear):
                 rows = rows @ module.weight.double().cpu().T
             else:
-                part = _first_along(module, rows)
-        return _straight(rows) if part is None else part
+                found = _first_along(module, part, rows)
+        return _straight(rows) if found is None else found
 
-    def _work_together(self, a: int, b: int, joint: int) -> bool:
-        """Return whether two inputs are complements (1) or substitutes (−1) in every output."""
-        steps = torch.eye(self.in_features, dtype=torch.float64)[[a, b]]
-        signs: Tensor | None = None  # (2, values): whether the two are complements, and substitutes
-        before: Part | None = None
-        for module in self.modules:
-            part = part_of_network(module, None if before is None else before.up.shape[1])
-            if signs is not None and before is not None:
-                signs = _further(signs, before, module, a, b)
-            elif isinstance(module, Spectral):
-                signs = _first_together(module, steps).expand(2, part.up.shape[1])
+    def _work_together(self, pairs: Sequence[tuple[int, int]]) -> Tensor:
+        """Return of pairs of inputs whether they are complements, and substitutes, in every output: (2, pairs)."""
+        if not pairs:
+            return torch.ones(2, 0, dtype=torch.bool)
+        a, b = torch.tensor(pairs).T
+        steps = torch.eye(self.in_features, dtype=torch.float64)
+        signs: Tensor | None = None  # (2, pairs, values)
+        for place, (module, part) in enumerate(zip(self.modules, self.parts, strict=True)):
+            if signs is not None:
+                signs = _further(signs, self.until[place - 1], module, part, a, b)
             elif isinstance(module, nn.Linear):
                 steps = steps @ module.weight.double().cpu().T
+            elif isinstance(module, Spectral):
+                signs = _first_together(module, part, steps, a, b)
             else:
-                return False
-            before = then(before, part)
-        return signs is None or bool(signs[0 if joint > 0 else 1].all())
+                return torch.zeros(2, len(pairs), dtype=torch.bool)
+        return torch.ones(2, len(pairs), dtype=torch.bool) if signs is None else signs.all(2)
+
+
+def _directions(shape: Shape, columns: Sequence[Linear]) -> list[dict[int, float]]:
+    """Return the directions of the inputs that a shape speaks of; none, if it bends or is about pairs."""
+    if shape.end or shape.joint:
+        return []
+    if isinstance(shape, MaxSlope):
+        return [dict(own) for own in shape.directions(columns)]
+    return [{i: float(q) for i, q in own.items()} for own in shape.statements(columns)]
 
 
 def _straight(rows: Tensor) -> Part:
@@ -99,20 +132,19 @@ def _straight(rows: Tensor) -> Part:
     return Part(rows >= 0, rows <= 0, every, every, rows.abs())
 
 
-def _first_along(module: nn.Module, rows: Tensor) -> Part:
+def _first_along(module: nn.Module, part: Part, rows: Tensor) -> Part:
     """Return what a module does along directions of its own inputs."""
     if not isinstance(module, Spectral):
         return _straight(rows)
-    norms, used = _slopes(module, rows), module.norms.reshape(module.in_features, -1).amax(1) > 0
-    statements = bound_now(module).statements
+    used = (part.influence.amax(1) > 0).tolist()
     own = [{i: step for i, step in enumerate(row) if step and used[i]} for row in rows.tolist()]
-    up, down = (
-        torch.tensor([[follows({i: sign * step for i, step in row.items()}, statements)] for row in own])
-        for sign in (1, -1)
-    )
-    outputs = part_of_network(module, None).up.shape[1]
+    back = [{i: -step for i, step in direction.items()} for direction in own]
+    follow = following([*own, *back], bound_now(module).statements)
+    up, down = torch.tensor(follow, dtype=torch.bool).reshape(2, -1, 1)
+    outputs = part.up.shape[1]
     never = torch.zeros(len(rows), outputs, dtype=torch.bool)
-    return Part(up.expand(-1, outputs), down.expand(-1, outputs), never, never, norms.expand(-1, outputs))
+    slopes = _slopes(module, rows).expand(-1, outputs)
+    return Part(up.expand(-1, outputs), down.expand(-1, outputs), never, never, slopes)
 
 
 def _slopes(module: Spectral, rows: Tensor) -> Tensor:
@@ -121,52 +153,59 @@ def _slopes(module: Spectral, rows: Tensor) -> Tensor:
     moved = torch.tensordot(rows, weight.double().cpu(), 1)
     reduced = isinstance(module, GeneralizedSpectralNeuron)
     norms = spectral_norm(moved, module.dim) if reduced else module.coordinates.norms(moved)
-    return norms.reshape(len(rows), -1)
+    return norms if norms.ndim > 1 else norms[:, None]
 
 
-def _first_together(module: Spectral, steps: Tensor) -> Tensor:
-    """Return whether two inputs, each of which moves one value, are complements, and substitutes: (2, 1)."""
+def _first_together(module: Spectral, part: Part, steps: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """Return whether pairs of a network's inputs are complements, and substitutes: (2, pairs, outputs).
+
+    ``steps`` say by how much each of the network's inputs (rows) moves each of the module's.
+    """
     bound, end = bound_now(module), 1 if module.eig_idx == module.dim - 1 else -1
-    moved = [torch.where(step != 0)[0].tolist() for step in steps]
-    idle = (module.norms.reshape(module.in_features, -1).amax(1) == 0).tolist()
-    loose = [[i for i in own if not idle[i] and i not in bound.straight] for own in moved]
-    if not all(loose):
-        return torch.ones(2, 1, dtype=torch.bool)
-    found = 0
-    if len(loose[0]) == len(loose[1]) == 1:
-        (i,), (j,) = loose
-        turns = next((group.turns for group in bound.joint if i in group.turns and j in group.turns), None)
-        if turns is not None and i != j:
-            found = int(turns[i] * turns[j] * end * steps[0, i].sign() * steps[1, j].sign())
-    return torch.tensor([[found > 0], [found < 0]])
+    bent = (part.influence.amax(1) > 0).cpu()
+    bent[list(bound.straight)] = False
+    loose = (steps != 0) & bent
+    turns, groups = torch.zeros(2, len(bent), dtype=torch.int64)
+    for number, group in enumerate(bound.joint, start=1):
+        for i, turn in group.turns.items():
+            turns[i], groups[i] = turn, number
+    single = loose.sum(1) == 1
+    place = loose.int().argmax(1)
+    turn = single * turns[place] * steps.gather(1, place[:, None])[:, 0].sign()
+    shared = (groups[place[a]] == groups[place[b]]) & (place[a] != place[b])
+    found = turn[a] * turn[b] * end * shared
+    idle = ~(loose[a].any(1) & loose[b].any(1))
+    return torch.stack([idle | (found > 0), idle | (found < 0)])[:, :, None].expand(-1, -1, part.up.shape[1])
 
 
-def _further(signs: Tensor, before: Part, module: nn.Module, a: int, b: int) -> Tensor:
-    """Return whether two inputs are complements, and substitutes, in what a module makes of such values."""
+def _further(signs: Tensor, before: Part, module: nn.Module, part: Part, a: Tensor, b: Tensor) -> Tensor:
+    """Return whether pairs of inputs are complements, and substitutes, in what a module makes of such values."""
     more, less = signs
     if isinstance(module, nn.Linear):
-        weight = module.weight.cpu()
-        plus, minus = weight >= 0, weight <= 0
-        return torch.stack([(plus & own | minus & other).all(1) for own, other in ((more, less), (less, more))])
+        weight = module.weight.double().cpu()
+        # Numbers of values that would have to be what they are not: a NaN asks for both.
+        plus, minus = ((~(own <= 0)).T.double() for own in (weight, -weight))
+        missing = [(~own).double() for own in (more, less)]
+        return torch.stack([one @ plus + two @ minus == 0 for one, two in (missing, missing[::-1])])
     bend = ACTIVATIONS.get(type(module))
+    up, down, idle = (flags.cpu() for flags in (before.up, before.down, before.idle))
     if bend is None:  # a layer mixes values: only of an input on which nothing depends anything is known
-        outputs = part_of_network(module, None).up.shape[1]
-        return (before.idle[a].all() | before.idle[b].all()).cpu().expand(2, outputs)
-    idle = before.idle[a] | before.idle[b]
-    same = before.up[a] & before.up[b] | before.down[a] & before.down[b]
-    opposite = before.up[a] & before.down[b] | before.down[a] & before.up[b]
+        still = idle[a].all(1) | idle[b].all(1)
+        return still[:, None].expand(2, -1, part.up.shape[1])
+    same, opposite = up[a] & up[b] | down[a] & down[b], up[a] & down[b] | down[a] & up[b]
     never = torch.zeros_like(same)
     kept = {1: (same, opposite), -1: (opposite, same), 0: (never, never)}[bend]
-    return torch.stack([more & kept[0] | idle, less & kept[1] | idle])
+    either = idle[a] | idle[b]
+    return torch.stack([more & kept[0] | either, less & kept[1] | either])
 
 
-def _lipschitz(module: nn.Module) -> float:
+def _lipschitz(module: nn.Module, part: Part) -> float:
     """Return a bound on ‖f(x) − f(y)‖ / ‖x − y‖ of one module."""
     if isinstance(module, nn.Linear):
         return float(torch.linalg.matrix_norm(module.weight.double(), 2))
     if not isinstance(module, Spectral):
         return 1.0  # slopes of activations are within [0, 1]
-    influence = part_of_network(module, None).influence.double()
+    influence = part.influence.double()
     table = float(torch.linalg.matrix_norm(influence, 2)) if influence.numel() else 0.0
     several = influence.shape[1] ** 0.5 if module.constant.ndim == 1 else 1.0  # of one matrix
     return min(table, float(module.lipschitz) * several)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import torch
 from lambdak.shapes import Shape
 from lambdak.torch.composed_shapes import Composed
-from lambdak.torch.parts import ACTIVATIONS, PASSED, Part, Spectral, part_of_network, then
+from lambdak.torch.parts import ACTIVATIONS, PASSED, Spectral
 from torch import Tensor, nn
 
 _KNOWN = (*get_args(Spectral), nn.Linear, nn.Sequential)
@@ -81,14 +81,12 @@ def guarantees(network: nn.Module, shapes: Sequence[Shape] = ()) -> Guarantees:
     >>> found.monotone, found.convex
     ((1, 0), True)
     """
-    whole: Part | None = None
     modules = [module for module in _flat(network) if not isinstance(module, PASSED)]
+    if not modules:
+        raise ValueError("network must hold at least one SpectralLayer, SpectralNeuron or nn.Linear; got none")
     with torch.no_grad():
-        for module in modules:
-            whole = then(whole, part_of_network(module, None if whole is None else whole.up.shape[1]))
-        if whole is None:
-            raise ValueError("network must hold at least one SpectralLayer, SpectralNeuron or nn.Linear; got none")
-        composed = Composed(modules, whole)
+        composed = Composed(modules)
+        whole = composed.whole
         up, down = whole.up.all(1).tolist(), whole.down.all(1).tolist()
         signs = tuple(1 if rises else -1 if falls else 0 for rises, falls in zip(up, down, strict=True))
         convex, concave = (tuple(torch.where(part.all(1))[0].tolist()) for part in (whole.convex, whole.concave))

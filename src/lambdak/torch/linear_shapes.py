@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from lambdak._checks import check_int, check_positive
+from lambdak._types import Float64Array
 from lambdak.shapes import MaxSlope, Shape
 from lambdak.shapes.ends import directions, end_of_spectrum, pattern_numbers
 from lambdak.shapes.requested import listed, requested_shapes
@@ -81,15 +85,12 @@ class LinearShapes:
 
     def signs(self, in_features: int) -> tuple[int, ...]:
         """−1, 0 or +1 per input: which way f moves with it, also where that follows from several statements."""
+        touched = sorted({i for own in self.statements for i in own})
+        single = [{i: sign} for sign in (1.0, -1.0) for i in touched]
+        follow = following(single, self.statements)
         found = [0] * in_features
-        for own in self.statements:
-            if len(own) == 1:
-                ((i, q),) = own.items()
-                found[i] = 1 if q > 0 else -1
-        several = {i for own in self.statements if len(own) > 1 for i in own}
-        joined = [own for own in self.statements if several & {*own}]
-        for i in several:
-            found[i] = next((sign for sign in (1, -1) if follows({i: float(sign)}, joined)), 0)
+        for i, up, down in zip(touched, follow[: len(touched)], follow[len(touched) :], strict=True):
+            found[i] = 1 if up else -1 if down else 0
         return tuple(found)
 
     @property
@@ -128,21 +129,58 @@ def linear_columns(in_features: int) -> list[Linear]:
     return [Linear(f"x{i}", i, low=-1.0, high=1.0, clamp=False) for i in range(in_features)]
 
 
-def follows(direction: Direction, statements: Sequence[Direction]) -> bool:
-    """Return whether a direction is a sum of others times numbers that are not negative.
+def following(asked: Sequence[Direction], statements: Sequence[Direction]) -> list[bool]:
+    """Return of each direction whether it is a sum of statements times numbers that are not negative.
 
-    >>> follows({0: 1.0}, [{0: 1.0, 1: -1.0}, {1: 2.0}]), follows({1: -1.0}, [{0: 1.0, 1: -1.0}])
-    (True, False)
+    All directions are asked about at once, in each group of inputs that statements connect.
+
+    >>> following([{0: 1.0}, {1: -1.0}], [{0: 1.0, 1: -1.0}, {1: 2.0}])
+    [True, False]
     """
-    rows = [direction, *statements]
-    places = {i: place for place, i in enumerate(sorted({i for row in rows for i in row}))}
+    places = {i: place for place, i in enumerate(sorted({i for own in statements for i in own}))}
+    found = np.array([all(i in places or not q for i, q in own.items()) for own in asked], dtype=bool)
+    wide = _dense(asked, places)
+    for inputs in _connected(statements):
+        part = wide[:, [places[i] for i in inputs]]
+        touching = found & part.any(axis=1)
+        own_places = {i: place for place, i in enumerate(inputs)}
+        cone = _dense([own for own in statements if own_places.keys() & own.keys()], own_places)
+        found[touching] = _in_cone(part[touching], cone)
+    answers: list[bool] = found.tolist()
+    return answers
+
+
+def _connected(statements: Sequence[Direction]) -> list[list[int]]:
+    """Return the groups of inputs that statements connect: a direction follows if its part in every group does."""
+    named = sorted({i for own in statements for i in own})
+    places = {i: place for place, i in enumerate(named)}
+    if not named:
+        return []
+    rows, columns = zip(*[(places[i], places[min(own)]) for own in statements for i in own], strict=True)
+    table = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(named), len(named)))
+    number, groups = connected_components(table, directed=False)
+    return [[named[place] for place in np.flatnonzero(groups == group)] for group in range(number)]
+
+
+def _dense(rows: Sequence[Direction], places: Mapping[int, int]) -> Float64Array:
+    """Return directions as rows of a matrix whose columns are the inputs with a place."""
     dense = np.zeros((len(rows), len(places)))
     for row, own in zip(dense, rows, strict=True):
         for i, q in own.items():
-            row[places[i]] = q
-    if not statements:
-        return not dense.any()
-    return bool(nnls(dense[1:].T, dense[0])[1] <= _CLOSE * np.abs(dense[0]).max(initial=0.0))
+            if i in places:
+                row[places[i]] = q
+    return dense
+
+
+def _in_cone(asked: Float64Array, cone: Float64Array) -> NDArray[np.bool_]:
+    """Return which rows are sums of others: of independent ones in one way only, which is found for all at once."""
+    close = _CLOSE * np.abs(asked).max(axis=1, initial=0.0)
+    cone = cone / np.abs(cone).max(axis=1, keepdims=True)
+    if np.linalg.matrix_rank(cone) < len(cone):
+        left = np.array([nnls(cone.T, row)[1] for row in asked])
+        return np.asarray(left <= close)
+    shares = np.linalg.lstsq(cone.T, asked.T)[0].T
+    return np.asarray(np.linalg.norm(asked - shares.clip(0) @ cone, axis=1) <= close)
 
 
 def check_any_eigenvalue(constraints: Sequence[Shape] | None, what: str) -> None:
@@ -237,12 +275,24 @@ def _check_apart(asked: LinearShapes) -> None:
 
 def _distinct(statements: Sequence[Direction]) -> list[Direction]:
     """Return the statements that do not follow from the others."""
-    plain = all(len(own) == 1 for own in statements)
     kept = list({tuple(sorted(own.items())): own for own in statements}.values())
-    if plain:
+    if all(len(own) == 1 for own in kept):
         return kept
-    for own in list(kept):
+    for inputs in _connected(kept):
+        places = {i: place for place, i in enumerate(inputs)}
+        group = [own for own in kept if places.keys() & own.keys()]
+        if np.linalg.matrix_rank(_dense(group, places)) < len(group):
+            implied = _implied(group)
+            kept = [own for own in kept if not any(own is other for other in implied)]
+    return [own for own in kept if own]
+
+
+def _implied(group: Sequence[Direction]) -> list[Direction]:
+    """Return statements without which the others still say as much."""
+    kept, implied = list(group), []
+    for own in group:
         others = [other for other in kept if other is not own]
-        if len(own) and follows(own, others):
+        if following([own], others)[0]:
             kept = others
-    return kept
+            implied.append(own)
+    return implied
