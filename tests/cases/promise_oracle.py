@@ -58,7 +58,7 @@ def broken(header, tensors):
         return None
     if blueprint.loss.link.joint and any(blueprint.promises.signs):  # no direction of several probabilities at once
         return None
-    if not (blueprint.encoder.clamp or blueprint.promises.shape):
+    if blueprint.encoder.clamp == (blueprint.promises.shape is not None):  # of columns that end in the range
         return None
     found = {*_monotone(blueprint, tensors), *_bent(blueprint, tensors), *_crossing(blueprint, tensors)}
     capped = dict(_reaches(blueprint, tensors))

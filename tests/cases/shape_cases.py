@@ -16,6 +16,9 @@ CONSTRAINTS = {
     "one concave column that rises": [s.Concave("income"), s.Rising("income")],
     "both kinds": [s.Convex("income", "dose"), s.Concave("age")],
     "both kinds, capped": [s.Convex("income"), s.Concave("age", "dose"), s.MaxInfluence("age", 0.7)],
+    "a slope": [s.MaxSlope("income", 0.05), s.Rising("income")],
+    "slopes of all columns": [s.MaxSlope(None, 0.04), s.Convex("dose")],
+    "slope along a direction": [s.MaxSlope({"age": 1, "income": -0.1}, 0.02), s.MaxInfluence("dose", 0.3)],
     "a valley where the rows say": [s.Valley("age")],
     "a valley at a number": [s.Valley("age", at=45), s.Concave("income")],
     "a peak of levels": [s.Peak("size", at="M"), s.MaxInfluence("size", 0.5)],
@@ -30,6 +33,12 @@ CONSTRAINTS = {
     "substitutes of three": [s.Substitutes("age", "income", "dose"), s.MaxInfluence("age", 0.5)],
     "complements and substitutes": [s.Complements("age", "income"), s.Substitutes("dose", "age"), s.Convex("income")],
     "anchors": [s.Anchored("age", None), s.Anchored("grade", "mid"), s.Rising("age"), s.Anchored("income", 2.5)],
+    "limits of one of two that are compared": [
+        s.Dominates("income", "dose"),
+        s.MaxSlope("income", 0.05),
+        s.MaxInfluence("dose", 0.2),
+        s.MaxInfluence(("dose", "age"), 0.6),
+    ],
     "groups": [s.Interactions([["age", "income"], ["dose"]]), s.MaxInfluence(("age", "dose"), 1.0)],
 }
 

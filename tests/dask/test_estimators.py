@@ -1,4 +1,7 @@
-"""Estimators on Dask collections: the model of the table in memory, or one that is the same on any cluster."""
+"""Estimators on Dask collections: the model of the table in memory, or one that is the same on any cluster.
+
+Tests ``progress``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Monotone columns stay at their best end, whoever promises it."""
+"""Monotone columns stay at their best end, whoever promises it.
+
+Tests ``problem``.
+"""
 
 from __future__ import annotations
 

@@ -141,6 +141,14 @@ CONTRADICTIONS = {
         [s.Complements("age", "income"), s.Interactions([["age", "dose"], ["income", "grade"]])],
         "age and income have no group in common",
     ),
+    "no common group for the second of two": (
+        [s.Complements("age", "dose"), s.Complements("age", "income"), s.Interactions([["age", "dose"], ["income"]])],
+        "age and income have no group in common",
+    ),
+    "anchors at two cells beside complements": (
+        [s.Complements("age", "income"), s.Anchored("age", 45), s.Anchored("age", 50)],
+        "one cell is the base",
+    ),
     "a column that turns": (
         [s.Complements("age", "income"), s.Valley("age", at=45)],
         "a column that turns cannot work",

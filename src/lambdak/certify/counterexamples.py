@@ -15,7 +15,7 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.changes import Influence, Joint, Response
 from lambdak.certify.interactions import Apart
 from lambdak.certify.monotone import Monotone
-from lambdak.certify.orders import Numbers, Ordered
+from lambdak.certify.orders import Numbers, Ordered, Within
 from lambdak.certify.proofs import certify
 from lambdak.certify.search import Search
 from lambdak.certify.shape_attack import ShapeAttack, SlopeAttack
@@ -36,6 +36,7 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "quantiles": Ordered,
     "cut-points": Ordered,
     "interactions": Apart,
+    "range": Within,
 }
 
 

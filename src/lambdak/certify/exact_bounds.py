@@ -17,7 +17,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.model.readout import Readout
-from lambdak.pencil.definite import frobenius, norm_bound
+from lambdak.pencil.definite import UNIT, frobenius, norm_bound
 from lambdak.pencil.exact import Verdict, Work, all_of, frobenius_is_below, norm_is_below
 from lambdak.pencil.statements import rises
 from lambdak.shapes.slope import Direction
@@ -62,7 +62,7 @@ def slope_is_below(readout: Readout, direction: Direction, bound: float, work: W
     parts = [_slopes(readout.columns[i], Fraction(weight), len(direction) > 1) for i, weight in direction]
     if prod(map(len, parts)) > MOST_CHOICES:
         return None
-    return all_of(_is_below(readout, _joined(own), limit, work) for own in product(*parts))
+    return all_of(_is_below(readout, _joined(own), limit, work, rounded=True) for own in product(*parts))
 
 
 def _slopes(column: Column, weight: Fraction, ends: bool) -> list[dict[int, Fraction]]:
@@ -84,17 +84,25 @@ def _joined(moves: Sequence[Mapping[int, Fraction]]) -> dict[int, Fraction]:
     return {j: q for move in moves for j, q in move.items()}
 
 
-def _is_below(readout: Readout, factors: Mapping[int, Fraction], limit: Fraction, work: Work | None) -> Verdict:
-    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for factors of design columns; None if that takes too much work."""
+def _is_below(
+    readout: Readout, factors: Mapping[int, Fraction], limit: Fraction, work: Work | None, rounded: bool = False
+) -> Verdict:
+    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for factors of design columns; None if that takes too much work.
+
+    ``rounded``: the factors are no floats, so that what floats propose must allow for the rounding of products.
+    """
     if not factors:
         return limit >= 0
     rows = readout.coef[:, list(factors)]  # (members, terms, D)
-    packed = np.array([float(q) for q in factors.values()]) @ rows
+    floats = np.array([float(q) for q in factors.values()])
+    packed, room = floats @ rows, np.zeros(len(rows))
+    if rounded:
+        room = (2 + len(floats)) * UNIT * (frobenius(rows) @ np.abs(floats))
     weights = list(map(Fraction, readout.weights.tolist()))
     terms = [list(zip(factors.values(), own, strict=True)) for own in rows]
     verdict: Verdict = False
     for propose, check in ((frobenius, frobenius_is_below), (norm_bound, norm_is_below)):
-        proposed = [Fraction(n) for n in (_OUTWARDS * propose(packed) + _TINY * rows.any()).tolist()]
+        proposed = [Fraction(n) for n in (_OUTWARDS * propose(packed) + room + _TINY * rows.any()).tolist()]
         total = _total(weights, proposed)
         if limit < total <= _CLOSE * limit:  # floats propose a little too much: what is left of the limit may do
             proposed = [Fraction(_INWARDS * float(n * limit / total)) for n in proposed]

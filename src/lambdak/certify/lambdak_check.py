@@ -16,6 +16,7 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
   slope      scale Σ_m weights[m] ‖Σ_i w_i S_i‖₂ ≤ B for every choice of one S_i = (C_{j+1} − C_j) / (κ_{j+1} − κ_j) of
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
+  range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
@@ -239,7 +240,7 @@ class Model:
         need(zeros or not sparse, "columns of a sparse table must be linear, with center 0 and 0 in their range")
         asked, loss, self.loss = header["parameters"], header["loss"], header["loss"]["kind"]
         signs, caps, self.shape = (decoded(asked.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
-        constraints = asked_shapes(decoded(asked.get("constraints")))
+        constraints = self.requested = asked_shapes(decoded(asked.get("constraints")))
         self.shape = self.shape or next((name.lower() for name, own in constraints if own.get("columns") == ()), None)
         self.bend, self.classes = {None: 0, "convex": 1, "concave": -1}[self.shape], decoded(header["classes"]) or []
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
@@ -253,6 +254,7 @@ class Model:
         fits = all(len({*key}) > 1 and type(cap) in (int, float) and cap >= 0 for key, cap in groups.items())
         need(fits, "max_influence of a group must be a number that is not negative for two columns or more")
         owned = zip(read_groups([*groups], places, "max_influence"), groups.values(), strict=False)
+        self.range = ""  # in words
         self.steep: list[tuple[list[tuple[Record, Fraction]], float]] = []  # directions, limits of slopes
         self.groups = [([self.columns[i] for i in sorted(own)], cap) for own, cap in owned]  # and what they may do
         signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
@@ -297,6 +299,10 @@ class Model:
         """Find the columns of all shapes; what is about one direction of numbers is kept with its column."""
         self.shapes: list[tuple[str, Any, list[Record]]] = []
         for name, own in constraints:
+            if name == "OutputRange":
+                need(not self.range, "there are two ranges of predictions")
+                self._bound(own["low"], own["high"])
+                continue
             if name == "MaxSlope":
                 self._limit(own["columns"], own["limit"], places)
                 continue
@@ -310,11 +316,28 @@ class Model:
                 need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
                 columns[0].sign = sign
             elif columns and name not in ("MaxInfluence", "Interactions"):
-                self.shapes.append((name, own, columns))
+                own = {key: value for key, value in own.items() if key not in ("column", "columns")}
+                self.shapes += [(name, own, columns)] * ((name, own, columns) not in self.shapes)
         for name, _, columns in self.shapes:
             for column in columns:
                 column.clamp = column.clamp and name not in STRAIGHT
         self.clamp = all(column.clamp for column in self.columns)
+
+    def _bound(self, low: Any, high: Any) -> None:
+        """Keep the range of predictions, which must suit the loss."""
+        ends = ((low, -math.inf), (high, math.inf))
+        first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
+        need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
+        need(self.loss not in ("SoftmaxLog", "Ordinal"), "OutputRange needs one prediction, quantiles or two classes")
+        need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
+        chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
+        need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")
+        bends = [(name, own) for name, own in self.requested if name in ("Convex", "Concave")]
+        kinds = {*(name.lower() for name, _ in bends), self.shape}
+        need("convex" not in kinds or high is None, "what is convex has no highest value, but OutputRange has")
+        need("concave" not in kinds or low is None, "what is concave has no lowest value, but OutputRange has")
+        words = [f"{side} {shown(end)}" for side, end in (("below", low), ("above", high)) if end is not None]
+        self.range = " or ".join(words)
 
     def _limit(self, keys: Any, limit: Any, places: dict[str, int]) -> None:
         """Keep the limit of a slope: along one column, along a direction, or (None) along every column of numbers."""
@@ -323,7 +346,7 @@ class Model:
         weights = [Fraction(number(weight, "a weight of MaxSlope")) for _, weight in pairs]
         need(all(weights), "a weight of MaxSlope must not be zero")
         named = [per_column({key: True}, places, "MaxSlope", False).index(True) for key, _ in pairs if key is not None]
-        need(len({*named}) == len(named) and (named or keys is None), "MaxSlope must name a column once")
+        need(len({*named}) == len(named) and bool(named or keys is None), "MaxSlope must name a column once")
         own = [*zip([self.columns[i] for i in named], weights, strict=False)]
         need(all(column.kind != "category" for column, _ in own), "MaxSlope needs columns of numbers")
         self.steep.append((sorted(own, key=lambda pair: pair[0].start), limit))
@@ -604,10 +627,9 @@ class Model:
             parts = []
             for column, q in own:
                 packed, unit = self.matrices(member * self.pencils + output, column.start, column.stop)
-                terms = [
-                    [(j - column.start, q * unit * factor) for j, factor in s.items()] for _, s in self.slopes(column)
-                ]
-                found = [[sum(f * packed[j][k] for j, f in term) for k in range(self.width)] for term in terms]
+                price, slopes = q * unit, [s.items() for _, s in self.slopes(column)]
+                steps = [[(packed[j - column.start], price * f) for j, f in slope] for slope in slopes]
+                found = [[sum(f * row[k] for row, f in step) for k in range(self.width)] for step in steps]
                 parts.append(found + [[Fraction(0)] * self.width] * (flat and (column.clamp or not found)))
             sets.append((parts, weight * self.scale))
         largest = max((abs(x) for parts, _ in sets for part in parts for own in part for x in own), default=Fraction(0))
@@ -620,10 +642,8 @@ class Model:
         def steep(choice: tuple[int, ...], depth: int = 0) -> tuple[Fraction, Fraction]:
             high = low = Fraction(0)
             for parts, price in whole:
-                step = [
-                    sum(entries)
-                    for entries in zip(*(part[i] for part, i in zip(parts, choice, strict=True)), strict=True)
-                ]
+                chosen = (part[i] for part, i in zip(parts, choice, strict=True))
+                step = [sum(entries) for entries in zip(*chosen, strict=True)]
                 below, above = norm([[step[k] for k in line] for line in self.table], depth)
                 high, low = high + price * unit * (above + room), low + price * unit * max(0, below - room)
             return high, low
@@ -704,6 +724,10 @@ class Model:
             verdict, how = self.apart()
             yield "interactions", "all columns", words, verdict, True, how, None
         yield from (self.limited(*own) for own in self.steep)
+        if self.range:
+            what = f"P(y = {shown(self.classes[-1])})" if self.classes else "every prediction"
+            how = "the last step of the model; a file has no more to show"
+            yield "range", "predictions", f"{what} is not {self.range}", "proven", True, how, None
         yield from (self.influence(*own) for own in [*(([own], own.cap) for own in self.columns), *self.groups])
         apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
         if len(self.levels) > 1 or len(self.indices) > 1:

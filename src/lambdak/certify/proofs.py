@@ -17,7 +17,7 @@ from lambdak.certify.bound_claims import influence_claims, joint_claims, respons
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
 from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
-from lambdak.certify.shape_claims import decisive, predicted, shape_claims
+from lambdak.certify.shape_claims import decisive, predicted, range_claims, shape_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import apart, rounding_matters, score_range
@@ -56,7 +56,8 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
     if within is not None:
         claims.append(response_claim(outputs, within, allowance))
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
-    return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
+    claims = [*_weighed(outputs, claims), *range_claims(model)]
+    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact)
 
 
 def promised(model: Model) -> Iterator[Claim]:
@@ -69,7 +70,8 @@ def promised(model: Model) -> Iterator[Claim]:
     claims += joint_claims(outputs, model.promises.groups, allowance)
     claims += slope_claims(outputs, model.promises.of(MaxSlope), allowance)
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
-    return _weighed(outputs, [claim for claim in claims if claim.requested])
+    yield from _weighed(outputs, [claim for claim in claims if claim.requested])
+    yield from range_claims(model)
 
 
 def _positive(outputs: tuple[Readout, ...]) -> tuple[Readout, ...]:

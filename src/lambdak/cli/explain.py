@@ -69,8 +69,8 @@ def explain(
         X = None if table is None else columns_of(fitted, read_columns(fitted, table, form))
         if row is not None:
             X = _only(X, row, str(table))
-        own = cells.output(fitted, output)
-        explanation = fitted.explain_local(X, output=own) if one else fitted.explain_global(X, output=own)
+        output_ = cells.output(fitted, output)
+        explanation = fitted.explain_local(X, output=output_) if one else fitted.explain_global(X, output=output_)
     if plot is not None:
         ax = explanation.plot()
         ax.set_title(ax.get_title() if row is None else ax.get_title().replace("Row 0", f"Row {row}"))

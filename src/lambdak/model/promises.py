@@ -8,11 +8,14 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak.eigen.lazy import cached_property
+from lambdak.losses import LOG, Loss, Predicts
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Effect, Shape
 from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.requested import requested_shapes
 from lambdak.shapes.rising import Falling, Rising
 from lambdak.shapes.slope import Direction, MaxSlope
@@ -51,7 +54,8 @@ class Promises:
 
     def settled(self, columns: Sequence[Column], effect: Effect) -> Promises:
         """Return the promises with all that their shapes leave to training, by what columns do to the training rows."""
-        return replace(self, shapes=tuple(dict.fromkeys(own.settled(columns, effect) for own in self.shapes)))
+        shapes = (own.settled(columns, effect) if own.unsettled else own for own in self.shapes)
+        return replace(self, shapes=tuple(dict.fromkeys(shapes)))
 
     def as_settled(self, constraints: Sequence[Shape], columns: Sequence[Column]) -> list[Shape]:
         """Return what a user gave as ``constraints``, with all that training chose for these promises."""
@@ -66,7 +70,7 @@ class Promises:
 
     # ---- what readers ask ---------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def signs(self) -> tuple[int, ...]:
         """Of each column: 1 if predictions never fall with it, -1 if they never rise, otherwise 0."""
         signs = {own.positions[0]: own.sign for own in self.of(Rising, Falling) if own.order is None}
@@ -77,10 +81,11 @@ class Promises:
         """Position of each monotone column → its sign."""
         return {i: sign for i, sign in enumerate(self.signs) if sign}
 
-    @property
+    @cached_property
     def caps(self) -> tuple[float, ...]:
         """The most that a change of each column can do to a raw score; infinite where nothing was requested."""
-        return tuple(self.capped.get(i, np.inf) for i in range(self.columns))
+        capped = self.capped
+        return tuple(capped.get(i, np.inf) for i in range(self.columns))
 
     @property
     def capped(self) -> Mapping[int, float]:
@@ -102,6 +107,31 @@ class Promises:
         return tuple((direction, limit) for direction, limit in found.items() if np.isfinite(limit))
 
     @property
+    def output_range(self) -> OutputRange | None:
+        """Between what predictions stay; None if nothing was requested of them."""
+        return next(iter(self.of(OutputRange)), None)
+
+    def limited(self, loss: Loss) -> Loss:
+        """Return the loss with predictions in the range that was requested, after a check that it can have one."""
+        wanted = self.output_range
+        if wanted is None:
+            return loss
+        if loss.predicts is Predicts.ORDERED_CLASSES or loss.link.joint:
+            raise ValueError(
+                f"{wanted!r} needs one number, quantiles or two classes to predict: the probabilities of "
+                f"{loss.n_classes} classes sum up to 1, so that a range of each would change the others: leave it out"
+            )
+        if loss.predicts is Predicts.CLASSES and not (wanted.lowest >= 0 or wanted.low is None):
+            raise ValueError(f"low of {wanted!r} must be in [0, 1), because probabilities are predicted")
+        if loss.predicts is Predicts.CLASSES and not (wanted.highest <= 1 or wanted.high is None):
+            raise ValueError(f"high of {wanted!r} must be in (0, 1], because probabilities are predicted")
+        if loss.predicts is Predicts.CLASSES and not (wanted.lowest < 1 and wanted.highest > 0):
+            raise ValueError(f"{wanted!r} must leave probabilities between 0 and 1")
+        if loss.link is LOG and wanted.highest <= 0:
+            raise ValueError(f"high of {wanted!r} must be positive for loss={loss.name!r}, whose predictions are")
+        return loss.within(wanted.lowest, wanted.highest)
+
+    @property
     def shape(self) -> str | None:
         """Convex or concave, in a word, if the raw score is that in all numeric columns together."""
         return next((own.kind for own in self.of(Convex, Concave) if not own.columns), None)
@@ -115,8 +145,8 @@ class Promises:
     def others(self) -> list[Shape]:
         """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
         ordered = [own for own in self.of(Rising, Falling) if own.order is not None]
-        readers = (Rising, Falling, MaxInfluence, MaxSlope, Interactions)
-        return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
+        readers, shape = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions), self.shape
+        return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != shape]
 
     def end(self, flip: int, names: Sequence[str] = ()) -> int:
         """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
@@ -11,6 +11,8 @@ import numpy as np
 from lambdak.pencil.statements import Combination, bends
 from lambdak.shapes.contract import Draw, Key, Points, Shape
 from lambdak.table.column_contract import Column
+
+UNBOUNDED = "predictions have no end"  # what a shape that bends one way settles, for its sign and columns
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -61,6 +63,18 @@ class _Bending(Shape):
     def bent(self, column: Column) -> tuple[int, int]:
         """Return that all slopes change one way."""
         return 0, self.sign
+
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return its columns, and that predictions have no end along them; without names also that no other bends.
+
+        Even without numbers, a raw score cannot bend both ways.
+        """
+        own = [(_Bending, i) for i in self.numbers(columns)] + [_Bending] * (not self.columns)
+        return [*own, *((UNBOUNDED, self.sign, i) for i in self.numbers(columns)), *self._everywhere]
+
+    @property
+    def _everywhere(self) -> list[Hashable]:
+        return [] if self.columns else [(UNBOUNDED, self.sign)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that the same columns cannot bend both ways."""

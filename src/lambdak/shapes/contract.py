@@ -12,7 +12,7 @@ Only ``certify/lambdak_check.py``, which shares nothing with the library on purp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -87,8 +87,18 @@ class Shape(ABC):
         """
         return {}
 
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return what it decides, each as a key of its kind of shapes, placed; nothing if it contradicts no other.
+
+        Of all shapes that decide the same, only the first is compared with the others: pairs of thousands are millions.
+        """
+        return ()
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
-        """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
+        """Return why it and another placed shape that settles the same cannot both hold, and the way out.
+
+        Empty if they can. Two that do not contradict a third one do not contradict each other.
+        """
         return ""
 
     def most_knots(self) -> Mapping[Key, int]:

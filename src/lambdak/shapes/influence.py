@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.naming import is_cap
+from lambdak.table.column_contract import Column
 
 
 @final
@@ -46,6 +47,10 @@ class MaxInfluence(Shape):
         return type(self)(
             tuple(sorted(keys, key=str if isinstance(keys[0], str) else None)) if len(keys) > 1 else keys[0], self.cap
         )
+
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return its column or group, as a whole: groups may overlap."""
+        return [(MaxInfluence, self.positions)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two caps."""

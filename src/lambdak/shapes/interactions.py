@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -70,6 +71,10 @@ class Interactions(Shape):
             (tuple(range(len(columns))),) if found is None else found.groups, found is not None and found.pairs
         )
 
+    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+        """Return that it is about all columns, whichever it names."""
+        return [Interactions]
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that groups were given twice."""
         if isinstance(other, Interactions) and other != self:
@@ -112,11 +117,30 @@ def requested_interactions(interaction_cst: Any, names: Sequence[str]) -> Intera
         if len(names) < 2 or (pairs and len(names) == 2):
             return None
         return Interactions(() if pairs else tuple((i,) for i in range(len(names))), pairs)
-    groups = [frozenset(_positions(group, names)) for group in listed_groups(interaction_cst)]
-    rest = frozenset(range(len(names))).difference(*groups)
-    groups = [*dict.fromkeys([*groups, rest])]
-    kept = sorted(tuple(sorted(group)) for group in groups if group and not any(group < other for other in groups))
+    places = {name: i for i, name in enumerate(names)}
+    groups = {frozenset(_positions(group, places)) for group in listed_groups(interaction_cst)}
+    kept = _largest({*groups, frozenset(range(len(names))).difference(*groups)} - {frozenset()})
     return None if len(kept) == 1 else Interactions(tuple(kept))
+
+
+def _largest(groups: set[frozenset[int]]) -> list[tuple[int, ...]]:
+    """The groups that are no part of another one, sorted: each is compared with few of the larger ones.
+
+    >>> _largest({frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({2, 3})})
+    [(0, 1), (1, 2, 3)]
+    """
+    larger, found = defaultdict[int, list[frozenset[int]]](list), list[frozenset[int]]()  # by each of their columns
+    for _, alike in groupby(sorted(groups, key=len, reverse=True), len):
+        kept = [group for group in alike if not _is_within(group, min([larger[i] for i in group], key=len))]
+        for group in kept:
+            for i in group:
+                larger[i].append(group)
+        found += kept
+    return sorted(tuple(sorted(group)) for group in found)
+
+
+def _is_within(group: frozenset[int], others: list[frozenset[int]]) -> bool:
+    return any(group <= other for other in others)
 
 
 def listed_groups(interaction_cst: Any) -> list[list[Any]]:
@@ -136,12 +160,11 @@ def listed_groups(interaction_cst: Any) -> list[list[Any]]:
     return [list(group) for group in interaction_cst]
 
 
-def _positions(group: Sequence[Any], names: Sequence[str]) -> list[int]:
-    positions = {name: i for i, name in enumerate(names)}
-    found = {key: position_of(key, positions) for key in group}
+def _positions(group: Sequence[Any], places: Mapping[str, int]) -> list[int]:
+    found = {key: position_of(key, places) for key in group}
     unknown = [key for key, position in found.items() if position is None]
     if unknown:
-        raise ValueError(unknown_columns("interaction_cst", unknown, names))
+        raise ValueError(unknown_columns("interaction_cst", unknown, list(places)))
     if len({*found.values()}) < len(found):
         raise ValueError(f"a group of interaction_cst must name a column once, by name or by position; got {group}")
     return [position for position in found.values() if position is not None]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from lambdak.shapes.bending import Concave, Convex
@@ -32,14 +31,20 @@ def requested_shapes(
     placed = [*shorthands, *(own.placed(columns) for own in listed(constraints))]
     everything = Interactions((tuple(range(len(columns))),))
     found = tuple(dict.fromkeys(own for own in placed if own != everything))
-    names = [column.name for column in columns]
-    for first, second in combinations(found, 2):
-        reason = first.contradicts(second, names) or second.contradicts(first, names)
-        if reason:
-            raise ValueError(
-                f"constraints contradict each other: {first.named(names)} and {second.named(names)}: {reason}"
-            )
+    _check_contradictions(found, columns)
     return found
+
+
+def _check_contradictions(placed: Sequence[Shape], columns: Sequence[Column]) -> None:
+    """Refuse shapes that cannot hold together; only those that settle the same are compared."""
+    names, firsts = [column.name for column in columns], dict[Hashable, Shape]()
+    for own in sorted(placed, key=lambda own: not isinstance(own, Interactions)):  # with which many are compared
+        for what in own.settles(columns):
+            first = firsts.setdefault(what, own)
+            if first is not own and (reason := first.contradicts(own, names) or own.contradicts(first, names)):
+                raise ValueError(
+                    f"constraints contradict each other: {first.named(names)} and {own.named(names)}: {reason}"
+                )
 
 
 def listed(constraints: Any) -> list[Shape]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,9 +24,10 @@ from lambdak.shapes.requested import (
     requested_nodes,
     steep_columns,
     straight_columns,
-)
+)  # fmt: skip
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
+from lambdak.table.rows import rows_shown
 from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
@@ -194,7 +196,8 @@ def draft(
     )  # fmt: skip
     encoder = _with_lines_through_anchors(encoder, promises)
     rows = given.encoded(encoder, settings.threads)
-    loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
+    _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
@@ -283,6 +286,21 @@ def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> Ta
                 raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
             columns[i] = replace(column, center=own.number)
     return replace(encoder, columns=tuple(columns))
+
+
+def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
+    """Say which rows have targets that no prediction reaches."""
+    wanted = promises.output_range
+    if wanted is None or loss.n_classes:
+        return
+    outside = (rows.y < wanted.lowest) | (rows.y > wanted.highest)
+    if outside.any():
+        warnings.warn(
+            f"{int(outside.sum()):,} targets are outside of {wanted!r}, such as {rows.y[outside.argmax()]:g} at "
+            f"{rows_shown(outside)}: no prediction reaches them",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:

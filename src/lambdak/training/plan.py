@@ -12,7 +12,7 @@ from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.shapes.patterns import Patterned, diagonal_of
 from lambdak.shapes.slope import Direction
-from lambdak.shapes.spreads import Spread, Support
+from lambdak.shapes.spreads import Generated, Spread, Steps, Support
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -26,7 +26,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
-from lambdak.training.slope_caps import slope_cap
+from lambdak.training.slope_caps import PieceCap, slope_cap
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
@@ -55,9 +55,12 @@ class Plan:
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         terms = self._terms_of(len(damping), pencils)
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
-        caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
-        caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
-        caps += [slope_cap([(self.columns[i], q) for i, q in own], limit, dim) for own, limit in self.slopes]
+        caps: list[Cap | GroupCap | PieceCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        caps += [GroupCap([self._cap(i, limit, dim, own) for i in own], limit) for own, limit in self.groups.items()]
+        for along, limit in self.slopes:
+            bends = all(self._bends(i) for i, _ in along)
+            tied = self._tied([i for i, _ in along])
+            caps.append(slope_cap([(self.columns[i], q) for i, q in along], limit, dim, bends, tied))
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
@@ -131,13 +134,29 @@ class Plan:
         steps = sum(self._cone_sizes.values())
         return [free, steps] if steps else [free]
 
-    def _cap(self, i: int, limit: float, dim: int) -> Cap:
-        """The cap of a column, or of the category whose first trained column it is."""
+    def _tied(self, positions: Sequence[int]) -> NDArray[np.intp]:
+        """Design columns of these columns, and of those that shapes compare with them: they keep their proportions."""
+        spreads = (self._constrained.get(i) for i in positions)
+        owners = {owner for own in spreads if isinstance(own, Generated) for owner in own.owners}
+        spans = [np.arange(self.columns[i].start, self.columns[i].stop) for i in sorted(owners)]
+        return np.concatenate([np.zeros(0, np.intp), *spans])
+
+    def _cap(self, i: int, limit: float, dim: int, group: Sequence[int] = ()) -> Cap:
+        """The cap of a column, or of the category whose first trained column it is; of a group the first scales all."""
         levels = {} if self.trained is None else {self.trained.first(k): k for k in self.trained.levels}
         if self.trained is None or i not in levels:
-            return Cap(self.columns[i], limit, dim)
+            cap, tied = Cap(self.columns[i], limit, dim), self._tied(group or [i])
+            others = [np.arange(self.columns[j].start, self.columns[j].stop) for j in group if j != i]
+            if len(tied) and (not group or i == group[0]):
+                cap.scale_also_(np.setdiff1d(tied, np.concatenate([np.zeros(0, np.intp), *others])))
+            return cap
         parts = self.trained.parts[levels[i]]
         return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
+
+    def _bends(self, i: int) -> bool:
+        """Whether a column may bend anywhere, so that each of its steps may be scaled by itself."""
+        spread = self._constrained.get(i)
+        return spread is None or (isinstance(spread, Steps) and not spread.bend)
 
     @property
     def _rewritten(self) -> frozenset[int]:

@@ -74,12 +74,13 @@ def engine_column(column: Column) -> dict[str, Any]:
 
 def engine_model(model: Model) -> dict[str, Any]:
     """The matrices in base64, and how raw scores and predictions come from them."""
-    blocks, listed = _families(model)
+    (blocks, listed), link = _families(model), model.loss.output_link
     return {
         "dim": model.dim,
         "weights": model.weights.tolist(),
         "scale": model.scale,
         "link": model.loss.link.name,
+        **{name: end for name, end in (("low", link.low), ("high", link.high)) if np.isfinite(end)},
         "ordered": model.loss.predicts is Predicts.ORDERED_CLASSES,
         "blocks": blocks,
         "families": listed,
@@ -93,11 +94,11 @@ def _families(model: Model) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     for family in families(model):
         if not blocks or blocks[-1] is not family.coef:
             blocks.append(family.coef)
-        own = [
+        written = [
             {"position": i, "name": outputs[i].name, "index": index, "start": outputs[i].start}
             for i, index in zip(family.outputs, family.indices, strict=True)
         ]
-        listed.append({"block": len(blocks) - 1, "constant": _array(family.constant), "outputs": own})
+        listed.append({"block": len(blocks) - 1, "constant": _array(family.constant), "outputs": written})
     return [_array(coef.astype(model.stored_dtype)) for coef in blocks], listed
 
 

@@ -76,7 +76,7 @@ class Minimization:
     def meets(self, x: Float64Array) -> bool:
         """Whether what the models predict of a point (axes,) is within the limits."""
         row = {**self.row, **cells_of(self.axes, x)}
-        return all(evaluate(own.expression, row) <= 0.0 for own in self.requested)
+        return all(evaluate(limit.expression, row) <= 0.0 for limit in self.requested)
 
     def convex_score(self) -> Score | None:
         """The score that is minimised, up to linear terms, if that is all there is and it is convex."""
@@ -154,7 +154,7 @@ class Minimization:
         size = np.where(high > low, high - low, 1.0)
         costs = rng.standard_normal((min(count, 16), len(low))) / size
         found = [lowest_point(self.linear, cost, low, high, self.whole) for cost in costs]
-        corners = np.array([own for own in found if own is not None]).reshape(-1, len(low))
+        corners = np.array([point for point in found if point is not None]).reshape(-1, len(low))
         if not len(corners) or self.whole.any():
             return corners
         inside = rng.dirichlet(np.ones(len(corners)) / 2, count) @ corners
@@ -162,7 +162,7 @@ class Minimization:
 
     def rounded(self, x: Float64Array) -> Float64Array:
         """Points within the bounds, whole where they must be."""
-        return np.stack([axis.nearest(own) for axis, own in zip(self.axes, x.T, strict=True)], axis=1)
+        return np.stack([axis.nearest(coordinates) for axis, coordinates in zip(self.axes, x.T, strict=True)], axis=1)
 
     def directions(self) -> Float64Array:
         """(n, axes): along each column, along two that keep a linear constraint, and that keep all equations."""
@@ -221,6 +221,10 @@ def raw_limit(function: BoundedSum) -> BoundedSum:
 
 def raw_threshold(link: Link, threshold: float, direction: float) -> float:
     """What a raw score is at most (``direction`` 1) or at least (-1), if its prediction is that, rounding included."""
+    least, most = (link.low, link.high)[:: int(direction)]  # of what is at most, or at least, the threshold
+    if direction * threshold >= direction * most or direction * threshold < direction * least:
+        return direction * (_FAR if direction * threshold >= direction * most else -_FAR)  # all reach it, or none
+    link = link.free
     if link is not IDENTITY and direction < 0 and threshold <= _LEAST:
         return -_FAR  # a prediction that is 0 by underflow, of any raw score however low, may be at least that
     outwards = threshold * (1.0 + direction * float(np.sign(threshold)) * link.rounding)
