@@ -69,7 +69,9 @@ def test_a_cap_is_printed_beside_its_bound_and_one_that_is_not_proven_is_said_to
 
 def test_where_nothing_was_requested_it_says_how_to():
     text = str(fitted("binary").certify().__class__("Model", "log-odds", fitted("free").certify().claims))
-    assert text.startswith("Model: no guarantee was requested (monotonic_cst, max_influence, shape and interaction_cst")
+    assert text.startswith(
+        "Model: no guarantee was requested (constraints, monotonic_cst, max_influence, shape and interaction_cst"
+    )
     assert "can move the log-odds at most" in text
 
 

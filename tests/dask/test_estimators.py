@@ -30,6 +30,12 @@ CASES = {
         "target",
         [],
     ),
+    "complements": (
+        "SpectralRegressor",
+        {"constraints": [s.Complements("a", "b"), s.Anchored("a", 0.125)]},
+        "target",
+        [],
+    ),
     "shapes": ("SpectralRegressor", {"constraints": [s.Valley("b"), s.Peak("a", at=0.125)]}, "target", []),
     "quantiles": ("SpectralQuantileRegressor", {}, "target", ["sample_weight"]),
     "names of classes": ("SpectralClassifier", {"class_weight": "balanced"}, "label", []),

@@ -7,8 +7,10 @@ import warnings
 from functools import cache
 
 import exported_c
+import exported_java
 import exported_javascript
 import exported_onnx
+import exported_r
 import exported_sql
 import numpy as np
 import pandas as pd
@@ -33,7 +35,8 @@ from lambdak.store._values import encode
 
 RANGES = {"mean": (2.1, 3.9), "counts": (2.7, 5.3), "quantiles": (2.3, 3.7), "classes": (0.21, 0.73)}
 TARGETS = {
-    "c": exported_c.opened, "js": exported_javascript.opened, "onnx": exported_onnx.opened,
+    "c": exported_c.opened, "java": exported_java.opened, "r": exported_r.opened,
+    "js": exported_javascript.opened, "onnx": exported_onnx.opened,
     "duckdb": exported_sql.opened_duckdb, "sqlite": exported_sql.opened_sqlite,
 }  # fmt: skip
 TIGHT = {"effort": "fast", "max_iter": 30}

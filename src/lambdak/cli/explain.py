@@ -100,7 +100,9 @@ def _show(explanation: Any, row: int | None, out: str | None, raw_text: bool, as
     elif out is None and "row" in frame.columns:
         write(frame.to_native(), STREAM, raw_text=raw_text)
     elif out is None:
-        print_columns(_short(frame.drop("kind").to_dict(as_series=False)), _LEGEND)
+        print_columns(_short(frame.drop("kind", "promised", strict=False).to_dict(as_series=False)), _LEGEND)
+        for words in explanation.promised:
+            say(f"promised: {words}")
 
 
 def _short(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

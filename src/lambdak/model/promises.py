@@ -68,6 +68,10 @@ class Promises:
         """Return the shapes of these classes."""
         return [shape for shape in self.shapes if isinstance(shape, kinds)]
 
+    def about(self, i: int, columns: Sequence[Column]) -> list[Shape]:
+        """Return the shapes that speak of the effect of the column at this position."""
+        return [shape for shape in self.shapes if i in shape.about(columns)]
+
     # ---- what readers ask ---------------------------------------------------------------------------------------
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, final
@@ -95,11 +95,6 @@ class Anchored(OneColumn):
         if x in knots:
             return {column.start + knots.index(x): Fraction(1)}
         raise ValueError(f"{self!r} needs a knot at {self.cell!r}, but {column.name!r} has none there")
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its column, and apart from that whether everything is measured from a missing cell."""
-        (i,) = self.positions
-        return [(Anchored, i), *([(Anchored, None, i)] if self.cell is None else [])]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two cells."""

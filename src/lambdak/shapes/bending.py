@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
@@ -11,8 +11,6 @@ import numpy as np
 from lambdak.pencil.statements import Combination, bends
 from lambdak.shapes.contract import Draw, Key, Points, Shape
 from lambdak.table.column_contract import Column
-
-UNBOUNDED = "predictions have no end"  # what a shape that bends one way settles, for its sign and columns
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -47,6 +45,8 @@ class _Bending(Shape):
         """Return the positions of its columns: all columns of numbers if it names none."""
         return self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
 
+    about = numbers
+
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
         """Return every change of slope: it is semidefinite."""
         found: list[Combination] = []
@@ -63,18 +63,6 @@ class _Bending(Shape):
     def bent(self, column: Column) -> tuple[int, int]:
         """Return that all slopes change one way."""
         return 0, self.sign
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its columns, and that predictions have no end along them; without names also that no other bends.
-
-        Even without numbers, a raw score cannot bend both ways.
-        """
-        own = [(_Bending, i) for i in self.numbers(columns)] + [_Bending] * (not self.columns)
-        return [*own, *((UNBOUNDED, self.sign, i) for i in self.numbers(columns)), *self._everywhere]
-
-    @property
-    def _everywhere(self) -> list[Hashable]:
-        return [] if self.columns else [(UNBOUNDED, self.sign)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that the same columns cannot bend both ways."""
@@ -103,9 +91,10 @@ class _Bending(Shape):
         return first, last, middle
 
     def words(self, names: Sequence[str], what: str) -> str:
-        """Return that it is convex, or concave."""
-        which = f" in {', '.join(names[i] for i in self.positions)}" if self.columns else ""
-        return f"the raw score is {self.kind}{which} for any fixed other cells"
+        """Return what a further unit adds, compared with the one before."""
+        chosen, least = [names[i] for i in self.positions], "least" if self.sign > 0 else "most"
+        step = f"unit of {chosen[0]}" if len(chosen) == 1 else f"step along {' and '.join(chosen) or 'any numbers'}"
+        return f"every further {step} adds at {least} as much to the raw score as the one before ({self.kind})"
 
 
 @final

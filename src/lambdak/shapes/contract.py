@@ -22,6 +22,7 @@ from lambdak.shapes.naming import position_of, unknown_columns
 from lambdak.table.column_contract import Column
 
 Key = str | int  # a column by name or by position
+ANYTHING = "anything"  # the topic of shapes that may contradict one of any column
 Draw = Callable[
     [int], Float64Array
 ]  # numbers of the column at a position: random ones, at knots, beside them, far away
@@ -80,6 +81,13 @@ class Shape(ABC):
                 raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
         return self.renamed(positions)
 
+    def topics(self) -> Iterable[Hashable]:
+        """Return what it speaks of: its columns, or :data:`ANYTHING` if it may contradict shapes of any column.
+
+        Only shapes with a topic in common are compared: pairs of thousands would be millions.
+        """
+        return self.positions or (ANYTHING,)
+
     def nodes(self) -> Mapping[Key, Sequence[float]]:
         """Return the numbers at which its columns must have knots, by key; those outside of the training range do not.
 
@@ -87,18 +95,12 @@ class Shape(ABC):
         """
         return {}
 
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return what it decides, each as a key of its kind of shapes, placed; nothing if it contradicts no other.
-
-        Of all shapes that decide the same, only the first is compared with the others: pairs of thousands are millions.
-        """
-        return ()
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return the positions of the columns whose own effects it speaks of; it must be placed."""
+        return self.positions
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
-        """Return why it and another placed shape that settles the same cannot both hold, and the way out.
-
-        Empty if they can. Two that do not contradict a third one do not contradict each other.
-        """
+        """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
 
     def most_knots(self) -> Mapping[Key, int]:

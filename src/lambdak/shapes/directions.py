@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -93,11 +93,6 @@ class Direction(Shape):
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return all its columns together."""
         return [self.positions]
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its line, whichever way."""
-        along = sorted(zip(self.positions, map(Fraction, self.along), strict=True))
-        return [(Direction, tuple((i, own / along[0][1]) for i, own in along))]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that predictions cannot rise both ways along a line."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self, final
 
 from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.naming import is_cap
-from lambdak.table.column_contract import Column
+from lambdak.table.category_levels import shown
 
 
 @final
@@ -48,7 +48,7 @@ class MaxInfluence(Shape):
             tuple(sorted(keys, key=str if isinstance(keys[0], str) else None)) if len(keys) > 1 else keys[0], self.cap
         )
 
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+    def topics(self) -> Iterable[Hashable]:
         """Return its column or group, as a whole: groups may overlap."""
         return [(MaxInfluence, self.positions)]
 
@@ -61,4 +61,4 @@ class MaxInfluence(Shape):
     def words(self, names: Sequence[str], what: str) -> str:
         """Return the cap."""
         who = ", ".join(names[i] for i in self.positions) + (" together" if len(self.positions) > 1 else "")
-        return f"no change of {who} moves a raw score by more than {self.cap}"
+        return f"no change of {who} moves a raw score by more than {shown(self.cap)}"

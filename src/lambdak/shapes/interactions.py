@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from lambdak.shapes.contract import Key, Shape
+from lambdak.shapes.contract import ANYTHING, Key, Shape
 from lambdak.shapes.naming import position_of, unknown_columns
 from lambdak.table.column_contract import Column
 
@@ -64,6 +64,10 @@ class Interactions(Shape):
         groups = self.groups if isinstance(self.groups, str) else tuple(tuple(names[k] for k in g) for g in self.groups)
         return type(self)(groups, self.pairs)
 
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return none: it speaks of what columns do together."""
+        return ()
+
     def placed(self, columns: Sequence[Column]) -> Self:
         """Return the groups as positions; a single one where everything is allowed."""
         found = requested_interactions(self.groups, [column.name for column in columns])
@@ -71,9 +75,9 @@ class Interactions(Shape):
             (tuple(range(len(columns))),) if found is None else found.groups, found is not None and found.pairs
         )
 
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
+    def topics(self) -> Iterable[Hashable]:
         """Return that it is about all columns, whichever it names."""
-        return [Interactions]
+        return [ANYTHING]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that groups were given twice."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Self, final
@@ -57,11 +57,6 @@ class Joint(Shape):
             steps = rises(columns[i].increments(), 1)
             found[i] = [{columns[i].start + j: q for j, q in factors.items()} for factors in steps]
         return found
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its pairs, that they interact, and that none of its columns is measured from a missing cell."""
-        pairs = combinations(sorted(self.positions), 2)
-        return [*((Joint, *pair) for pair in pairs), Interactions, *((Anchored, None, i) for i in self.positions)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that columns that do not interact are worth the same whatever the other is, or that both are asked."""

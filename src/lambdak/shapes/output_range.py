@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
 from typing import ClassVar, Self, final
 
-from lambdak.shapes.bending import UNBOUNDED, Concave, Convex
+from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Key, Shape
-from lambdak.table.column_contract import Column
 
 
 @final
@@ -73,12 +72,6 @@ class OutputRange(Shape):
     def renamed(self, keys: Sequence[Key]) -> Self:
         """Return the range itself."""
         return self
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return that predictions have a range, and which ends."""
-        signs = [1] * (self.high is not None) + [-1] * (self.low is not None)
-        numbers = [i for i, column in enumerate(columns) if column.is_number]
-        return [OutputRange, *((UNBOUNDED, own, *at) for own in signs for at in ((), *((i,) for i in numbers)))]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two ranges, or that what is bounded cannot be convex or concave everywhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -88,10 +88,6 @@ class Monotone(OneColumn):
     def bent(self, column: Column) -> tuple[int, int] | None:
         """Return that all steps go one way; None for levels."""
         return (self.sign, 0) if self.order is None else None
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its column."""
-        return [(Monotone, self.positions)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that a column cannot both rise and fall."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -84,9 +84,9 @@ class MaxSlope(Shape):
         alone = self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
         return tuple(((i, 1.0),) for i in alone)
 
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its column or direction."""
-        return [(MaxSlope, self.columns)]
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return the positions of the columns of its directions."""
+        return tuple(dict.fromkeys(i for direction in self.directions(columns) for i, _ in direction))
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two limits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -15,7 +15,7 @@ from sklearn.isotonic import isotonic_regression
 
 from lambdak._types import Float64Array
 from lambdak.pencil.statements import Combination, rises
-from lambdak.shapes.bending import Concave, Convex, _Bending
+from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Draw, Effect, Key, OneColumn, Points, Shape
 from lambdak.shapes.rising import Monotone
 from lambdak.table.category_levels import shown
@@ -143,10 +143,6 @@ class Turning(OneColumn):
         if not isinstance(column, Numeric) or column.low < self._number < column.high:
             return None
         return (self.sign if self._number <= column.low else -self.sign), 0
-
-    def settles(self, columns: Sequence[Column]) -> Iterable[Hashable]:
-        """Return its column, and how that bends."""
-        return [(Monotone, self.positions), *((_Bending, i) for i in self.positions)]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that a column turns once, and that what goes both ways does not only rise, nor bend the other way."""

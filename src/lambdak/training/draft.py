@@ -24,7 +24,7 @@ from lambdak.shapes.requested import (
     requested_nodes,
     steep_columns,
     straight_columns,
-)  # fmt: skip
+)
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
 from lambdak.table.rows import rows_shown
@@ -275,19 +275,6 @@ def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
     return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
 
 
-def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder with linear columns that are zero where they add nothing."""
-    columns = list(encoder.columns)
-    for own in promises.of(Anchored):
-        (i,) = own.positions
-        column = columns[i]
-        if isinstance(column, Linear):
-            if encoder.from_sparse and own.number:
-                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
-            columns[i] = replace(column, center=own.number)
-    return replace(encoder, columns=tuple(columns))
-
-
 def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
     """Say which rows have targets that no prediction reaches."""
     wanted = promises.output_range
@@ -301,6 +288,19 @@ def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss)
             UserWarning,
             stacklevel=2,
         )
+
+
+def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
+    """The encoder with linear columns that are zero where they add nothing."""
+    columns = list(encoder.columns)
+    for own in promises.of(Anchored):
+        (i,) = own.positions
+        column = columns[i]
+        if isinstance(column, Linear):
+            if encoder.from_sparse and own.number:
+                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
+            columns[i] = replace(column, center=own.number)
+    return replace(encoder, columns=tuple(columns))
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
