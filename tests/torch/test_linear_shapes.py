@@ -1,4 +1,7 @@
-"""Shapes as constraints of neurons: what becomes of them, and which are refused with a way out."""
+"""Shapes as constraints of neurons: what becomes of them, and which are refused with a way out.
+
+Tests ``constrained`` and ``promised``.
+"""
 
 from __future__ import annotations
 
@@ -134,6 +137,31 @@ def test_directions_asked_at_once_follow_as_each_does_by_a_linear_programme(inde
         scaled = asked / np.abs(asked).max(axis=1, keepdims=True)
         assert found == [linprog(np.zeros(6), A_eq=cone.T, b_eq=row).status == 0 for row in scaled]
         assert found[:4] == [True] * 4
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_statements_that_follow_from_others_are_left_out_without_a_search(monkeypatch, order):
+    monkeypatch.setattr(linear_shapes, "nnls", None)
+    chain = [shapes.Dominates(i, i + 1) for i in range(19)]
+    implied = [shapes.Rising(i) for i in range(19)] + [shapes.Dominates(i, i + 2) for i in range(18)]
+    asked = [*implied, *chain, shapes.Rising(19)][::order]
+    found = SpectralNeuron(20, 3, constraints=asked).parametrizations.weight[0].asked
+    kept = sorted(tuple(sorted(own.items())) for own in found.statements)
+    assert kept == sorted([*(((i, 1.0), (i + 1, -1.0)) for i in range(19)), ((19, 1.0),)])
+    assert found.signs(20) == (1,) * 20
+
+
+def test_what_is_left_of_statements_says_as_much_as_all():
+    rng = np.random.default_rng(1)
+    for count in (3, 5, 9):  # independent, implied by these, and more edges than inputs
+        rows = np.abs(rng.normal(size=(count, 3))) if count == 9 else np.eye(3)[:, [2, 0, 1]] - 0.4
+        rows = rows if count != 5 else rng.permutation(np.concatenate([rows, rng.uniform(0, 1, (2, 3)) @ rows]))
+        statements = [dict(enumerate(row)) for row in rows]
+        kept = linear_shapes._distinct(statements)
+        assert linear_shapes.following(statements, kept) == [True] * count
+        for own in kept:
+            others = np.array([[*other.values()] for other in kept if other is not own])
+            assert linprog(np.zeros(len(others)), A_eq=others.T, b_eq=[*own.values()]).status == 2
 
 
 def _used(row):

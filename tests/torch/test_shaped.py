@@ -1,4 +1,7 @@
-"""Matrices that are bound to one another and limits of slopes: derivatives, right inverses, and that promises hold."""
+"""Matrices that are bound to one another and limits of slopes: derivatives, right inverses, and that promises hold.
+
+Tests ``slopes`` and ``coordinates``.
+"""
 
 from __future__ import annotations
 

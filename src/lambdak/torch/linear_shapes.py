@@ -17,6 +17,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -275,24 +276,52 @@ def _check_apart(asked: LinearShapes) -> None:
 
 def _distinct(statements: Sequence[Direction]) -> list[Direction]:
     """Return the statements that do not follow from the others."""
-    kept = list({tuple(sorted(own.items())): own for own in statements}.values())
+    kept = list({tuple(sorted(own.items())): own for own in statements if own}.values())
     if all(len(own) == 1 for own in kept):
         return kept
+    implied: set[int] = set()
     for inputs in _connected(kept):
         places = {i: place for place, i in enumerate(inputs)}
-        group = [own for own in kept if places.keys() & own.keys()]
-        if np.linalg.matrix_rank(_dense(group, places)) < len(group):
-            implied = _implied(group)
-            kept = [own for own in kept if not any(own is other for other in implied)]
-    return [own for own in kept if own]
+        group = [n for n, own in enumerate(kept) if places.keys() & own.keys()]
+        dense = _dense([kept[n] for n in group], places)
+        edges = _edges(dense / np.abs(dense).max(axis=1, keepdims=True))
+        implied |= {*group} - {group[n] for n in (_necessary(dense) if edges is None else edges)}
+    return [own for n, own in enumerate(kept) if n not in implied]
 
 
-def _implied(group: Sequence[Direction]) -> list[Direction]:
-    """Return statements without which the others still say as much."""
-    kept, implied = list(group), []
-    for own in group:
-        others = [other for other in kept if other is not own]
-        if following([own], others)[0]:
+def _edges(rows: Float64Array) -> list[int] | None:
+    """Return which rows span the cone of all, if these are independent; None if no such are found.
+
+    Any basis is exchanged for them, one by one: a row that is a positive multiple of one of the basis minus a sum of
+    others takes its place, because that one is then a sum of the row and the others.
+    """
+    rank = int(np.linalg.matrix_rank(rows))
+    order = qr(rows.T, mode="r", pivoting=True)[1].tolist()
+    basis, others = order[:rank], np.array(order[rank:], dtype=np.intp)
+    shares = np.linalg.lstsq(rows[basis].T, rows[others].T)[0].T  # (others, basis)
+    while len(others):
+        shares[np.abs(shares) <= _CLOSE * np.abs(shares).max(axis=1, keepdims=True)] = 0.0
+        left = (shares < 0).any(axis=1)
+        shares, others = shares[left], others[left]
+        single = np.flatnonzero((shares > 0).sum(axis=1) == 1)
+        if not len(single):
+            return None if len(others) else basis
+        own = single[0]
+        place = int(shares[own].argmax())
+        basis[place] = int(others[own])
+        swapped = -shares[own] / shares[own, place]
+        swapped[place] = 1 / shares[own, place]
+        moved = shares[:, place, None] * swapped
+        shares[:, place] = 0.0
+        shares, others = np.delete(shares + moved, own, 0), np.delete(others, own)
+    return basis
+
+
+def _necessary(rows: Float64Array) -> list[int]:
+    """Return rows that say as much as all together, none of which is a sum of others times positive numbers."""
+    kept = list(range(len(rows)))
+    for n in range(len(rows)):
+        others = [other for other in kept if other != n]
+        if _in_cone(rows[[n]], rows[others])[0]:
             kept = others
-            implied.append(own)
-    return implied
+    return kept
