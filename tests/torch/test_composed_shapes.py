@@ -15,7 +15,7 @@ from lambdak.torch import (
     SpectralMixture,
     composed_shapes,
     guarantees,
-    linear_shapes,
+    implied,
 )
 from torch import nn
 
@@ -156,9 +156,9 @@ def test_many_shapes_are_decided_at_once(monkeypatch):
     asked = [*skipped, *[shapes.MaxSlope({i: 1, i + 1: -1}, 1e9) for i in range(number - 1)]]
     asked += [shapes.Rising(i) for i in range(number)]
     built, searched = [], []
-    of_network, search = composed_shapes.part_of_network, linear_shapes.nnls
+    of_network, search = composed_shapes.part_of_network, implied.nnls
     monkeypatch.setattr(composed_shapes, "part_of_network", lambda *own: built.append(own) or of_network(*own))
-    monkeypatch.setattr(linear_shapes, "nnls", lambda *own: searched.append(own) or search(*own))
+    monkeypatch.setattr(implied, "nnls", lambda *own: searched.append(own) or search(*own))
     found = guarantees(network, [*asked, *[shapes.Dominates(i + 1, i) for i in range(number - 1)]])
     assert set(found.shapes) == {*chain, *asked}
     assert found.monotone == (1,) * number

@@ -1,6 +1,6 @@
 """Shapes as constraints of neurons: what becomes of them, and which are refused with a way out.
 
-Tests ``constrained`` and ``promised``.
+Tests ``constrained``, ``implied`` and ``promised``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lambdak.torch import (
     add_proximal_step,
     convex_start_,
     from_pencil,
-    linear_shapes,
+    implied,
     shrink_,
     to_pencil,
 )
@@ -120,8 +120,8 @@ def test_the_eigenvalue_is_the_one_that_shapes_need():
 def test_a_direction_follows_from_sums_of_others_only():
     statements = [{0: 1.0, 1: -1.0}, {1: 1.0, 2: -2.0}, {2: 1.0}]
     asked = [{0: 3.0}, {0: 1.0, 2: -2.0}, {0: 1.0, 2: -2.1}, {1: 1.0, 0: -1.0}, {3: 1.0}, {}]
-    assert linear_shapes.following(asked, statements) == [True, True, False, False, False, True]
-    assert linear_shapes.following(asked, []) == [False] * 5 + [True]
+    assert implied.following(asked, statements) == [True, True, False, False, False, True]
+    assert implied.following(asked, []) == [False] * 5 + [True]
 
 
 @pytest.mark.parametrize("independent", [True, False])
@@ -133,7 +133,7 @@ def test_directions_asked_at_once_follow_as_each_does_by_a_linear_programme(inde
         cone[3:, 3:6] = rng.normal(size=(3, 3)) if independent else rng.normal(size=(3, 2)) @ rng.normal(size=(2, 3))
         sums = rng.uniform(0, 1, (4, 6)) @ cone * rng.choice([1e-6, 1, 1e6], (4, 1))
         asked = np.concatenate([sums, -sums, rng.normal(size=(4, 8)) * [1, 1, 1, 1, 1, 1, 0, 0], np.eye(8)])
-        found = linear_shapes.following([dict(enumerate(row)) for row in asked], [dict(_used(row)) for row in cone])
+        found = implied.following([dict(enumerate(row)) for row in asked], [dict(_used(row)) for row in cone])
         scaled = asked / np.abs(asked).max(axis=1, keepdims=True)
         assert found == [linprog(np.zeros(6), A_eq=cone.T, b_eq=row).status == 0 for row in scaled]
         assert found[:4] == [True] * 4
@@ -141,10 +141,10 @@ def test_directions_asked_at_once_follow_as_each_does_by_a_linear_programme(inde
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_statements_that_follow_from_others_are_left_out_without_a_search(monkeypatch, order):
-    monkeypatch.setattr(linear_shapes, "nnls", None)
+    monkeypatch.setattr(implied, "nnls", None)
     chain = [shapes.Dominates(i, i + 1) for i in range(19)]
-    implied = [shapes.Rising(i) for i in range(19)] + [shapes.Dominates(i, i + 2) for i in range(18)]
-    asked = [*implied, *chain, shapes.Rising(19)][::order]
+    others = [shapes.Rising(i) for i in range(19)] + [shapes.Dominates(i, i + 2) for i in range(18)]
+    asked = [*others, *chain, shapes.Rising(19)][::order]
     found = SpectralNeuron(20, 3, constraints=asked).parametrizations.weight[0].asked
     kept = sorted(tuple(sorted(own.items())) for own in found.statements)
     assert kept == sorted([*(((i, 1.0), (i + 1, -1.0)) for i in range(19)), ((19, 1.0),)])
@@ -157,8 +157,8 @@ def test_what_is_left_of_statements_says_as_much_as_all():
         rows = np.abs(rng.normal(size=(count, 3))) if count == 9 else np.eye(3)[:, [2, 0, 1]] - 0.4
         rows = rows if count != 5 else rng.permutation(np.concatenate([rows, rng.uniform(0, 1, (2, 3)) @ rows]))
         statements = [dict(enumerate(row)) for row in rows]
-        kept = linear_shapes._distinct(statements)
-        assert linear_shapes.following(statements, kept) == [True] * count
+        kept = implied.distinct(statements)
+        assert implied.following(statements, kept) == [True] * count
         for own in kept:
             others = np.array([[*other.values()] for other in kept if other is not own])
             assert linprog(np.zeros(len(others)), A_eq=others.T, b_eq=[*own.values()]).status == 2

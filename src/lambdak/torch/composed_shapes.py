@@ -18,7 +18,8 @@ from lambdak.shapes import MaxSlope, Shape
 from lambdak.table.linear_column import Linear
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.generalized import GeneralizedSpectralNeuron
-from lambdak.torch.linear_shapes import check_shape, following, linear_columns
+from lambdak.torch.implied import following
+from lambdak.torch.linear_shapes import check_shape, linear_columns
 from lambdak.torch.parts import ACTIVATIONS, Part, Spectral, part_of_network, then
 from lambdak.torch.promised import bound_now
 from torch import Tensor, nn

@@ -8,7 +8,8 @@ from torch.nn.utils import parametrize
 
 from lambdak.shapes import Concave, Convex, Falling, MaxSlope, Rising, Shape
 from lambdak.torch.constraints import Cap, SignedRows
-from lambdak.torch.linear_shapes import Direction, LinearShapes
+from lambdak.torch.implied import Direction
+from lambdak.torch.linear_shapes import LinearShapes
 from lambdak.torch.shaped import ShapedRows
 from lambdak.torch.slopes import SlopeCaps
 from torch import nn

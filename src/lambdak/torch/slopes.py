@@ -16,8 +16,9 @@ from collections.abc import Sequence
 
 import torch
 from lambdak.torch.coordinates import Coordinates
+from lambdak.torch.implied import Direction
 from lambdak.torch.inputs import check_tensor
-from lambdak.torch.linear_shapes import Direction, LinearShapes
+from lambdak.torch.linear_shapes import LinearShapes
 from torch import Tensor, nn
 
 
