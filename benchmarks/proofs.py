@@ -37,6 +37,9 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cases"))
+
 from rational import Key
 from shape_truths import key_of, truths
 from threadpoolctl import threadpool_limits
