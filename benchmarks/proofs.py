@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -294,9 +295,12 @@ Rows = dict[tuple[str, str], Row]  # table and line → counts
 def work(number: int, seed: int, per_model: int, checker: str | None) -> Rows:
     """One honest model, and some that it was tampered with to be."""
     warnings.simplefilter("ignore")
-    rng = np.random.default_rng([seed, number])
-    subject = random_subject(rng, KINDS[number % len(KINDS)])
+    rng, kind = np.random.default_rng([seed, number]), KINDS[number % len(KINDS)]
     rows: Rows = {}
+    try:
+        subject = random_subject(rng, kind)
+    except Exception as error:
+        return {("honest", kind): crashed(f"model {number}: {kind}", error)}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.safetensors"
         tried = [("honest", subject.kind.removesuffix(", random"), f"model {number}", subject)]
@@ -304,9 +308,18 @@ def work(number: int, seed: int, per_model: int, checker: str | None) -> Rows:
             way, other = tampered(rng, subject)
             tried.append(("tampered", way, f"model {number}, tampered {i} ({way})", other))
         for table, line, name, own in tried:
-            row, shapes = compare(own, name, checker, file)
+            try:
+                row, shapes = compare(own, name, checker, file)
+            except Exception as error:
+                row, shapes = crashed(f"{name}: {own.kind}", error), {}
             add_(rows, {(table, line): row} | {(f"{table}, by shape", shape): part for shape, part in shapes.items()})
     return rows
+
+
+def crashed(name: str, error: Exception) -> Row:
+    """A model that could not be fitted or decided, as a disagreement."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return Row(Counter(models=1), [f"{name}: {type(error).__name__} in {where.name}, line {where.lineno}: {error}"])
 
 
 def disagreements_of(rows: Rows) -> list[str]:

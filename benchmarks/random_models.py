@@ -6,7 +6,7 @@ Everything follows from a NumPy generator, so that a model is found again by its
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,6 +33,7 @@ from lambdak.store import SavedModel
 from lambdak.store._header import _header
 from lambdak.store._tensors import digest, to_bytes
 from lambdak.table.curve_column import level_column
+from lambdak.table.encoder import TableEncoder
 
 Rng = np.random.Generator
 
@@ -259,7 +260,19 @@ def with_shapes(subject: Subject, shapes: list[Shape]) -> Subject:
     promises = Promises.requested(columns, constraints=named)
     shorthands = dict.fromkeys(("monotonic_cst", "max_influence", "shape", "interaction_cst"))
     parameters = subject.parameters | shorthands | {"constraints": named}
-    return Subject(subject.kind, subject.model.replace(promises=promises), parameters)
+    encoder = _straightened(subject.model.encoder, promises.shapes)
+    return Subject(subject.kind, subject.model.replace(promises=promises, encoder=encoder), parameters)
+
+
+def _straightened(encoder: TableEncoder, shapes: Sequence[Shape]) -> TableEncoder:
+    """The columns that these shapes need straight are that, and no others: as a file is read."""
+    everywhere = any(own.straight and not own.keys for own in shapes)
+    straight = {i for own in shapes if own.straight for i in own.positions}
+    columns = tuple(
+        replace(column, clamp=not (everywhere or i in straight)) if column.is_number else column
+        for i, column in enumerate(encoder.columns)
+    )
+    return replace(encoder, clamp=not everywhere, columns=columns)
 
 
 def _padded(matrices: np.ndarray, dim: int) -> np.ndarray:

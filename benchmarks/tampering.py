@@ -175,7 +175,8 @@ def other_shape(rng: Rng, subject: Subject) -> Subject | None:
         new = random_shape(source, type(old).__name__ if rng.random() < 0.7 else str(rng.choice(list(SHAPES))))
     else:
         new = random_shape(source, str(rng.choice(list(SHAPES))))
-    if subject.model.loss.link.joint and new.ordered:
+    unsettled = getattr(new, "at", 0) is None  # a turn that training would choose
+    if unsettled or (subject.model.loss.link.joint and new.ordered):
         return None
     return uncontradicted(lambda: with_shapes(subject, [*shapes, new.placed(subject.model.encoder.columns)]))
 

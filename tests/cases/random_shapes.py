@@ -94,8 +94,10 @@ def _monotone(of: Source, kind: type) -> Shape:
 
 
 def _turning(of: Source, kind: type) -> Shape:
-    column = of.number()
-    return kind(column) if of.rng.random() < 0.5 else kind(column, at=of.cell(column))
+    column = "grade" if of.rng.random() < 0.2 else of.number()
+    if of.rng.random() < 0.5:
+        return kind(column)
+    return kind(column, at=str(of.rng.choice(LEVELS[column])) if column in LEVELS else of.cell(column))
 
 
 def _influence(of: Source, kind: type) -> Shape:
@@ -119,6 +121,8 @@ def _range(of: Source, kind: type) -> Shape:
 
 def _anchored(of: Source, kind: type) -> Shape:
     column = str(of.rng.choice([*NUMBERS, *LEVELS]))
+    if column in ("age", "region") and of.rng.random() < 0.3:
+        return kind(column, None)  # both have missing cells
     return kind(column, str(of.rng.choice(LEVELS[column])) if column in LEVELS else of.cell(column))
 
 

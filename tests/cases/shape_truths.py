@@ -170,9 +170,15 @@ def only_adds(model: Any, column: Any) -> bool:
 def _turning(model: Any, shape: Any) -> Truth:
     sign = direction(model, shape) * (1 if type(shape).__name__ == "Valley" else -1)
     column = model.encoder.columns[shape.positions[0]]
-    own = pieces(column)
-    turns = [piece.high for piece in own[:-1]] if shape.at is None else [shape.at]
-    return any(all_semidefinite(model, list(_turned(own, turn, sign))) for turn in turns or [0.0])
+    if column.is_number:
+        return all_semidefinite(model, list(_turned(pieces(column), shape.at, sign)))
+    levels = [repr(level) for level in column.levels]
+    places, turn = [levels.index(repr(level)) for level in column.order], column.order.index(shape.at)
+    steps = [
+        _difference(column.start + i, column.start + j, Fraction(sign if rank >= turn else -sign))
+        for rank, (i, j) in enumerate(pairwise(places))
+    ]
+    return all_semidefinite(model, steps)
 
 
 def _turned(own: Sequence[Piece], turn: float, sign: int) -> Iterator[Factors]:
@@ -233,12 +239,58 @@ def _interactions(model: Any, shape: Any) -> Truth:
     return True
 
 
+def _joint(model: Any, shape: Any) -> Truth:
+    """Matrices c I + g P with one diagonal P of zeros and ones: a convex (concave) function of sums of g."""
+    ends = set(model.outputs.indices)
+    if not ends <= {0} and not ends <= {model.dim - 1}:
+        return False
+    curvature = 1 if ends <= {model.dim - 1} else -1
+    wanted = curvature * direction(model, shape) * (1 if type(shape).__name__ == "Complements" else -1)
+    columns = [model.encoder.columns[i] for i in shape.positions]
+    return model.dim == 1 or all(_works_together(matrices, columns, wanted) for matrices in np.asarray(model.matrices))
+
+
+def _works_together(matrices: np.ndarray, columns: Sequence[Any], wanted: int) -> bool:
+    i, j = np.tril_indices(int((np.sqrt(8 * matrices.shape[-1] + 1) - 1) / 2))
+    rows = [matrices[c.start : c.start + (1 if hasattr(c, "center") else len(c.knots))] for c in columns]
+    moving = [(c, own) for c, own in zip(columns, rows, strict=True) if not _is_scalar(own, i == j)]
+    if len(moving) < 2:
+        return True
+    diagonals = [(column, own[:, i == j]) for column, own in moving]
+    patterns = {tuple((row == row[0]).tolist()) for _, own in diagonals for row in own if (row != row[0]).any()}
+    two = all(len({*row}) <= 2 for _, own in diagonals for row in own.tolist())
+    if len(patterns) != 1 or not two or any(own[:, i != j].any() for _, own in moving):
+        return False
+    other = patterns.pop().index(False)
+    ways = [
+        _way(column, [Fraction(row[0]) - Fraction(row[other]) for row in own.tolist()]) for column, own in diagonals
+    ]
+    return all(a is not None and b is not None and a * b in (0, wanted) for k, a in enumerate(ways) for b in ways[:k])
+
+
+def _is_scalar(own: np.ndarray, diagonal: np.ndarray) -> bool:
+    return bool((own[:, diagonal] == own[:, diagonal][:, :1]).all() and not own[:, ~diagonal].any())
+
+
+def _way(column: Any, sizes: Sequence[Fraction]) -> int | None:
+    """1 if they never fall, -1 if they never rise, 0 if they stay; None if they do both."""
+    steps = sizes if hasattr(column, "center") else [high - low for low, high in pairwise(sizes)]
+    up, down = any(step > 0 for step in steps), any(step < 0 for step in steps)
+    return None if up and down else int(up) - int(down)
+
+
 def _anchored(model: Any, shape: Any) -> Truth:
-    factors = at_cell(model.encoder.columns[shape.positions[0]], shape.cell)
+    column = model.encoder.columns[shape.positions[0]]
+    missing = shape.cell is None and column.is_number
+    factors = {column.missing: Fraction(1)} if missing else at_cell(column, shape.cell)
     rows = [[sum(q * Fraction(x[k]) for q, x in terms) for k in range(len(terms[0][1]))]
             for matrices in model.matrices
             if (terms := [(q, matrices[j].tolist()) for j, q in factors.items()])]  # fmt: skip
     return not any(any(row) for row in rows)
+
+
+def _bounded(model: Any, shape: Any) -> Truth:
+    raise NotImplementedError
 
 
 TRUTHS: dict[str, Callable[[Any, Any], Truth]] = {
@@ -249,7 +301,10 @@ TRUTHS: dict[str, Callable[[Any, Any], Truth]] = {
     "Valley": _turning,
     "Peak": _turning,
     "Dominates": lambda model, shape: _along(model, shape, {shape.positions[0]: 1.0, shape.positions[1]: -1.0}),
-    "RisingAlong": lambda model, shape: _along(model, shape, {int(i): w for i, w in dict(shape.weights).items()}),
+    "RisingAlong": lambda model, shape: _along(model, shape, dict(zip(shape.positions, shape.weights, strict=True))),
+    "Complements": _joint,
+    "Substitutes": _joint,
+    "OutputRange": _bounded,
     "MaxSlope": _slope,
     "MaxInfluence": _influence,
     "Interactions": _interactions,
