@@ -236,6 +236,8 @@ class Model:
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
         caps = caps if isinstance(caps, dict | list | tuple | None) else [caps] * len(places)
+        fits = not isinstance(caps, list | tuple) or len(caps) == len(places)
+        need(fits, f"max_influence must have {len(places)} entries, one per column")
         more = [own for name, own in constraints if name == "MaxInfluence"]
         caps = dict(enumerate(caps)) if isinstance(caps, list | tuple) else caps
         caps = {**(caps or {}), **{own["columns"]: own["cap"] for own in more}} if more else caps
