@@ -82,7 +82,7 @@ class Source:
 
     def weights(self) -> dict[str, float]:
         """Return a direction of two or three columns of numbers."""
-        return {c: float(self.rng.choice([-1.0, 1.0, 0.5, -2.0, 1 / 3])) for c in self.some(2, 3)}
+        return {c: float(self.rng.choice([-1.0, 1.0, 0.5, -2.0, 0.375])) for c in self.some(2, 3)}
 
 
 def _monotone(of: Source, kind: type) -> Shape:

@@ -22,7 +22,7 @@ from lambdak import SpectralRegressor
 from lambdak.model.readout import readouts
 from lambdak.store import ModelFileError
 
-PER_BASE = 24  # tampered files of each model; benchmarks/tampered.py makes thousands
+PER_BASE = 32  # tampered files of each model; benchmarks/tampered.py makes thousands
 
 # ---- alone -----------------------------------------------------------------------------------------------------------
 
