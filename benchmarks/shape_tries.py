@@ -108,7 +108,7 @@ def try_direction(rng: Rng, model: Any, tally: Tally, count: int, shape: Any) ->
 def moved_along(rng: Rng, model: Any, count: int, columns: Any, weights: Any) -> tuple[Rows, Rows, np.ndarray]:
     """Return rows, rows that are exactly t further along a direction, and t.
 
-    Numbers and t are multiples of a power of two, so that no sum of them is rounded if weights are short binary fractions,
+    Numbers and t are multiples of a power of two, so that no sum of them is rounded if weights are short fractions,
     as those of random_shapes.py are.
     """
     low = random_rows(rng, model, count)
