@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak import shapes as s
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
 from lambdak.training.checkpoint import Laps
@@ -37,12 +38,15 @@ def table(rows=ROWS):
     return frame
 
 
+SHAPES = [s.Valley("c"), s.Peak("b", at=0.125), s.RisingAlong({"a": 1, "b": 0.5})]
+
 # name → estimator, target, and whether there are weights and offsets
 CASES = {
     "squared error": (lambda: SpectralRegressor(**FEW), "target", False, False),
     "weights and offset": (lambda: SpectralRegressor("poisson", **FEW), "class", True, True),
     "a loss in Python": (lambda: SpectralRegressor("huber", **FEW), "target", True, False),
     "monotone": (lambda: SpectralRegressor(monotonic_cst={"a": 1}, **FEW), "target", False, False),
+    "shapes": (lambda: SpectralRegressor(constraints=SHAPES, **FEW), "target", False, False),
     "capped": (lambda: SpectralRegressor(max_influence=0.5, **FEW), "target", False, False),
     "groups": (lambda: SpectralRegressor(interaction_cst=[["a", "b"], ["b", "c"]], **FEW), "target", True, False),
     "quantiles": (lambda: SpectralQuantileRegressor(**FEW), "target", False, False),

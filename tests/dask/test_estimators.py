@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import lambdak
 from lambdak import dask as on_dask
+from lambdak import shapes as s
 from lambdak.table.rows import Rows
 
 FRAME = table(900)
@@ -26,6 +27,7 @@ CASES = {
         "target",
         [],
     ),
+    "shapes": ("SpectralRegressor", {"constraints": [s.Valley("b"), s.Peak("a", at=0.125)]}, "target", []),
     "quantiles": ("SpectralQuantileRegressor", {}, "target", ["sample_weight"]),
     "names of classes": ("SpectralClassifier", {"class_weight": "balanced"}, "label", []),
     "two classes": ("SpectralClassifier", {}, "sign", ["sample_weight", "offset"]),

@@ -140,3 +140,24 @@ def test_positions_are_found_by_name_or_else_by_position():
         encoder.positions(read_table(X.drop(columns="city")))
     with pytest.raises(ValueError, match="expecting 5 features"):
         encoder.positions(read_table(np.zeros((1, 3))))
+
+
+def test_requested_numbers_inside_the_training_range_become_knots_whatever_else_is_chosen():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    nodes = {0: [0.123, 99.0], "x1": [-0.5], 2: [1.0]}
+    plain = TableEncoder(n_knots=6).fit(X)
+    encoder = TableEncoder(n_knots=6, nodes=nodes).fit(X)
+    for i, inside in enumerate(([0.123], [-0.5], [1.0])):
+        assert encoder.columns[i].knots.tolist() == sorted([*plain.columns[i].knots.tolist(), *inside])
+
+
+def test_requested_knots_of_a_column_that_continues_straight_have_no_other_knot_close_to_them():
+    x = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    encoder = TableEncoder(n_knots=5, straight=[0], nodes={0: [2.0 + 1e-9, 3.0]}).fit(x[:, None])
+    assert encoder.columns[0].knots.tolist() == [0.0, 1.0, 2.0 + 1e-9, 3.0, 4.0]
+
+
+def test_a_linear_column_and_a_category_have_no_requested_knots():
+    X = [[0.0, "a"], [4.0, "b"], [8.0, "b"]]
+    encoder = TableEncoder(n_knots=0, nodes={0: [1.0], 1: [2.0]}).fit(X)
+    assert [column.kind for column in encoder.columns] == ["linear", "category"]

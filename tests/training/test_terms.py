@@ -94,7 +94,7 @@ def test_a_projected_gradient_moves_along_the_identity_only():
     assert reading.confined
     reading.start_([part])
     assert (part[0, 0] == before[0, 0]).all()
-    assert (part[0, 1, :6] == nearest(before[0, 1, :6], 3)).all()
+    assert (part[0, 1, :6] == nearest(before[0, 1, :6], np.ones(3, bool))).all()
     assert (part[0, 2] == 0).all()
 
 

@@ -86,8 +86,8 @@ def moves(column: Column) -> bool:
 
 
 def scale_of(column: Numeric) -> float:
-    """The length of its range; of a column that was constant in training that of a step."""
-    return float(column.high - column.low) or float(column.lengths()[0])
+    """The length of its range; of a column that was constant in training that of a step, or 1 if it has none."""
+    return float(column.high - column.low) or float((*column.lengths(), 1.0)[0])
 
 
 def _unseen(levels: Collection[object]) -> object:

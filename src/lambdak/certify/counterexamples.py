@@ -23,6 +23,7 @@ from lambdak.certify.shape_claims import subject_of
 from lambdak.certify.shapes import Shape
 from lambdak.certify.verification import Check, Verification
 from lambdak.model import Model
+from lambdak.shapes import contract
 
 __all__ = ["Check", "Verification", "verify"]
 
@@ -71,10 +72,13 @@ def verify(
 def _attacks(search: Search, claims: Iterable[Claim], within: Mapping[str, float | str]) -> Iterator[Attack]:
     """One for each claim that is proven; those about groups of columns are in the order of the groups."""
     groups = (columns for columns, _ in search.model.promises.groups)
-    shapes = {subject_of(shape, search.model): shape for shape in search.model.promises.others}
+    shapes: dict[tuple[str, str], list[contract.Shape]] = {}  # of the same columns in the order of their claims
+    for own in search.model.promises.others:
+        shapes.setdefault(subject_of(own, search.model), []).append(own)
     for claim in claims:
         columns = next(groups) if claim.kind == "joint influence" else ()
-        shape = shapes.get((claim.kind, claim.subject))
+        same = shapes.get((claim.kind, claim.subject))
+        shape = same.pop(0) if same else None
         if claim.proven and columns:
             yield Joint(search, claim, columns)
         elif claim.proven and shape is not None:

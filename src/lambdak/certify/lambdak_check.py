@@ -11,9 +11,15 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   monotone   ±(C_{j+1} − C_j) ⪰ 0 for all knots, in all members (± C ⪰ 0 if linear); missing cells do not count
   convex     (C_{j+2} − C_{j+1}) (κ_{j+1} − κ_j) − (C_{j+1} − C_j) (κ_{j+2} − κ_{j+1}) ⪰ 0, k is the last eigenvalue,
              and columns continue straight beyond their ends (concave: minus this ⪰ 0, and k is the first)
+  valley     C_j − C_{j+1} ⪰ 0 up to the knot or level at which it turns, C_{j+1} − C_j ⪰ 0 after it (peak: vice versa)
+  direction  Σ_i v_i S_i ⪰ 0 for the slopes S_i of all combinations of segments, and columns continue straight
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
+  complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
+             numbers each g goes one way: every two the same way if k is the last eigenvalue, opposite ways if it is the
+             first (substitutes: the other way round), because λ_d(M + s P) is convex in s, and λ_1 is concave
+  anchored   the matrix at the cell is zero
   interactions  in every member, all columns but those of one group have matrices c I, and λ_k(A + c I) = λ_k(A) + c
 They are about this exact function, and decided in integers and fractions, without a tolerance. What predict returns
 differs by rounding: a bound on that is printed, a cap must leave room for twice as much, and if it exceeds 1e-4 of the
@@ -32,12 +38,13 @@ from array import array
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import cycle, pairwise
+from itertools import combinations, cycle, pairwise, product
 from operator import mul
 from pathlib import Path
 from typing import Any
 
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
+MOST_COMBINATIONS = 1600  # of segments of the columns of a direction: lambdak fits no more
 MOST_WORK, MOST_CELLS = 2e6, 600  # more would take long: microseconds of eliminations, cells that are compared
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
@@ -46,9 +53,9 @@ SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLo
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
-STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # beyond their ends
-UNORDERED = ("Convex", "Concave")  # which speak of raw scores
-KINDS = {"Rising": "monotone", "Falling": "monotone"}  # of claims about shapes
+STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
+UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
+KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
 Rows = list[list[int]]
 
@@ -320,7 +327,7 @@ class Model:
             need(fits, f"tensor {shown(name)} must be finite {dtype} of shape {shape}")
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
         ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in tensors) for at in span), len(data)]
-        trained = self.format == 3 or (self.format == 4 and "training" in header)
+        trained = self.format == 3 or (self.format > 3 and "training" in header)
         need(ends[::2] == ends[1::2] and (trained or len(tensors) == 3), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])
@@ -373,11 +380,41 @@ class Model:
         if name in ("Rising", "Falling"):
             sign *= 1 if name == "Rising" else -1
             levels = [level for level in own["order"] or first.order if level in first.nodes]
-            known = [level for level in first.nodes if level not in (None, OTHER)]
-            need(sorted(map(repr, levels)) == sorted(map(repr, known)), f"the order of {shown(first.name)}")
+            self.check_order(first, levels)
             for low, high in pairwise(levels):
                 one, other = (Fraction(first.start + first.nodes.index(level)) for level in (low, high))
                 yield f"from {shown(low)} to {shown(high)}", {int(one): Fraction(-sign), int(other): Fraction(sign)}
+        elif name in ("Valley", "Peak"):
+            sign *= 1 if name == "Valley" else -1
+            nodes, turn = first.order if first.kind == "category" else first.nodes, own["at"]
+            if first.kind == "category":
+                self.check_order(first, nodes)
+                need(turn in nodes, f"the turn of {shown(first.name)} must be a level")
+                places = [first.start + first.nodes.index(level) for level in nodes]
+                steps = [{one: Fraction(-1), other: Fraction(1)} for one, other in pairwise(places)]
+            else:
+                inside = nodes[0] < number(turn, "the turn") < nodes[-1]
+                need(inside or first.clamp or len(nodes) == 1, f"{shown(first.name)} must turn between its knots")
+                need(
+                    not inside or (turn in nodes and first.kind == "curve"),
+                    f"{shown(first.name)} has no knot at its turn",
+                )
+                steps = [slope for _, slope in self.slopes(first)]
+            for rank, ((low, high), step) in enumerate(zip(pairwise(nodes), steps, strict=True), 1):
+                after = rank > nodes.index(turn) if first.kind == "category" else high > turn
+                yield f"from {shown(low)} to {shown(high)}", summed((Fraction(sign if after else -sign), step))
+        elif name in ("RisingAlong", "Dominates"):
+            weights = own["weights"] if name == "RisingAlong" else (1, -1)
+            fits = type(weights) is tuple and len(weights) == len(columns) > 1
+            weights = [Fraction(number(weight, f"weights of {name}")) for weight in weights] if fits else []
+            need(fits and all(weights), f"{name} needs a number other than zero for each of two columns or more")
+            parts = [
+                [*self.slopes(column)] or [(f"{shown(column.name)} flat", dict[int, Fraction]())] for column in columns
+            ]
+            need(math.prod(map(len, parts)) <= MOST_COMBINATIONS, f"{name} has too many combinations of segments")
+            for along in product(*parts):
+                terms = ((sign * weight, slope) for weight, (_, slope) in zip(weights, along, strict=True))
+                yield " and ".join(where for where, _ in along), summed(*terms)
         elif name in ("Convex", "Concave"):
             for column in columns:
                 slopes = [*self.slopes(column)]
@@ -386,6 +423,11 @@ class Model:
                     yield where, summed((Fraction(turn), after), (Fraction(-turn), before))
         else:
             raise ValueError(f"{shown(name)} is not known to this checker")
+
+    def check_order(self, column: Record, levels: list[Any]) -> None:
+        """Refuse an order that does not name every level of a category once."""
+        known = [level for level in column.nodes if level not in (None, OTHER)]
+        need(sorted(map(repr, levels)) == sorted(map(repr, known)), f"the order of {shown(column.name)}")
 
     def slopes(self, column: Record) -> Iterator[tuple[str, dict[int, Fraction]]]:
         """The slope of a column of numbers between its knots: where, and its factors of design columns."""
@@ -412,12 +454,62 @@ class Model:
 
     def promised(self, name: str, own: Any, columns: list[Record]) -> tuple[str, str]:
         """Whether a shape is kept: the verdict, and what shows it."""
+        if name in ("Complements", "Substitutes"):
+            return self.joint(name, columns)
+        if name == "Anchored":
+            return self.anchored(own["cell"], *columns)
         end = {"Convex": self.dim - 1, "Concave": 0}.get(name)
         if end is not None and {*self.indices} != {end} and not all(map(self.only_adds, columns)):
             return "refuted", f"it is eigenvalue number {self.indices[0] + 1} of {self.dim}"
         if name in STRAIGHT and any(column.clamp for column in columns):
             return "refuted", "its columns do not continue straight"
         return self.proof(self.asked(name, own, columns))
+
+    def joint(self, name: str, columns: list[Record]) -> tuple[str, str]:
+        """Whether columns go their ways along one pattern in every member: the verdict, and what shows it."""
+        end = 1 if {*self.indices} == {self.dim - 1} else -1 if {*self.indices} == {0} else 0
+        sign = end * (1 if name == "Complements" else -1) * (-1 if self.loss == "Ordinal" else 1)
+        on = {i * (i + 3) // 2 for i in range(self.dim)}  # the diagonal
+        for at in range(self.members * self.pencils):
+            where, sets, ways = f"in member {at // self.pencils + 1}", [], []
+            for column in columns:
+                rows = [*self.raw_rows(at, column)][: len(column.nodes) if column.kind == "curve" else 1]
+                several = column.kind == "linear" or len(rows) > 1
+                if several and any(x != row[0] * (k in on) for row in rows for k, x in enumerate(row)):
+                    sets.append(rows if column.kind == "curve" else [[0.0] * self.width, *rows])
+            uneven = [row for rows in sets for row in rows if any(row[k] != row[0] for k in on)]
+            if len(sets) < 2:
+                continue  # what only adds a number works together with nothing
+            ones = {k for k in on if uneven and uneven[0][k] == uneven[0][0]}
+            other = min(on - ones)
+            for rows in sets:
+                values = ([row[0] if k in ones else row[other] * (k in on) for k in range(self.width)] for row in rows)
+                if any([*row] != wanted for row, wanted in zip(rows, values, strict=True)):
+                    return "not proven", f"matrices of a column are not c I + g P {where}"
+                heights = [Fraction(row[other]) - Fraction(row[0]) for row in rows]
+                ways.append({(high > low) - (high < low) for low, high in pairwise(heights)} - {0})
+            if any(len(way) > 1 for way in ways):
+                return "not proven", f"a column goes both ways {where}"
+            if any(max(one) * max(two) != sign for one, two in combinations(filter(None, ways), 2)):
+                return "not proven", f"two columns do not go their ways {where}"
+        return "proven", f"{self.members * self.pencils} times matrices c I + g P, each g one way"
+
+    def anchored(self, cell: Any, column: Record) -> tuple[str, str]:
+        """Whether the matrix at a cell is zero in every member: the verdict, and what shows it."""
+        what, nodes = f"the cell {shown(cell)} of {shown(column.name)}", [*column.nodes]
+        if cell is None and column.kind == "curve":
+            nodes += [None] * column.missing
+        need(cell is None or isinstance(cell, str | int | float), f"{what} must be plain")
+        if column.kind == "linear":
+            fits = cell is not None and type(cell) is not str and nodes[0] <= cell <= nodes[1]
+            place, zero = 0, fits and Fraction(cell) == column.center
+        else:
+            fits = cell in nodes
+            place, zero = nodes.index(cell) if fits else 0, False
+        need(fits, f"{what} must be one of training")
+        own = ([*self.raw_rows(at, column)][place] for at in range(self.members * self.pencils))
+        holds = zero or not any(map(any, own))
+        return "proven" if holds else "refuted", "its matrix there is zero" if holds else "its matrix there is not zero"
 
     def only_adds(self, column: Record) -> bool:
         """Whether all matrices of a column are multiples of I."""

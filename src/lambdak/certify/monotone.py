@@ -50,6 +50,8 @@ class Monotone(Attack):
         if j != self._i:
             return (self.any_cell(j, count),) * 2
         nodes = nodes_of(self._column)
+        if len(nodes) < 2:  # a line that training saw one number of
+            nodes = nodes[0] + np.array([0.0, scale_of(self._column)])
         left = self.search.rng.integers(len(nodes) - 1, size=count)
         return nodes[left], nodes[left + 1]
 

@@ -24,7 +24,7 @@ from lambdak.table.column_contract import Column
 from lambdak.table.curve_column import Curve
 from lambdak.table.knots import MAX_KNOTS
 from lambdak.training.coordinates import MOST_COVARIANCES, Moments
-from lambdak.training.draft import Draft
+from lambdak.training.draft import Draft, terms_of_shapes
 from lambdak.training.effort import Regularisation
 from lambdak.training.finish import TrainingState
 from lambdak.training.plan import Plan
@@ -124,9 +124,9 @@ def _terms(model: Model, value: object) -> Terms | None:
         return None
     members, columns, allowed = len(model.weights), len(model.encoder.columns), model.promises.interactions
     groups = [tuple(_positions(group, "terms", columns)) for group in items(value, "terms", 1, members)]
-    scalar = model.promises.scalar
-    if scalar and groups == [tuple(i for i in range(columns) if i not in scalar)]:
-        return Terms(tuple(groups), tuple(sorted(scalar)))
+    asked = terms_of_shapes(model.promises, model.loss.sign)
+    if asked is not None and tuple(groups) == asked.groups and members % len(groups) == 0:
+        return asked
     if allowed is None or members % len(groups) or not all(map(allowed.allow, groups)):
         raise damaged("terms of the training state must be groups of columns that may interact, as many in each member")
     return Terms(tuple(groups), tuple(sorted(set(range(columns)).difference(*groups))))

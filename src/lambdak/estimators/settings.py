@@ -114,13 +114,15 @@ def _recipe(estimator: Any) -> Recipe:
         raise ValueError(f"effort must be one of {sorted(RECIPES)}; got {estimator.effort!r}")
     if estimator.shape is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with shape={estimator.shape!r}, which takes an end of the spectrum")
-    wanted = next((own for own in listed(estimator.constraints) if own.end), None)
+    wanted = max(listed(estimator.constraints), key=lambda own: (abs(own.end), abs(own.joint)), default=None)
+    wanted = wanted if wanted is not None and (wanted.end or wanted.joint) else None
     if wanted is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with {wanted!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]
-    base = (
-        base.shaped() if isinstance(estimator.shape, str) or wanted else base
-    )  # what it may be is checked with the columns
+    if isinstance(estimator.shape, str) or (wanted is not None and wanted.end):
+        base = base.shaped()  # what the shape may be is checked with the columns
+    elif wanted is not None:
+        base = base.joint()
     dim = base.dim if estimator.dim is None else check_int(estimator.dim, "dim", 1, MAX_DIM + 1)
     members = estimator.n_estimators
     members = base.members if members is None else check_int(members, "n_estimators", 1, MAX_MEMBERS + 1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from lambdak.shapes.bending import Concave, Convex
-from lambdak.shapes.contract import Shape
+from lambdak.shapes.contract import Effect, Shape
+from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.requested import requested_shapes
@@ -46,6 +47,18 @@ class Promises:
         """Return what the settings of an estimator ask for, in any of their spellings."""
         wanted = requested_shapes(columns, monotonic_cst, max_influence, shape, interaction_cst, constraints)
         return cls(len(columns), wanted)
+
+    def settled(self, columns: Sequence[Column], effect: Effect) -> Promises:
+        """Return the promises with all that their shapes leave to training, by what columns do to the training rows."""
+        shapes = (own.settled(columns, effect) if own.unsettled else own for own in self.shapes)
+        return replace(self, shapes=tuple(dict.fromkeys(shapes)))
+
+    def as_settled(self, constraints: Sequence[Shape], columns: Sequence[Column]) -> list[Shape]:
+        """Return what a user gave as ``constraints``, with all that training chose for these promises."""
+        settled = {own.requested(): own for own in self.shapes if own.requested() != own}
+        names = [column.name for column in columns]
+        placed = [settled.get(own.placed(columns)) if own.unsettled else None for own in constraints]
+        return [own if new is None else new.named(names) for own, new in zip(constraints, placed, strict=True)]
 
     def of(self, *kinds: type[Shape]) -> list[Any]:
         """Return the shapes of these classes."""
@@ -97,13 +110,14 @@ class Promises:
         readers = (Rising, Falling, MaxInfluence, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
-    @property
-    def scalar(self) -> frozenset[int]:
-        """Positions of columns that must only add a number, because they bend the other way than the raw score."""
+    def end(self, flip: int, names: Sequence[str] = ()) -> int:
+        """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""
+        return end_of_spectrum(self.shapes, flip, names)
+
+    def scalar(self, flip: int) -> frozenset[int]:
+        """Return positions of columns that must only add a number: they bend the other way than the raw score."""
         bent = [own for own in self.of(Convex, Concave) if own.columns]
-        ends = [own.end for own in bent for _ in own.columns]
-        main = 1 if sum(ends) >= 0 else -1
-        return frozenset(i for own in bent if own.end != main for i in own.positions)
+        return frozenset(i for own in bent if own.end != self.end(flip) for i in own.positions)
 
     @property
     def without_influence(self) -> frozenset[int]:

@@ -80,6 +80,16 @@ def combination_is_psd(terms: Sequence[Term], identity: Fraction = Fraction(0), 
     return is_psd(_unpacked(packed, dim), work)
 
 
+def is_zero(terms: Sequence[Term]) -> bool:
+    """Whether Σ q C = 0, exactly.
+
+    >>> one = np.array([1.0, 0.0, 1.0])
+    >>> is_zero([(Fraction(1, 3), one), (Fraction(-1, 3), one)]), is_zero([(Fraction(1), one)])
+    (True, False)
+    """
+    return _finite(terms) and (not terms or not any(_integers(terms)[0]))
+
+
 def norm_is_below(terms: Sequence[Term], limit: Fraction, work: Work | None = None) -> Verdict:
     """Whether ‖Σ q C‖₂ ≤ limit, exactly: limit · I ± Σ q C are both positive semidefinite."""
     return all_of(combination_is_psd([(sign * q, matrix) for q, matrix in terms], limit, work) for sign in (1, -1))

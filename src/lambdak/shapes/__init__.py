@@ -4,14 +4,24 @@
 ``max_influence`` and ``interaction_cst`` are shorthands for some of them.
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
-shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them; one file for each
-kind: ``rising``, ``bending``, ``influence``, ``interactions``.
+shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them,
+``generators`` of cones; one file for each
+kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``, ``interactions``, ``anchored``, ``joint``,
+with ``ends`` (which end of the spectrum is read, and which way columns move it) and ``patterns`` (how training
+keeps that).
 """
 
+from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.joint import Complements, Substitutes
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.turning import Peak, Valley
 
-__all__ = ["Concave", "Convex", "Falling", "Interactions", "MaxInfluence", "Rising", "Shape"]
+__all__ = [
+    "Anchored", "Complements", "Concave", "Convex", "Dominates", "Falling", "Interactions", "MaxInfluence", "Peak",
+    "Rising", "RisingAlong", "Shape", "Substitutes", "Valley",
+]  # fmt: skip

@@ -1,7 +1,8 @@
 r"""The contract of a shape: what a person knows about one or several columns, as statements about matrices.
 
 A new shape is one frozen dataclass that fills in this contract, and one line in :mod:`lambdak.shapes.registry`. What
-it asks is data: combinations of the matrices at its columns' cells that must be positive semidefinite. From them
+it asks is data: combinations of the matrices at its columns' cells that must be positive semidefinite, combinations
+that must be zero, or columns whose matrices must go one way along a common pattern. From them
 everything else follows: training finds generators for them (``shapes/spreads.py``), rounding is repaired
 (``model/widening.py``), ``certify`` and ``load`` prove them in float64 and in integers (``certify/shape_claims.py``),
 ``verify`` attacks what the shape says of rows (:meth:`Shape.trial`), files hold its fields, and reports show its words.
@@ -25,7 +26,8 @@ Draw = Callable[
     [int], Float64Array
 ]  # numbers of the column at a position: random ones, at knots, beside them, far away
 
-
+# Of the column at a position, by design column: what it adds to the prediction of a row by about, and its rows' weight.
+Effect = Callable[[int], tuple[Float64Array, Float64Array]]
 Points = Sequence[Mapping[int, Float64Array]]  # of each row of a comparison, position of a column → its numbers
 
 
@@ -41,6 +43,9 @@ class Shape(ABC):
     numeric: ClassVar[bool] = True  # whether its columns must be numbers
     straight: ClassVar[bool] = False  # whether its columns must continue straight outside of the training range
     end: ClassVar[int] = 0  # 1 if the raw score must be the last eigenvalue, -1 if it must be the first
+    joint: ClassVar[int] = (
+        0  # 1 if a rise of one of its columns adds to what rises of the others do, -1 if it takes from it
+    )
     ordered: ClassVar[bool] = True  # whether it speaks of the order of predictions, which some losses turn round
 
     # ---- what a user says --------------------------------------------------------------------------------------
@@ -75,9 +80,33 @@ class Shape(ABC):
                 raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
         return self.renamed(positions)
 
+    def nodes(self) -> Mapping[Key, Sequence[float]]:
+        """Return the numbers at which its columns must have knots, by key; those outside of the training range do not.
+
+        It is asked before a table is read, so the shape need not be placed.
+        """
+        return {}
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""
         return ""
+
+    def most_knots(self) -> Mapping[Key, int]:
+        """Return how many knots its columns may have at most, by key, where that matters."""
+        return {}
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it leaves something to training, which :meth:`settled` then decides."""
+        return False
+
+    def settled(self, columns: Sequence[Column], effect: Effect) -> Self:
+        """Return the placed shape with all that training chooses, by what its columns do to the training rows."""
+        return self
+
+    def requested(self) -> Self:
+        """Return the shape as the user gave it, from a settled one."""
+        return self
 
     def named(self, names: Sequence[str]) -> Self:
         """Return the shape with names for positions."""
@@ -106,6 +135,24 @@ class Shape(ABC):
         They are for a loss whose raw scores rise with predictions. The shape is placed.
         """
         return []
+
+    def patterned(self, columns: Sequence[Column]) -> dict[int, list[Combination]]:
+        """Return the steps of columns whose matrices must be c I + g P, by position; P is diagonal, of zeros and ones.
+
+        Every pencil has one P for all of them, and every g goes one way along its steps: see ``shapes/ends.py``.
+        """
+        return {}
+
+    def zeros(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return factors of design columns, whose sum of matrices must be exactly zero in every pencil."""
+        return []
+
+    def sufficient(self, columns: Sequence[Column]) -> list[Combination]:
+        """Return statements that imply :meth:`statements`, for training; numbers below zero are further matrices.
+
+        These are free. With them few statements can stand for many, as for all combinations of segments of columns.
+        """
+        return self.statements(columns)
 
     def joined(self, columns: Sequence[Column]) -> list[tuple[int, ...]]:
         """Return the positions of columns whose matrices its statements compare, set by set; none if it has none."""

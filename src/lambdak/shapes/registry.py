@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.joint import Complements, Substitutes
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.turning import Peak, Valley
 
-SHAPES: dict[str, type[Shape]] = {
-    shape.__name__: shape for shape in (Rising, Falling, Convex, Concave, MaxInfluence, Interactions)
-}
+_ALL: tuple[type[Shape], ...] = (
+    Rising, Falling, Convex, Concave, Valley, Peak, RisingAlong, Dominates, Complements, Substitutes, Anchored,
+    MaxInfluence, Interactions,
+)  # fmt: skip
+SHAPES = {shape.__name__: shape for shape in _ALL}
 
 
 def shape_of_kind(kind: str) -> type[Shape] | None:

@@ -55,17 +55,32 @@ def listed(constraints: Any) -> list[Shape]:
     return list(constraints)
 
 
-def needed_end(shape: Any, constraints: Any) -> int:
-    """Return 1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
-    if isinstance(shape, str) and shape in BENDS:
-        return BENDS[shape].end
-    ends = [own.end for own in listed(constraints) for _ in own.keys or (0,) if own.end]
-    return (1 if sum(ends) >= 0 else -1) if ends else 0
+def needs_end(shape: Any, constraints: Any) -> bool:
+    """Return whether the raw score must be the first or the last eigenvalue."""
+    return (isinstance(shape, str) and shape in BENDS) or any(own.end or own.joint for own in listed(constraints))
 
 
 def straight_columns(constraints: Any) -> tuple[Key, ...]:
     """Return the columns that must continue straight outside of the training range, by name or position."""
     return tuple(dict.fromkeys(key for own in listed(constraints) if own.straight for key in own.keys))
+
+
+def requested_nodes(constraints: Any) -> dict[Key, tuple[float, ...]]:
+    """Return the numbers at which columns must have knots, by name or position of the column."""
+    found: dict[Key, tuple[float, ...]] = {}
+    for own in listed(constraints):
+        for key, numbers in own.nodes().items():
+            found[key] = tuple(sorted({*found.get(key, ()), *map(float, numbers)}))
+    return found
+
+
+def most_knots(constraints: Any) -> dict[Key, int]:
+    """Return how many knots columns may have at most, by name or position, where shapes need few."""
+    found: dict[Key, int] = {}
+    for own in listed(constraints):
+        for key, most in own.most_knots().items():
+            found[key] = min(most, found.get(key, most))
+    return found
 
 
 def all_straight(shape: Any, constraints: Any) -> bool:

@@ -1,30 +1,46 @@
 r"""How training moves the columns of shapes: C = V G + F θ, with semidefinite G and free θ, in which every shape holds.
 
 Shapes that say no more than which way a column steps and bends are spread as the column knows best. All others are
-spread by their statements alone. Let Q be the factors of all statements about some columns, without those that others
-imply. If the rest is linearly independent, V = Q⁺ (the pseudo-inverse) and the null space F of Q reach every C that
-satisfies them, and no other: Q C = G, whatever is in F.
+spread by their statements alone: V has generators of the numbers c that satisfy them (``shapes/generators.py``), F is
+what no statement speaks of. What is free in several columns together only, such as equal slopes of two columns of which
+one dominates the other, is in V with both signs.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, final
+from itertools import accumulate, pairwise
+from typing import NamedTuple, Self, final
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.pencil.statements import Combination
 from lambdak.shapes.contract import Shape
+from lambdak.shapes.generators import different, generators
 from lambdak.table.column_contract import Column
 
-_CLOSE = 1e-9  # a statement that others imply to this is left out of the generators: it is proven with the others
-_SMALL = 1e-10  # of the largest singular value
+_CLOSE = 1e-9  # next to the largest factor of a statement: less is rounding
+_SMALL = 1e-10  # a singular value of orthonormal directions
+_TINY = 1e-300  # replaces zero in a division
+
+
+class Support(NamedTuple):
+    """Which matrices a generator may be: multiples of I (0), of a pattern's ones (1), or of its zeros (-1)."""
+
+    pattern: int
+    side: int
+
+
+class Free(NamedTuple):
+    """Coordinates (p, n) in which a column is free, by any matrices or by multiples of I only."""
+
+    ramps: Float64Array
+    scalar: bool = False
 
 
 class Spread(ABC):
@@ -55,9 +71,22 @@ class Spread(ABC):
     def free(self, owner: int) -> Float64Array:
         """(p, n): what is free in a column, up to a constant."""
 
+    def without(self, gone: Collection[int]) -> Self:
+        """Return the spread where these columns, but not all of its columns, do nothing."""
+        return self
+
     def n_free(self, owner: int) -> int:
         """Return how many columns :meth:`free` has."""
         return int(self.free(owner).shape[1])
+
+    @property
+    def supports(self) -> list[Support]:
+        """Which matrices the generators may be, one by one; nothing if any."""
+        return []
+
+    def free_parts(self, owner: int) -> list[Free]:
+        """Return what is free in a column, part by part."""
+        return [Free(self.free(owner))]
 
 
 @final
@@ -115,9 +144,33 @@ class Generated(Spread):
     """Columns whose generators follow from statements."""
 
     owners: tuple[int, ...]
-    columns: Sequence[Column]  # of the owners
-    statements: Sequence[Combination]
-    shapes: Sequence[Shape] = field(default=())
+    places: tuple[int, ...]  # where its columns are in the table
+    table: Sequence[Column]
+    shapes: Sequence[Shape]  # placed in the table
+    flip: int  # the sign of the loss
+    gone: frozenset[int] = field(default=frozenset())  # owners whose matrices are zero
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its columns."""
+        return [self.table[i] for i in self.places]
+
+    @cached_property
+    def statements(self) -> list[Combination]:
+        """All that its shapes ask of its columns."""
+        asked = ((shape, own) for shape in self.shapes for own in shape.statements(self.table))
+        return [turned(own, shape, self.flip) for shape, own in asked if _within(own, self.columns)]
+
+    @cached_property
+    def sufficient(self) -> list[Combination]:
+        """What implies its statements; numbers below zero are further matrices, of each shape its own."""
+        found: list[Combination] = []
+        last = 0
+        for shape in self.shapes:
+            own = [turned(one, shape, self.flip) for one in shape.sufficient(self.table) if _within(one, self.columns)]
+            found += [{j + last if j < 0 else j: q for j, q in statement.items()} for statement in own]
+            last += min((j for statement in own for j in statement if j < 0), default=0)
+        return found
 
     @property
     def size(self) -> int:
@@ -137,52 +190,122 @@ class Generated(Spread):
     @cached_property
     def weights(self) -> Float64Array:
         """V, and both signs of what is free in several columns together."""
-        factors = without_implied(self._factors)
-        if np.linalg.matrix_rank(factors) < len(factors):
-            names = ", ".join(column.name for column in self.columns)
+        factors, width = self._factors, self._coordinates.shape[1]
+        rays, shared = generators(factors, self._ends), self._shared
+        moved = np.abs(factors[:, :width]).max(axis=1, initial=0.0) > 0
+        if (moved & ((factors @ rays).max(axis=1, initial=0.0) <= _CLOSE)).any():
+            names, own = [column.name for column in self.table], [column.name for column in self.columns]
             raise ValueError(
-                f"constraints on {names} cannot be trained together: {', '.join(map(repr, self.shapes))}: leave one out"
+                f"constraints on {', '.join(own)} cannot be trained together, because between them some steps must be "
+                f"zero: {', '.join(repr(shape.named(names)) for shape in self.shapes)}: leave one out"
             )
-        spread = np.linalg.pinv(factors) if len(factors) else np.zeros((self.stop - self.start, 0))
-        spread = np.where(np.abs(spread) > _SMALL * np.abs(spread).max(initial=0.0), spread, 0.0)
-        return np.asarray(spread / np.maximum(np.ptp(spread, axis=0), 1e-300))
+        spread = self._coordinates @ np.concatenate([different(rays[:width]), shared, -shared], axis=1)
+        return np.asarray(spread / np.maximum(np.ptp(np.pad(spread, ((0, 1), (0, 0))), axis=0), _TINY))
+
+    @cached_property
+    def _unscaled(self) -> Float64Array:
+        """(design columns, n): slopes between knots, or levels, of all columns; nothing of those that are gone."""
+        result = np.zeros((self.stop - self.start, 0))
+        for i, column in zip(self.owners, self.columns, strict=True):
+            own = np.zeros((self.stop - self.start, column.n_free * (i not in self.gone)))
+            own[column.start - self.start : column.stop - self.start] = _slopes(column)[:, : own.shape[1]]
+            result = np.concatenate([result, own], axis=1)
+        return result
+
+    @cached_property
+    def _coordinates(self) -> Float64Array:
+        """(design columns, n): slopes or levels, in units of each column in which statements have factors about 1."""
+        return np.asarray(self._unscaled * self._units[: self._unscaled.shape[1]])
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where the coordinates of each column end."""
+        sizes = (column.n_free * (i not in self.gone) for i, column in zip(self.owners, self.columns, strict=True))
+        return list(accumulate(sizes, initial=0))
+
+    @cached_property
+    def _raw_factors(self) -> Float64Array:
+        """(sufficient statements, slopes and further matrices), each scaled to its largest factor."""
+        further = sorted({j for own in self.sufficient for j in own if j < 0})
+        moved = [{j: q for j, q in own.items() if j >= 0} for own in self.sufficient]
+        beside = np.array([[float(own.get(j, 0)) for j in further] for own in self.sufficient], np.float64)
+        factors = unscaled(moved, self.start, self.stop) @ self._unscaled
+        return _scaled(np.concatenate([factors, beside.reshape(len(moved), len(further))], axis=1))
+
+    @cached_property
+    def _units(self) -> Float64Array:
+        """The inverse of the largest factor of each column, and of each further matrix."""
+        most, own = np.abs(self._raw_factors).max(axis=0, initial=0.0), self._ends[-1]
+        parts = [np.full(last - first, most[first:last].max(initial=0.0)) for first, last in pairwise(self._ends)]
+        most = np.concatenate([*parts, most[own:]])
+        return np.asarray(1 / np.where(most > 0, most, 1.0))
 
     @cached_property
     def _factors(self) -> Float64Array:
-        return dense(self.statements, self.start, self.stop)
+        """(sufficient statements, coordinates and further matrices), each scaled to its largest factor."""
+        return _scaled(self._raw_factors * self._units)
+
+    @cached_property
+    def _shared(self) -> Float64Array:
+        """(coordinates, n): what is free in several columns together, apart from what is free in each of them."""
+        width = self._coordinates.shape[1]
+        both = null_space(self._factors)[:width] if len(self._factors) else np.zeros((width, 0))
+        for first, last in pairwise(self._ends):
+            alone = _null_space(self._factors[:, first:last])
+            both[first:last] -= alone @ (alone.T @ both[first:last])
+        left, sizes, _ = np.linalg.svd(both, full_matrices=False)
+        return np.asarray(left[:, sizes > _SMALL])
 
     def moved(self, owners: Sequence[int]) -> Self:
         """Return the spread with its columns at other positions."""
-        return replace(self, owners=tuple(owners))
+        places = dict(zip(self.owners, owners, strict=True))
+        return replace(self, owners=tuple(owners), gone=frozenset(places[i] for i in self.gone))
+
+    def without(self, gone: Collection[int]) -> Self:
+        """Return the spread where these columns do nothing: what is said of them with others is said of the others."""
+        return replace(self, gone=self.gone.union(own for own in gone if own in self.owners))
 
     def free(self, owner: int) -> Float64Array:
-        """Return an orthonormal basis of what no statement speaks of, up to a constant."""
-        column = self.columns[self.owners.index(owner)]
-        own = self._factors[:, column.start - self.start : column.stop - self.start]
-        basis = null_space(own) if len(own) else np.eye(column.width)
-        basis = basis - basis.mean(axis=0)
-        left, sizes, _ = np.linalg.svd(basis, full_matrices=False)
+        """Return a basis of what no statement speaks of, up to a constant."""
+        place = self.owners.index(owner)
+        column, own = self.columns[place], slice(*self._ends[place : place + 2])
+        free = self._coordinates[column.start - self.start : column.stop - self.start, own]
+        free = free @ _null_space(self._factors[:, own])
+        if not column.is_number or column.n_ramps:  # a constant does nothing that the model's own does not
+            free = free - free.mean(axis=0)
+        left, sizes, _ = np.linalg.svd(free, full_matrices=False)
         return np.asarray(left[:, sizes > _SMALL])
+
+
+def _slopes(column: Column) -> Float64Array:
+    """Return the coordinates in which a column is free, those of segments as slopes over its whole range."""
+    ramps = column.ramps()
+    if column.n_ramps:
+        ramps[:, : column.n_ramps] *= column.lengths() / column.lengths().sum()
+    return ramps
+
+
+def _null_space(factors: Float64Array) -> Float64Array:
+    return np.asarray(null_space(factors)) if len(factors) and factors.shape[1] else np.eye(factors.shape[1])
+
+
+def _scaled(factors: Float64Array) -> Float64Array:
+    """Return rows that are scaled to their largest entry."""
+    return np.asarray(factors / np.maximum(np.abs(factors).max(axis=1, initial=0.0), _TINY)[:, None])
 
 
 def dense(statements: Sequence[Combination], start: int, stop: int) -> Float64Array:
     """Return the factors (statements, stop − start) of design columns, each statement scaled to its largest one."""
+    return _scaled(unscaled(statements, start, stop))
+
+
+def unscaled(statements: Sequence[Combination], start: int, stop: int) -> Float64Array:
+    """Return the factors (statements, stop − start) of design columns."""
     result = np.zeros((len(statements), stop - start))
     for row, statement in zip(result, statements, strict=True):
-        largest = max(map(abs, statement.values()), default=1) or 1
         for j, factor in statement.items():
-            row[j - start] = float(factor / largest)
+            row[j - start] = float(factor)
     return result
-
-
-def without_implied(factors: Float64Array) -> Float64Array:
-    """Return the rows that are not sums of others times positive numbers."""
-    kept = [i for i, row in enumerate(factors) if row.any()]
-    for i in list(kept):
-        others = [j for j in kept if j != i]
-        if others and nnls(factors[others].T, factors[i])[1] <= _CLOSE:
-            kept = others
-    return factors[kept]
 
 
 def spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -> list[Spread]:
@@ -191,9 +314,7 @@ def spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -> li
     for owners, members in _connected(shapes, columns):
         steps = _steps(members, columns[owners[0]], flip) if len(owners) == 1 else None
         if steps is None:
-            asked = [(shape, own) for shape in members for own in shape.statements(columns)]
-            statements = [turned(own, shape, flip) for shape, own in asked if _within(own, owners, columns)]
-            found.append(Generated(owners, [columns[i] for i in owners], statements, members))
+            found.append(Generated(owners, owners, columns, members, flip))
         elif any(steps):
             found.append(Steps(owners[0], columns[owners[0]], *steps))
     return sorted(found, key=lambda own: own.owners)
@@ -227,6 +348,8 @@ def _connected(shapes: Sequence[Shape], columns: Sequence[Column]) -> list[tuple
     return [(tuple(sorted(owners)), list(dict.fromkeys(members))) for owners, members in groups]
 
 
-def _within(statement: Combination, owners: Sequence[int], columns: Sequence[Column]) -> bool:
-    """Return whether a statement is about design columns of these columns."""
-    return any(columns[i].start <= j < columns[i].stop for i in owners for j in statement)
+def _within(statement: Combination, columns: Sequence[Column]) -> bool:
+    """Return whether a statement is about design columns of these columns, or about further matrices alone."""
+    return all(j < 0 for j in statement) or any(
+        column.start <= j < column.stop for column in columns for j in statement
+    )

@@ -89,12 +89,12 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": FORMAT if saved.parameters.get(_LATER) else _DESCRIBED,
+        "format": FORMAT if saved.parameters.get(_LATER) or _ordered(model) else _DESCRIBED,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {
             key: encode(_kept(value), key)
-            for key, value in saved.parameters.items()
+            for key, value in _settled(saved).items()
             if key != _LATER or value is not None  # so that files without it are what they were
         },
         "encoder": encode_encoder(model.encoder),
@@ -109,6 +109,19 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "n_iter": saved.n_iter,
         _TARGET: encode_target(saved.target),
     }
+
+
+def _ordered(model: Model) -> bool:
+    """Return whether a category has levels in an order, which files say since format 5."""
+    return any(column.order for column in model.encoder.columns)
+
+
+def _settled(saved: SavedModel) -> dict[str, Any]:
+    """Return the parameters with shapes as the model promises them, with all that training chose."""
+    constraints = saved.parameters.get(_LATER)
+    if not constraints:
+        return saved.parameters
+    return saved.parameters | {_LATER: saved.model.promises.as_settled(constraints, saved.model.encoder.columns)}
 
 
 def _kept(value: Any) -> Any:
@@ -205,7 +218,7 @@ class Blueprint:
             model = widened(model)
         check_promises(model)
         training = None if self.training is None else self.training.build(tensors)
-        return SavedModel(model, self.parameters, self.n_iter, training, self.target)
+        return SavedModel(model, _as_given(self.parameters), self.n_iter, training, self.target)
 
     def _check_tensors(self, tensors: Tensors) -> None:
         for name, array in tensors.items():
@@ -290,6 +303,14 @@ def _promises(encoder: TableEncoder, parameters: dict[str, Any]) -> Promises:
         return Promises.requested(encoder.columns, *requested)
     except (TypeError, ValueError) as error:
         raise invalid(error) from None
+
+
+def _as_given(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters with shapes as the user gave them, without what training chose."""
+    constraints = parameters.get(_LATER)
+    if not constraints:
+        return parameters
+    return parameters | {_LATER: type(constraints)(own.requested() for own in constraints)}
 
 
 def _straight(parameters: dict[str, Any]) -> tuple[str | int, ...]:

@@ -38,7 +38,7 @@ class Category(Column):
     pooled : tuple of Kind
         What pooled levels were that no other level is: a column of numbers whose rare cells are text holds both.
     order : tuple
-        Levels from the lowest to the highest, where a shape needs that the table said so.
+        Levels from the lowest to the highest, where the table said so: neighbours share strength.
     """
 
     kind: ClassVar[str] = "category"
@@ -237,6 +237,22 @@ class Category(Column):
         """Positions among the levels, −1 for an unseen one."""
         codes, levels = cells.levels()
         return np.asarray(np.array(self._positions(levels), object)[codes])
+
+    # ---- in which coordinates it is trained --------------------------------------------------------------------
+
+    @property
+    def n_free(self) -> int:
+        """One for each level; one for each step between levels in an order, and for each level in none."""
+        return self.width - bool(self.order)
+
+    def ramps(self) -> Float64Array:
+        """(p, n): the levels, or the steps from each to the next, so that neighbours share strength, and the others."""
+        if not self.order:
+            return np.eye(self.width)
+        places = [self.levels.index(level) for level in self.order]
+        steps = np.zeros((self.width, len(places) - 1))
+        steps[places] = np.tri(len(places), len(places) - 1, -1)
+        return np.concatenate([steps, np.delete(np.eye(self.width), places, axis=1)], axis=1)
 
     # ---- in a file ---------------------------------------------------------------------------------------------
 

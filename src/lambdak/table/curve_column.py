@@ -32,7 +32,7 @@ from lambdak.eigen.runtime import native
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
 from lambdak.table.design import Design
-from lambdak.table.knots import auto_knots, choose_knots, median, spaced
+from lambdak.table.knots import auto_knots, choose_knots, median, spaced, with_nodes
 from lambdak.table.numeric_column import Numeric, check_median
 from lambdak.table.plain import Entries
 from lambdak.table.seen import ColumnSettings, RawColumn, Seen
@@ -80,8 +80,10 @@ class Curve(Numeric):
         """Return a curve with as many knots as the settings say, or as the number of rows allows."""
         numbers, clamp = seen.numbers(), settings.clamp
         n_knots = auto_knots(numbers.rows) if settings.n_knots is None else settings.n_knots
+        n_knots = min(n_knots, max(settings.most_knots - len(settings.nodes), 2))
         knots = choose_knots(numbers.values, numbers.mass, n_knots)
         knots, middle = knots if clamp else spaced(knots), median(numbers.values, numbers.mass)
+        knots = with_nodes(knots, settings.nodes, apart=not clamp)
         return cls(seen.name, start, knots=knots, median=middle, has_missing=numbers.missing, clamp=clamp)
 
     @cached_property

@@ -6,7 +6,7 @@ Slot 0 is the constant (id 0, weight 1). Each user column follows with its one o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, cast, final
@@ -23,7 +23,7 @@ from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 from lambdak.table.column_types import column_type
 from lambdak.table.design import Design
-from lambdak.table.knots import check_n_knots
+from lambdak.table.knots import MAX_KNOTS, check_n_knots
 from lambdak.table.linear_column import Linear
 from lambdak.table.matching import check_width, listed_columns, matched
 from lambdak.table.read import Table, position_names, read_table
@@ -61,6 +61,13 @@ class TableEncoder:
     clamp : bool
         Whether columns of numbers are constant outside of the training range; otherwise they continue with the
         slope they have at its ends.
+    straight : collection of str or int
+        Names or positions of columns of numbers that continue so in any case.
+    nodes : mapping of str or int to numbers
+        By name or position of a column, numbers at which it gets knots beside its own, where they are in the training
+        range. Linear columns have none.
+    most_knots : mapping of str or int to int
+        By name or position of a column, how many knots it has at most, whatever n_knots says.
 
     Attributes
     ----------
@@ -96,6 +103,8 @@ class TableEncoder:
     max_categories: int | None = None
     clamp: bool = True
     straight: Collection[str | int] = ()
+    nodes: Mapping[str | int, Sequence[float]] = field(default_factory=dict)
+    most_knots: Mapping[str | int, int] = field(default_factory=dict)
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
     from_names: bool = field(default=False, kw_only=True)
     from_sparse: bool = field(default=False, kw_only=True)
@@ -108,6 +117,7 @@ class TableEncoder:
             "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
             "straight": tuple(self.straight),
+            "nodes": {key: tuple(map(float, own)) for key, own in self.nodes.items()},
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -189,10 +199,14 @@ class TableEncoder:
             type_ = self.column_type(own.name, own.kind, bool(in_list))
             if own.kind == "text" and not in_list and not type_.is_number:
                 refuse_text_dates(own.name, own.level_counts())
-            settings = replace(self._settings, clamp=False) if self.is_straight(i, own.name) else self._settings
-            column = type_.fit(own, start, settings)
+            column = type_.fit(own, start, self._settings_of(i, own.name))
             start = column.stop
             yield column
+
+    def _settings_of(self, i: int, name: str) -> ColumnSettings:
+        nodes = (*self.nodes.get(i, ()), *self.nodes.get(name, ()))
+        most = min(self.most_knots.get(key, MAX_KNOTS) for key in (i, name))
+        return replace(self._settings, clamp=not self.is_straight(i, name), nodes=nodes, most_knots=most)
 
     def is_straight(self, i: int, name: str) -> bool:
         """Return whether a column continues straight outside of the training range."""

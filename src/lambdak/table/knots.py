@@ -6,6 +6,7 @@ whether a row is repeated or weighs more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,19 @@ def spaced(knots: Float64Array) -> Float64Array:
         if knot - kept[-1] >= least and knots[-1] - knot >= least:
             kept.append(knot)
     return np.array([*kept, *knots[1:][-1:]])
+
+
+def with_nodes(knots: Float64Array, nodes: Sequence[float], apart: bool = False) -> Float64Array:
+    """The knots and those of the ``nodes`` that lie between them; with ``apart`` no other inner knot is close to one.
+
+    >>> with_nodes(np.array([0.0, 1.0, 4.0]), [-1.0, 1.0, 2.0])
+    array([0., 1., 2., 4.])
+    """
+    inside = np.array([node for node in nodes if knots[0] < node < knots[-1]], np.float64)
+    if apart and len(inside):
+        gaps = np.abs(knots[1:-1, None] - inside).min(axis=1)
+        knots = np.concatenate([knots[:1], knots[1:-1][gaps >= _CLOSEST * (knots[-1] - knots[0])], knots[-1:]])
+    return np.union1d(knots, inside + 0.0)  # −0.0 is 0.0
 
 
 def median(values: Float64Array, mass: Float64Array) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
-from lambdak.table.knots import center_and_scale, distinct
+from lambdak.table.knots import MAX_KNOTS, center_and_scale, distinct
 
 
 @final
@@ -57,6 +57,10 @@ class ColumnSettings:
         Most levels of a category.
     clamp : bool
         Whether columns of numbers are constant outside of the training range.
+    nodes : tuple of float
+        Numbers at which the column must have knots, where they are in the training range.
+    most_knots : int
+        Most knots of a numeric column, these among them.
     """
 
     n_knots: int | None
@@ -65,6 +69,8 @@ class ColumnSettings:
     min_level_count: int
     max_categories: int
     clamp: bool
+    nodes: tuple[float, ...] = ()
+    most_knots: int = MAX_KNOTS
 
 
 _SMALLEST = 1e-280  # in training, numbers closer to zero are zero: slopes between them would leave the range of a float

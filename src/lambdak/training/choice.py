@@ -14,7 +14,7 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.training.compiled_loss import warn_of_slow_loss
-from lambdak.training.draft import draft, kept_apart
+from lambdak.training.draft import draft, kept_apart, terms_of_shapes
 from lambdak.training.effort import GRID, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
 from lambdak.training.pilots import compared, explore, sample_of, vanishing_columns
@@ -76,7 +76,7 @@ def _without(option: Option, dropped: Iterable[int]) -> Option:
 def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = None) -> Option:
     """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
     sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
-    if sketch.promises.interactions is not None or sketch.promises.scalar:
+    if sketch.promises.interactions is not None or terms_of_shapes(sketch.promises, sketch.loss.sign) is not None:
         sketch, settings = kept_apart(sketch, rows, settings, terms)
     sketch, written = with_shared_levels(sketch, rows, request.rng)
     session = Session.of(sketch, written, replace(request, settings=settings))

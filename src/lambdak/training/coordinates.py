@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from lambdak._types import Float64Array, FloatArray
-from lambdak.shapes.spreads import Spread
+from lambdak.shapes.spreads import Free, Spread
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 
@@ -76,6 +76,7 @@ class Block:
     rows: slice
     cols: slice
     ramps: Float64Array
+    scalar: bool = False  # whether θ has only multiples of I here
 
 
 def free_size(
@@ -100,9 +101,10 @@ def free_blocks(
     for position, column in enumerate(columns):
         if position in dropped:
             continue
-        ramps = constrained[position].free(position) if position in constrained else column.ramps()
-        if ramps.shape[1]:
-            cols = slice(first, first + ramps.shape[1])
-            blocks.append(Block(position, slice(column.start, column.stop), cols, ramps))
-            first += ramps.shape[1]
+        parts = constrained[position].free_parts(position) if position in constrained else [Free(column.ramps())]
+        for ramps, scalar in parts:
+            if ramps.shape[1]:
+                cols = slice(first, first + ramps.shape[1])
+                blocks.append(Block(position, slice(column.start, column.stop), cols, ramps, scalar))
+                first += ramps.shape[1]
     return blocks

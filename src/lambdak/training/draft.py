@@ -15,16 +15,18 @@ from lambdak.losses import IDENTITY, LOG, Loss
 from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
-from lambdak.shapes import Falling, Rising
-from lambdak.shapes.requested import all_straight, check_labels, straight_columns
+from lambdak.shapes import Anchored
+from lambdak.shapes.requested import all_straight, check_labels, most_knots, requested_nodes, straight_columns
 from lambdak.table.encoder import TableEncoder
-from lambdak.training.effort import MOST_PAIRS, MOST_TERMS
+from lambdak.table.linear_column import Linear
+from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
 from lambdak.training.problem import Problem
 from lambdak.training.rows import GivenRows, TrainingRows
 from lambdak.training.settings import FitSettings
-from lambdak.training.terms import Terms
+from lambdak.training.settling import settled
+from lambdak.training.terms import Role, Terms
 from lambdak.training.trained_columns import TrainedColumns
 
 # Of a table: matrices of all members for more take gigabytes (300,000 columns, dim 15 and six members: .9 GB in
@@ -71,6 +73,11 @@ class Draft:
             model.estimator, model.encoder, model.dim, model.loss, model.outputs, model.start, scale,
             model.promises, model.classes, trained or TrainedColumns.of(model.encoder.columns), terms=terms,
         )  # fmt: skip
+
+    @property
+    def end(self) -> int:
+        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
+        return self.promises.end(self.loss.sign)
 
     @property
     def n_terms(self) -> int:
@@ -174,17 +181,20 @@ def draft(
     if given.offset is not None:
         check_offset(loss)
     encoder = _encoder(given, settings)
-    rows = given.encoded(encoder, settings.threads)
     promises = Promises.requested(
         encoder.columns, settings.monotonic_cst, settings.max_influence, settings.shape, settings.interaction_cst,
         settings.constraints,
     )  # fmt: skip
-    encoder = _without_orders(encoder, promises)
+    encoder = _with_lines_through_anchors(encoder, promises)
+    rows = given.encoded(encoder, settings.threads)
     loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
-    outputs = outputs_of(loss, eigenvalue_indices(dim, settings.end, settings.eig_idx))
+    outputs = outputs_of(
+        loss, eigenvalue_indices(dim, promises.end(loss.sign, encoder.feature_names), settings.eig_idx)
+    )
     anchors = tuple(((start - np.median(start)) / scale).tolist())
     if outputs.in_order:  # they differ by their levels alone, so that their order is certain
         start = np.full_like(start, np.median(start))
@@ -197,8 +207,9 @@ def kept_apart(
 ) -> tuple[Draft, FitSettings]:
     """A draft and settings whose members keep columns apart that must not interact, in these ``terms`` or new ones."""
     columns, interactions = sketch.encoder.columns, sketch.promises.interactions
-    if interactions is None or sketch.promises.scalar:
-        return _with_scalars(sketch, settings), settings
+    if interactions is None or sketch.promises.scalar(sketch.loss.sign):
+        sketch = _without_interactions(sketch)
+        return sketch, settings if sketch.terms is None else settings.with_terms(len(sketch.terms))
     apart = bool(sketch.outputs.quantile_levels)  # multiples of I shift all quantiles alike
     if interactions.additive and not apart:
         settings = settings.additive()
@@ -208,39 +219,77 @@ def kept_apart(
         most = MOST_PAIRS if interactions.pairs else MOST_TERMS
         terms = terms or Terms.of(interactions, len(columns), apart, most, strengths)
         settings = settings.with_terms(len(terms))
-    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, settings.end, settings.eig_idx))
+    if terms is not None:
+        _check_together(sketch, terms)
+    outputs = outputs_of(sketch.loss, eigenvalue_indices(settings.recipe.dim, sketch.end, settings.eig_idx))
     return replace(sketch, dim=settings.recipe.dim, outputs=outputs, terms=terms), settings
 
 
-def _with_scalars(sketch: Draft, settings: FitSettings) -> Draft:
-    """A draft whose members add columns that bend the other way as multiples of I, which keeps both kinds."""
-    scalar, columns = sketch.promises.scalar, len(sketch.encoder.columns)
-    if not scalar or sketch.dim == 1:
+def _check_together(sketch: Draft, terms: Terms) -> None:
+    """Refuse shapes about several columns of which no term has all: what moves them together could move none."""
+    columns, names = sketch.encoder.columns, sketch.encoder.feature_names
+    for shape in sketch.promises.shapes:
+        for own in shape.joined(columns):
+            if len(own) > 1 and not (terms.roles(len(columns))[:, list(own)] != Role.ZERO).all(axis=1).any():
+                raise ValueError(
+                    f"interactions must have a group with all columns of {shape.named(names)!r}: add one, or leave one "
+                    "of the two out"
+                )
+
+
+def _without_interactions(sketch: Draft) -> Draft:
+    """A draft with the terms that its shapes need where no interactions were requested."""
+    terms = terms_of_shapes(sketch.promises, sketch.loss.sign)
+    if terms is None or sketch.dim == 1:
         return sketch
-    if sketch.promises.interactions is not None:
-        names = [sketch.encoder.feature_names[i] for i in sorted(scalar)]
+    if terms.alone and sketch.promises.interactions is not None:
+        names = [sketch.encoder.feature_names[i] for i in terms.alone]
         raise ValueError(
             f"interactions must be left out where columns bend both ways, because {names} interact with no others: use "
             "'no_interactions', or one kind only"
         )
-    rest = tuple(i for i in range(columns) if i not in scalar)
-    return replace(sketch, terms=Terms((rest,), tuple(sorted(scalar))))
+    return replace(sketch, terms=terms)
 
 
-def _without_orders(encoder: TableEncoder, promises: Promises) -> TableEncoder:
-    """The encoder without orders of levels that no shape needs."""
-    needed = {own.positions[0] for own in promises.of(Rising, Falling)}
-    columns = (own if i in needed else own.without_order() for i, own in enumerate(encoder.columns))
+def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
+    """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
+
+    Columns that bend the other way than the raw score are multiples of I. Columns that work together move an eigenvalue
+    along one direction, which is a function of a single sum: two of them express what one cannot.
+    """
+    scalar = promises.scalar(flip)
+    together = any(own.joint for own in promises.shapes)
+    if not (scalar or together):
+        return None
+    rest = tuple(i for i in range(promises.columns) if i not in scalar)
+    return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
+
+
+def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
+    """The encoder with linear columns that are zero where they add nothing."""
+    columns = list(encoder.columns)
+    for own in promises.of(Anchored):
+        (i,) = own.positions
+        column = columns[i]
+        if isinstance(column, Linear):
+            if encoder.from_sparse and own.number:
+                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
+            columns[i] = replace(column, center=own.number)
     return replace(encoder, columns=tuple(columns))
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
     """An encoder that is not fitted, for a table of this shape."""
     knots = settings.recipe.n_knots(rows, columns) if settings.n_knots == "auto" else settings.n_knots
-    straight = straight_columns(settings.constraints)
-    categories = {"categorical_features": settings.categorical_features, "max_categories": settings.max_categories}
+    constraints = settings.constraints
     return TableEncoder(
-        knots, **categories, clamp=not all_straight(settings.shape, settings.constraints), straight=straight
+        knots,
+        settings.categorical_features,
+        max_categories=settings.max_categories,
+        clamp=not all_straight(settings.shape, constraints),
+        straight=straight_columns(constraints),
+        nodes=requested_nodes(constraints),
+        most_knots=most_knots(constraints),
     )
 
 

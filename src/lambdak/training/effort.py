@@ -69,6 +69,9 @@ _FINER = 2  # times the knots, for models of larger capacity; no study of its ow
 MOST_TERMS = MAX_MEMBERS // 2  # of a member, so that there can be two
 # Of columns, those with the strongest interactions: more cost more than they gain (benchmarks/interactions.py).
 MOST_PAIRS = 16
+# Of a member whose columns work together: with two, products and minima of two columns were fitted as well as by free
+# models, with one (matrices of any size) or three they were not (benchmarks/joint.py).
+JOINT_TERMS = 2
 _PAIR_DIM = 5  # of functions of two columns, which small matrices express as well as large ones; no study of its own
 # Of the epochs of a member, for the models that decide about the capacity; no study of its own: it bounds their time
 # (benchmarks/fit_time.py, --parts).
@@ -106,6 +109,10 @@ class Recipe:
         """
         larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
         return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)
+
+    def joint(self) -> Recipe:
+        """For columns that work together: as if shaped, but with small matrices, since there are more of them."""
+        return replace(self.shaped(), dim=self.dim)
 
     def additive(self) -> Recipe:
         """For sums of functions of single columns: matrices are numbers, and more knots are all there is to choose."""

@@ -20,6 +20,8 @@ from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
+from lambdak.shapes.ends import pattern_numbers
+from lambdak.shapes.patterns import nearest_patterned
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
@@ -115,16 +117,32 @@ def in_balance(fit: Fit, rows: TrainingRows, request: FitRequest) -> Fit:
 
 def matrices_of(trainer: Trainer, draft: Draft, plan: Plan) -> FloatArray:
     """Coefficients of all members; where they are constrained, computed in float64 throughout."""
-    guarded = trainer.parameters.guarded or any(own.end for own in draft.promises.shapes)
+    shapes = draft.promises.shapes
+    guarded = trainer.parameters.guarded or any(own.end for own in shapes)
     coef = trainer.parameters.exact(trainer.theta) if guarded else trainer.coef
     for first, *others in draft.trained.parts:
         if not (first.is_number or others):
             _centre_(coef, slice(first.start, first.stop), plan)
     matrices = draft.trained.matrices(coef)
-    if draft.terms is not None:
+    patterned = pattern_numbers(shapes)
+    if patterned or draft.terms is not None:
         matrices = matrices.copy()
+    for i, number in patterned.items():
+        column, together = draft.encoder.columns[i], {k for k, own in patterned.items() if own == number}
+        cells = slice(column.start, column.start + len(column.rising()))
+        models = np.flatnonzero(_reads_several(draft, together, len(matrices)))
+        matrices[models, cells] = nearest_patterned(matrices[models, cells], number, draft.dim)
+    if draft.terms is not None:
         draft.terms.keep_apart_(matrices, draft.encoder.columns, draft.dim, draft.outputs.pencils)
     return matrices
+
+
+def _reads_several(draft: Draft, columns: set[int], models: int) -> NDArray[np.bool_]:
+    """(models,): whether a term reads more than one of these columns, which then share a pattern."""
+    if draft.terms is None:
+        return np.ones(models, np.bool_)
+    several = np.array([len(columns.intersection(own)) > 1 for own in draft.terms.groups])
+    return np.asarray(several[np.arange(models) // draft.outputs.pencils % len(several)])
 
 
 def _centre_(coef: FloatArray, span: slice, plan: Plan) -> None:

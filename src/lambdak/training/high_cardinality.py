@@ -97,7 +97,9 @@ class LevelSharing:
         ordered = {i for own in draft.promises.shapes for part in own.joined(draft.encoder.columns) for i in part}
         counts = {i: count for i, count in counts.items() if i not in ordered}  # their levels step one way
         many_levels = {i: count for i, count in counts.items() if _is_high_cardinality(count)}
-        rare = {i: count < _RARE for i, count in counts.items() if i not in many_levels and (count < _RARE).sum() > 1}
+        # Levels in an order share strength with their neighbours, others that are rare with all rare ones.
+        alone = {i: count for i, count in counts.items() if i not in many_levels and not plain.table[i].order}
+        rare = {i: count < _RARE for i, count in alone.items() if (count < _RARE).sum() > 1}
         if not many_levels:
             return cls(plain, many_levels, rare, loss, np.zeros(0), None, Heights([]))
         mass, start = _mass(rows), loss.start(rows.y, rows.weight, rows.offset)

@@ -115,7 +115,7 @@ def _of_pilot_size(session: Session) -> Session:
     dim = settings.recipe.pilot_dim
     # A position among the members' eigenvalues means nothing in smaller matrices: pilots then read the middle one.
     eig_idx = settings.eig_idx if dim == draft.dim else None
-    indices = eigenvalue_indices(dim, settings.end, eig_idx)
+    indices = eigenvalue_indices(dim, draft.end, eig_idx)
 
     def at_indices(some: Problem) -> Problem:
         return replace(some, outputs=outputs_of(some.loss, indices))

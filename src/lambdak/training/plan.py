@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.shapes.spreads import Spread
+from lambdak.shapes.patterns import Patterned, diagonal_of
+from lambdak.shapes.spreads import Spread, Support
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -70,16 +72,42 @@ class Plan:
         return 1 if self.terms is None else len(self.terms)
 
     def _reading(self, terms: Sequence[int], dim: int) -> Reading | None:
-        if self._roles is None:
+        supports = list(dict.fromkeys(own for spread in self._kept for own in spread.supports))
+        if self._roles is None and not supports:
             return None
-        own = self._roles[terms]  # (models, columns)
         free = np.full((len(terms), self.sizes[0]), Role.ANY, np.int8)  # the constant's among them
-        for block in self._blocks:
-            free[:, block.cols] = own[:, [block.owner]]
-        steps = [
-            np.repeat(own[:, list(i)].min(axis=1, keepdims=True), cone.size, axis=1) for i, cone in self._cones.items()
-        ]
-        return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim)
+        for block, roles in zip(self._blocks, self._block_roles.T, strict=True):
+            free[:, block.cols] = roles[terms, None]
+        places = {own: Role.IDENTITY + 1 + place for place, own in enumerate(supports)}
+        steps = [self._step_roles(own, places)[terms] for own in self._kept if own.size]
+        diagonals = [diagonal_of(own, dim) for own in supports]
+        return Reading([free, np.concatenate(steps, axis=1)] if steps else [free], dim, diagonals)
+
+    def _step_roles(self, spread: Spread, places: Mapping[Support, int]) -> Roles:
+        """(terms, generators): the roles of a spread's; where its columns are free, what each may be a multiple of."""
+        own = _together(self._all_roles[:, list(spread.owners)])
+        asked = [places[support] for support in spread.supports] or [int(Role.ANY)] * spread.size
+        kept = self._keeps_pattern(spread.owners[0])[:, None]
+        return np.where((own == Role.ANY) & kept, np.array(asked, np.int8), np.repeat(own, spread.size, axis=1))
+
+    def _keeps_pattern(self, i: int) -> NDArray[np.bool_]:
+        """(terms,): whether a term reads several columns of the pattern of column i, which only these must keep."""
+        numbers = {k: own.pattern for k, own in self._constrained.items() if isinstance(own, Patterned)}
+        group = [k for k, number in numbers.items() if number == numbers.get(i)]
+        return np.asarray((self._all_roles[:, group] == Role.ANY).sum(axis=1) > 1)
+
+    @cached_property
+    def _block_roles(self) -> Roles:
+        """(terms, blocks): those of the free columns, part by part."""
+        own = self._all_roles[:, [block.owner for block in self._blocks]]
+        scalar = [block.scalar & self._keeps_pattern(block.owner) for block in self._blocks]
+        confined = np.array(scalar, np.bool_).reshape(len(self._blocks), len(own)).T
+        return np.where((own == Role.ANY) & confined, np.int8(Role.IDENTITY), own)
+
+    @property
+    def _all_roles(self) -> Roles:
+        """(terms, columns): every column is free where there are no terms."""
+        return np.full((1, len(self.columns)), Role.ANY, np.int8) if self._roles is None else self._roles
 
     @cached_property
     def _roles(self) -> Roles | None:
@@ -115,7 +143,7 @@ class Plan:
     def _kept(self) -> list[Spread]:
         """Those of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
-        return [own for own in self.spreads if gone.isdisjoint(own.owners)]
+        return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 
     @cached_property
     def _constrained(self) -> dict[int, Spread]:
@@ -128,7 +156,7 @@ class Plan:
 
     @cached_property
     def _whitening(self) -> ColumnWhitening:
-        return ColumnWhitening(self._blocks, self.moments, self.alpha > 0, self._roles)
+        return ColumnWhitening(self._blocks, self.moments, self.alpha > 0, self._block_roles)
 
     @cached_property
     def _cone_sizes(self) -> dict[tuple[int, ...], int]:
@@ -140,3 +168,9 @@ class Plan:
         """What each set of constrained columns is trained in."""
         kept = (own for own in self._kept if own.owners in self._cone_sizes)
         return {own.owners: Cone(own.start, own.weights, self.rises.get(own.owners[0])) for own in kept}
+
+
+def _together(roles: Roles) -> Roles:
+    """(models, 1): the role of what moves several columns (models, columns) at once, which all of them must allow."""
+    least, most = roles.min(axis=1, keepdims=True), roles.max(axis=1, keepdims=True)
+    return np.asarray(np.where(least == Role.ZERO, Role.ZERO, most), np.int8)

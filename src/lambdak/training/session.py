@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from lambdak._types import FloatArray
 from lambdak.losses import Loss
 from lambdak.pencil.initial import gapped
-from lambdak.shapes.spreads import Spread, Steps, spreads
+from lambdak.shapes.patterns import all_spreads
+from lambdak.shapes.spreads import Spread, Steps
 from lambdak.table.curve_column import level_column
 from lambdak.training.balance import check_balance
 from lambdak.training.checkpoint import Checkpoint, NoCheckpoint, digest, rows_digests, settings_text
@@ -179,5 +180,5 @@ def planned(draft: Draft, moments: Moments) -> Plan:
 def trained_spreads(draft: Draft) -> list[Spread]:
     """How shapes spread the trained columns, by their positions among these."""
     trained = draft.trained
-    found = spreads(draft.promises.shapes, [parts[0] for parts in trained.parts], draft.loss.sign)
+    found = all_spreads(draft.promises.shapes, [parts[0] for parts in trained.parts], draft.loss.sign)
     return [own.moved([trained.first(i) for i in own.owners]) for own in found]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lambdak.losses import Arrangement, Loss
-from lambdak.shapes.requested import needed_end
+from lambdak.shapes.requested import needs_end
 from lambdak.training.effort import Recipe, Schedule
 
 # Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
@@ -82,17 +82,12 @@ class FitSettings:
 
     def of_pairs(self) -> FitSettings:
         """Settings for sums of functions of two columns; a size that is set, or that a shape or levels need, stays."""
-        keep = self._size_is_set or self.end != 0
+        keep = self._size_is_set or needs_end(self.shape, self.constraints)
         return self if keep else replace(self, recipe=self.recipe.of_pairs())
 
     def with_terms(self, terms: int) -> FitSettings:
         """Settings for members that are sums of so many terms: fewer members, if there would be too many."""
         return replace(self, recipe=self.recipe.with_terms(terms))
-
-    @property
-    def end(self) -> int:
-        """1 if the raw score must be the last eigenvalue, -1 if it must be the first, 0 if it may be any."""
-        return needed_end(self.shape, self.constraints)
 
     @property
     def _size_is_set(self) -> bool:

@@ -29,7 +29,7 @@ class Role(IntEnum):
 
     ZERO = 0
     ANY = 1
-    IDENTITY = 2  # multiples of it
+    IDENTITY = 2  # multiples of it; what is above are multiples of diagonals of zeros and ones, in the order of a list
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ class Terms:
             for column, role in zip(columns, own, strict=True):
                 if role != Role.ANY:
                     rows = coef[models, column.start : column.stop]
-                    coef[models, column.start : column.stop] = nearest(rows, dim) if role == Role.IDENTITY else 0.0
+                    coef[models, column.start : column.stop] = (
+                        nearest(rows, np.ones(dim, np.bool_)) if role == Role.IDENTITY else 0.0
+                    )
 
 
 def _strongest_pairs(known: Float64Array, most: int) -> list[tuple[int, ...]]:
@@ -101,26 +103,31 @@ def _strength(known: Float64Array, group: tuple[int, ...]) -> float:
     return float(np.maximum(pairs, 0.0).sum())
 
 
-def nearest(packed: FloatArray, dim: int) -> FloatArray:
-    """The multiples of I that are nearest to packed matrices (..., width): their mean eigenvalues."""
+def nearest(packed: FloatArray, ones: NDArray[np.bool_]) -> FloatArray:
+    """The multiples of a diagonal of zeros and ones that are nearest to packed matrices (..., width): their means."""
     result = np.zeros_like(packed)
-    diagonal = diagonal_indices(dim)
-    result[..., diagonal] = packed[..., diagonal].mean(axis=-1, keepdims=True)
+    diagonal = diagonal_indices(len(ones))[ones]
+    if len(diagonal):
+        result[..., diagonal] = packed[..., diagonal].mean(axis=-1, keepdims=True)
     return result
 
 
 class Reading:
-    """Which rows of each part of θ a model of a stack uses, (models, size): freely, as multiples of I, or not."""
+    """Which rows of each part of θ a model of a stack uses, (models, size): freely, as multiples of I, or not.
 
-    def __init__(self, parts: Sequence[Roles], dim: int) -> None:
-        self._dim, self._width = dim, packed_size(dim)
+    A role above that of I is the place of a diagonal of zeros and ones in ``diagonals``, of which a row is a multiple.
+    """
+
+    def __init__(self, parts: Sequence[Roles], dim: int, diagonals: Sequence[NDArray[np.bool_]] = ()) -> None:
+        self._width = packed_size(dim)
         self._unused = [roles == Role.ZERO for roles in parts]
-        self._identity = [roles == Role.IDENTITY for roles in parts] if dim > 1 else []
+        known = list(enumerate([np.ones(dim, np.bool_), *diagonals], Role.IDENTITY)) if dim > 1 else []
+        self._confined = [[(rows, ones) for role, ones in known if (rows := roles == role).any()] for roles in parts]
 
     @property
     def confined(self) -> bool:
-        """Whether some rows are multiples of I."""
-        return any(bool(own.any()) for own in self._identity)
+        """Whether some rows are multiples of I, or of another diagonal."""
+        return any(map(bool, self._confined))
 
     def start_(self, theta: Sequence[FloatArray]) -> None:
         """Make θ one that this reading allows; a row of zeros stays so, because its gradient is zero."""
@@ -129,6 +136,7 @@ class Reading:
         self.confine_(theta)
 
     def confine_(self, parts: Sequence[FloatArray]) -> None:
-        """Project rows of θ, or of its gradient, on the multiples of I."""
-        for part, own in zip(parts, self._identity, strict=False):
-            part[own, : self._width] = nearest(part[own, : self._width], self._dim)
+        """Project rows of θ, or of its gradient, on the multiples of their diagonals."""
+        for part, confined in zip(parts, self._confined, strict=False):
+            for rows, ones in confined:
+                part[rows, : self._width] = nearest(part[rows, : self._width], ones)

@@ -53,14 +53,13 @@ class CoordinateKind(NamedTuple):
 class ColumnWhitening:
     """The covariance of the ramps of each column, and the correlations between columns unless they are ``apart``.
 
-    ``roles`` (terms, columns) are those of each term; columns of different ones are apart.
+    ``roles`` (terms, blocks) are those of each term; blocks of different ones are apart.
     """
 
     def __init__(
         self, blocks: Sequence[Block], moments: Moments, apart: bool = False, roles: Roles | None = None
     ) -> None:
-        owners = [block.owner for block in blocks]
-        self._roles = np.ones((1, len(blocks)), np.int8) if roles is None else roles[:, owners]
+        self._roles = np.ones((1, len(blocks)), np.int8) if roles is None else roles
         self.size, self.mean, self.groups = blocks[-1].cols.stop if blocks else 1, moments.mean, blocks
         covariances = [g.ramps.T @ moments.block(g.rows) @ g.ramps for g in self.groups]
         self._spectra = [_eigh(covariance) for covariance in covariances]

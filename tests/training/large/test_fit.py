@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from large_cases import CASES, COLUMNS, ROWS, bits, parts_of, request_of, table, together
+from large_cases import CASES, COLUMNS, FEW, ROWS, bits, parts_of, request_of, table, together
 
+from lambdak import SpectralRegressor
 from lambdak.table.large.batches import Drawn
 from lambdak.table.read import read_table
-from lambdak.training.large.fit import fit_together
+from lambdak.training.large.fit import fit_together, summarised
 
 
 def fitted(case, ranks, sample_rows=None, cuts=(150, 400, 700)):
@@ -74,3 +76,32 @@ def test_batches_that_fail_while_they_are_read_are_an_error_of_all():
         return fit_together(request_of(CASES["squared error"][0]()), batches(transport.rank), transport)
 
     assert [str(error) for error in together(2, work)] == ["the file is damaged"] * 2
+
+
+def test_a_large_table_has_knots_where_shapes_need_them_and_turns_that_its_sample_chose():
+    (fit,) = fitted("shapes", 1)
+    a, b, c = fit.model.encoder.columns[:3]
+    assert 0.125 in b.knots
+    assert (a.clamp, b.clamp, c.clamp) == (False, False, True)
+    valley = fit.model.promises.shapes[0]
+    assert valley.chosen
+    assert valley.at in c.knots
+
+
+def test_batches_agree_on_the_order_of_levels():
+    frame = table()
+    levels = ["z", "x", "y"]
+    parts = [frame.iloc[:400], frame.iloc[400:]]
+
+    def encoder_of(orders):
+        request = request_of(SpectralRegressor(**FEW))
+        own = []
+        for index, (part, order) in enumerate(zip(parts, orders, strict=True)):
+            kind = pd.Categorical(part["kind"], order or levels, ordered=order is not None)
+            batch = read_table(part[["a"]].assign(kind=kind), keep=False)
+            own.append(Drawn(batch, part["target"].to_numpy(), None, None, index=index))
+        return summarised(request, own).encoder()
+
+    assert encoder_of([levels, levels]).columns[1].order == tuple(levels)
+    assert encoder_of([levels, levels[::-1]]).columns[1].order == ()
+    assert encoder_of([levels, None]).columns[1].order == ()

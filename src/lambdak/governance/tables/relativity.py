@@ -27,6 +27,8 @@ from lambdak.losses import Link
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
 from lambdak.model import Model
 from lambdak.model.outward import upwards
+from lambdak.shapes import Anchored
+from lambdak.table.cells import Cells
 from lambdak.table.frames import emptied, number
 
 BASES = ("largest", "mean")
@@ -174,6 +176,7 @@ def relativities(
         Columns that hold whole numbers only, such as ages: the proof is then about these, and closer for bands.
     base : {"largest", "mean"}
         Which row of a table has the relativity 1 (the amount 0): the one with most exposure, or none, and the mean has.
+        With "largest" it is the cell at which a column is ``Anchored``, if it has one.
     decimals : int, optional
         Digits behind the point that relativities or amounts are rounded to. The proof is about the rounded ones.
     output : class label or quantile level, optional
@@ -212,16 +215,30 @@ def _result(
 
 def _based(subject: Subject, layout: Layout, coded: Coded, values: Float64Array, base: str) -> Float64Array:
     """Parameters of tables with another base: constants move from the tables to it."""
-    found = values.copy()
+    found, anchors = values.copy(), _anchors(subject, layout)
     mass = np.asarray(layout.matrix(coded).T @ subject.share)
     for t, (own, heavy) in enumerate(zip(layout.tables(found), layout.tables(mass), strict=True)):
         if base == "mean" and t < len(layout.factors):
             shift = float(np.average(own, weights=heavy))
         else:
-            place = [layout.tables(mass)[i].argmax() for i in _columns(layout, t)]
+            place = [anchors.get(i, int(layout.tables(mass)[i].argmax())) for i in _columns(layout, t)]
             shift = float(own[tuple(place)])
         own -= shift
         found[0] += shift
+    return found
+
+
+def _anchors(subject: Subject, layout: Layout) -> dict[int, int]:
+    """Position of each anchored column → the row of its table that has the cell at which it adds nothing."""
+    found = {}
+    for own in subject.model.promises.of(Anchored):
+        factor = layout.factors[own.positions[0]]
+        cell = Cells(factor.column.name, np.array([own.cell], object), "text")
+        if factor.column.is_number:
+            cell = Cells(factor.column.name, np.array([np.nan if own.number is None else own.number]), "number")
+        ids, weights = factor.entries(cell)
+        if weights.max() == 1.0:
+            found[own.positions[0]] = int(ids[0, weights[0].argmax()])
     return found
 
 

@@ -155,12 +155,17 @@ def _one_below_another(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def cells_table(
-    names: Sequence[str], kinds: Sequence[str], columns: Sequence[NDArray[Any]], named: bool = True
+    names: Sequence[str],
+    kinds: Sequence[str],
+    columns: Sequence[NDArray[Any]],
+    named: bool = True,
+    orders: Sequence[tuple[object, ...]] | None = None,
 ) -> Table:
-    """A table of cells in memory, each column of a known kind."""
+    """A table of cells in memory, each column of a known kind, and with an order of its levels where one is known."""
 
     def read(position: int, rows: RowIndex) -> Cells:
-        return Cells(names[position], columns[position][rows], kinds[position])
+        order = orders[position] if orders else ()
+        return Cells(names[position], columns[position][rows], kinds[position], order=order)
 
     return Table(tuple(names), named, (len(columns[0]), len(columns)), read, tuple(names) if named else ())
 

@@ -55,6 +55,12 @@ class ColumnSketch:
         self._since = ""  # where its kind was seen first
         self._numbers: NumberSketch | None = None
         self._levels = LevelCounts(name)
+        self._orders: dict[tuple[object, ...], None] = {}  # those of its batches
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Levels from the lowest to the highest, if all batches say the same."""
+        return next(iter(self._orders)) if len(self._orders) == 1 else ()
 
     @property
     def kind(self) -> str:
@@ -69,6 +75,7 @@ class ColumnSketch:
     def add_(self, cells: Cells, keys: Float64Array, place: str) -> None:
         """Take in the cells of a batch."""
         as_levels = not self._template.column_type(self.name, cells.kind, self._listed).is_number
+        self._orders[cells.order] = None
         if _all_missing(cells, as_levels):
             self._add_missing_(cells)
             return
@@ -80,6 +87,7 @@ class ColumnSketch:
 
     def merge_(self, other: ColumnSketch) -> None:
         """Take in another sketch of the same column."""
+        self._orders |= other._orders
         if other._kind is not None:
             self._become_(other._kind, other._since)
         self._unknown = _either(self._unknown, other._unknown)
@@ -286,7 +294,8 @@ class TableSummary:
             raise ValueError("X must have rows of positive weight; got none")
         pairs = zip(self._columns, part.columns, strict=True)
         columns = [cells if own.is_category else as_numbers(cells) for own, cells in pairs]
-        table = cells_table(self.names, [own.kind for own in self._columns], columns, self.named)
+        orders = [own.order for own in self._columns]
+        table = cells_table(self.names, [own.kind for own in self._columns], columns, self.named, orders)
         y, weight, offset = part.beside
         return SampledRows(table, np.asarray(y), weight, offset, part.keys, part.places)
 
