@@ -19,7 +19,15 @@ INF = float("inf")
 Factors = dict[int, Fraction]  # design column → factor
 Truth = bool | None  # None: too close to say
 
-_UNORDERED = ("Convex", "Concave", "MaxSlope", "Anchored", "MaxInfluence", "Interactions")  # which speak of raw scores
+_UNORDERED = (
+    "Convex",
+    "Concave",
+    "MaxSlope",
+    "Anchored",
+    "MaxInfluence",
+    "Interactions",
+    "OutputRange",
+)  # which speak of raw scores
 
 
 def truths(model: Any) -> dict[Key, Truth]:
@@ -290,7 +298,11 @@ def _anchored(model: Any, shape: Any) -> Truth:
 
 
 def _bounded(model: Any, shape: Any) -> Truth:
-    raise NotImplementedError
+    """Predictions of raw scores that no model exceeds, and of those between, stay in the range."""
+    scores = np.concatenate([-(10.0 ** np.arange(-3, 25)), [0.0], 10.0 ** np.arange(-3, 25)])
+    found = np.asarray(model.loss.link.predictions(scores[:, None]))
+    low, high = (end if given is None else given for given, end in ((shape.low, -INF), (shape.high, INF)))
+    return bool(((found >= low) & (found <= high)).all())
 
 
 TRUTHS: dict[str, Callable[[Any, Any], Truth]] = {

@@ -75,6 +75,8 @@ CONTRADICTIONS = {
     "no order": ([s.Rising("grade")], "needs numbers or an order"),
     "an order of numbers": ([s.Rising("age", [1, 2])], "must have no order"),
     "a category that bends": ([s.Convex("grade")], "needs a column of numbers"),
+    "two slopes": ([s.MaxSlope("age", 1.0), s.MaxSlope("age", 2.0)], "two limits, 1.0 and 2.0: keep the smaller one"),
+    "a category with a slope": ([s.MaxSlope("grade", 1.0)], "needs a column of numbers"),
     "two caps": ([s.MaxInfluence("age", 1.0), s.MaxInfluence("age", 2.0)], "two caps"),
 }
 

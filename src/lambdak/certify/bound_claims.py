@@ -10,7 +10,7 @@ from numbers import Real
 from lambdak.certify.allowance import Allowance
 from lambdak.certify.certificate import IN_FLOAT, IN_RANGE, Claim
 from lambdak.certify.claim import undecided
-from lambdak.certify.exact_bounds import MOST_CELLS, MOST_CORNERS, any_change_is_below, box_is_below
+from lambdak.certify.exact_bounds import MOST_CELLS, MOST_CORNERS, any_change_is_below, box_is_below, slope_is_below
 from lambdak.model.influence import (
     Reach,
     any_change,
@@ -26,7 +26,9 @@ from lambdak.model.influence import (
 )
 from lambdak.model.outward import upwards
 from lambdak.model.readout import Readout
+from lambdak.model.slopes import MOST_CHOICES, choices_of, pieces_of, steepest_slope
 from lambdak.pencil.exact import Verdict, Work, all_of
+from lambdak.shapes.slope import Direction, MaxSlope
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 
@@ -120,6 +122,33 @@ def _influence_method(column: Column, whole: Reach, exact: bool) -> str:
     words = f"largest Σ w ‖A(b) − A(a)‖₂ over its {cells}"
     many = exact and len(column.all_names()) > MOST_CELLS
     return f"{words}, {IN_FLOAT}: they are too many for integers" if many else words
+
+
+def slope_claims(outputs: tuple[Readout, ...], shapes: Iterable[MaxSlope], allowance: Allowance) -> Iterator[Claim]:
+    """The steepest slope along what each of these limits; proven, unless it is beyond the limit."""
+    columns = outputs[0].columns
+    names = [column.name for column in columns]
+    for shape in shapes:
+        directions, own = shape.directions(columns), apart(outputs)
+        value = max((steepest_slope(output, d).bound for output in own for d in directions), default=0.0)
+        verdict: Verdict = value <= shape.limit
+        how, many = "largest Σ w ‖Σ A'‖₂ over all pieces between knots", _too_many(columns, directions)
+        if many:
+            how = "sum of the columns' slopes, a relaxation: there are too many choices of a piece of each"
+        if allowance.exact and verdict:
+            how += f", {IN_FLOAT}" if many else ""
+            work = allowance.promises
+            verdict = many or all_of(slope_is_below(o, d, value, work) for o in own for d in directions)
+        words = shape.words(names, "").replace(f"at most {shape.limit}", f"at most {upwards(value)}, and rounding")
+        words += f"; limit {shape.limit}"
+        subject = ", ".join(names[i] for i in shape.positions) or "all columns"
+        yield Claim("slope", subject, words, verdict is True, True, value, None, how + undecided(verdict))
+
+
+def _too_many(columns: Sequence[Column], directions: Iterable[Direction]) -> bool:
+    """Whether slopes along one of these are added up, because its columns have too many pieces."""
+    parts = ([pieces_of(columns[i], weight, True) for i, weight in own] for own in directions if len(own) > 1)
+    return any(choices_of(own) > MOST_CHOICES for own in parts)
 
 
 # ---- the response to tolerances ------------------------------------------------------------------------------------

@@ -15,15 +15,16 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.changes import Influence, Joint, Response
 from lambdak.certify.interactions import Apart
 from lambdak.certify.monotone import Monotone
-from lambdak.certify.orders import Numbers, Ordered
+from lambdak.certify.orders import Numbers, Ordered, Within
 from lambdak.certify.proofs import certify
 from lambdak.certify.search import Search
-from lambdak.certify.shape_attack import ShapeAttack
+from lambdak.certify.shape_attack import ShapeAttack, SlopeAttack
 from lambdak.certify.shape_claims import subject_of
 from lambdak.certify.shapes import Shape
 from lambdak.certify.verification import Check, Verification
 from lambdak.model import Model
 from lambdak.shapes import contract
+from lambdak.shapes.slope import MaxSlope
 
 __all__ = ["Check", "Verification", "verify"]
 
@@ -35,6 +36,7 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "quantiles": Ordered,
     "cut-points": Ordered,
     "interactions": Apart,
+    "range": Within,
 }
 
 
@@ -70,17 +72,21 @@ def verify(
 
 
 def _attacks(search: Search, claims: Iterable[Claim], within: Mapping[str, float | str]) -> Iterator[Attack]:
-    """One for each claim that is proven; those about groups of columns are in the order of the groups."""
-    groups = (columns for columns, _ in search.model.promises.groups)
+    """One for each claim that is proven; those about groups and slopes are in the order of what was requested."""
+    promises = search.model.promises
+    groups, slopes = (columns for columns, _ in promises.groups), iter(promises.of(MaxSlope))
     shapes: dict[tuple[str, str], list[contract.Shape]] = {}  # of the same columns in the order of their claims
-    for own in search.model.promises.others:
+    for own in promises.others:
         shapes.setdefault(subject_of(own, search.model), []).append(own)
     for claim in claims:
         columns = next(groups) if claim.kind == "joint influence" else ()
+        limited = next(slopes) if claim.kind == MaxSlope.kind else None
         same = shapes.get((claim.kind, claim.subject))
         shape = same.pop(0) if same else None
         if claim.proven and columns:
             yield Joint(search, claim, columns)
+        elif claim.proven and limited is not None:
+            yield SlopeAttack(search, claim, limited)
         elif claim.proven and shape is not None:
             yield ShapeAttack(search, claim, shape)
         elif claim.proven:

@@ -14,6 +14,9 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   valley     C_j − C_{j+1} ⪰ 0 up to the knot or level at which it turns, C_{j+1} − C_j ⪰ 0 after it (peak: vice versa)
   direction  Σ_i v_i S_i ⪰ 0 for the slopes S_i of all combinations of segments, and columns continue straight
   influence  scale Σ_m weights[m] ‖A_m(one) − A_m(other)‖₂ ≤ B for every two cells of a column; joint: ΣB over columns
+  slope      scale Σ_m weights[m] ‖Σ_i w_i S_i‖₂ ≤ B for every choice of one S_i = (C_{j+1} − C_j) / (κ_{j+1} − κ_j) of
+             each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
+  range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
@@ -46,6 +49,7 @@ from typing import Any
 ROOT_HALF = 6369051672525773  # c in units of 2^-53
 MOST_COMBINATIONS = 1600  # of segments of the columns of a direction: lambdak fits no more
 MOST_WORK, MOST_CELLS = 2e6, 600  # more would take long: microseconds of eliminations, cells that are compared
+MOST_CHOICES = 1 << 13  # of a piece of each column of a direction; beyond, the columns' slopes are added up
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
 LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
@@ -236,7 +240,7 @@ class Model:
         need(zeros or not sparse, "columns of a sparse table must be linear, with center 0 and 0 in their range")
         asked, loss, self.loss = header["parameters"], header["loss"], header["loss"]["kind"]
         signs, caps, self.shape = (decoded(asked.get(key)) for key in ("monotonic_cst", "max_influence", "shape"))
-        constraints = asked_shapes(decoded(asked.get("constraints")))
+        constraints = self.requested = asked_shapes(decoded(asked.get("constraints")))
         self.shape = self.shape or next((name.lower() for name, own in constraints if own.get("columns") == ()), None)
         self.bend, self.classes = {None: 0, "convex": 1, "concave": -1}[self.shape], decoded(header["classes"]) or []
         places = fields([(column.name, i) for i, column in enumerate(self.columns)])
@@ -252,6 +256,8 @@ class Model:
         fits = all(len({*key}) > 1 and type(cap) in (int, float) and cap >= 0 for key, cap in groups.items())
         need(fits, "max_influence of a group must be a number that is not negative for two columns or more")
         owned = zip(read_groups([*groups], places, "max_influence"), groups.values(), strict=False)
+        self.range = ""  # in words
+        self.steep: list[tuple[list[tuple[Record, Fraction]], float]] = []  # directions, limits of slopes
         self.groups = [([self.columns[i] for i in sorted(own)], cap) for own, cap in owned]  # and what they may do
         signs, caps = per_column(signs, places, "monotonic_cst", 0), per_column(caps, places, "max_influence", math.inf)
         for column, sign, cap in zip(self.columns, signs, caps, strict=True):
@@ -295,6 +301,13 @@ class Model:
         """Find the columns of all shapes; what is about one direction of numbers is kept with its column."""
         self.shapes: list[tuple[str, Any, list[Record]]] = []
         for name, own in constraints:
+            if name == "OutputRange":
+                need(not self.range, "there are two ranges of predictions")
+                self._bound(own["low"], own["high"])
+                continue
+            if name == "MaxSlope":
+                self._limit(own["columns"], own["limit"], places)
+                continue
             keys = own.get("columns", own.get("column", ()))
             keys = keys if isinstance(keys, tuple | list) else (keys,)
             one = [per_column({key: True}, places, name, False).index(True) for key in keys]
@@ -310,6 +323,34 @@ class Model:
             for column in columns:
                 column.clamp = column.clamp and name not in STRAIGHT
         self.clamp = all(column.clamp for column in self.columns)
+
+    def _bound(self, low: Any, high: Any) -> None:
+        """Keep the range of predictions, which must suit the loss."""
+        ends = ((low, -math.inf), (high, math.inf))
+        first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
+        need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
+        need(self.loss not in ("SoftmaxLog", "Ordinal"), "OutputRange needs one prediction, quantiles or two classes")
+        need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
+        chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
+        need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")
+        bends = [(name, own) for name, own in self.requested if name in ("Convex", "Concave")]
+        kinds = {*(name.lower() for name, _ in bends), self.shape}
+        need("convex" not in kinds or high is None, "what is convex has no highest value, but OutputRange has")
+        need("concave" not in kinds or low is None, "what is concave has no lowest value, but OutputRange has")
+        words = [f"{side} {shown(end)}" for side, end in (("below", low), ("above", high)) if end is not None]
+        self.range = " or ".join(words)
+
+    def _limit(self, keys: Any, limit: Any, places: dict[str, int]) -> None:
+        """Keep the limit of a slope: along one column, along a direction, or (None) along every column of numbers."""
+        need(type(limit) in (int, float) and limit >= 0, "limit of MaxSlope must be a number that is not negative")
+        pairs = keys if isinstance(keys, tuple) else [(keys, 1)]
+        weights = [Fraction(number(weight, "a weight of MaxSlope")) for _, weight in pairs]
+        need(all(weights), "a weight of MaxSlope must not be zero")
+        named = [per_column({key: True}, places, "MaxSlope", False).index(True) for key, _ in pairs if key is not None]
+        need(len({*named}) == len(named) and bool(named or keys is None), "MaxSlope must name a column once")
+        own = [*zip([self.columns[i] for i in named], weights, strict=False)]
+        need(all(column.kind != "category" for column, _ in own), "MaxSlope needs columns of numbers")
+        self.steep.append((sorted(own, key=lambda pair: pair[0].start), limit))
 
     def _read_tensors(self, header: dict[str, Any], outer: dict[str, Any], data: bytes) -> None:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
@@ -580,6 +621,58 @@ class Model:
         names = [*map(shown, column.nodes), "missing" if column.missing else "an unseen level"]
         return *best, f"largest between {names[min(where)]} and {names[max(where)]}"
 
+    def slope(self, own: list[tuple[Record, Fraction]], output: int) -> tuple[Fraction, Fraction]:
+        """How steep a raw score is along a direction: at most, and at least."""
+        sets, flat = [], len(own) > 1
+        for member, weight in enumerate(self.weights):
+            parts = []
+            for column, q in own:
+                packed, unit = self.matrices(member * self.pencils + output, column.start, column.stop)
+                price, slopes = q * unit, [s.items() for _, s in self.slopes(column)]
+                steps = [[(packed[j - column.start], price * f) for j, f in slope] for slope in slopes]
+                found = [[sum(f * row[k] for row, f in step) for k in range(self.width)] for step in steps]
+                parts.append(found + [[Fraction(0)] * self.width] * (flat and (column.clamp or not found)))
+            sets.append((parts, weight * self.scale))
+        largest = max((abs(x) for parts, _ in sets for part in parts for own in part for x in own), default=Fraction(0))
+        if not largest:
+            return Fraction(0), Fraction(0)
+        unit = Fraction(2) ** (largest.numerator.bit_length() - largest.denominator.bit_length() - 96)
+        whole = [([[[x // unit for x in one] for one in part] for part in parts], price) for parts, price in sets]
+        room = self.dim * len(own)  # each entry of each part is rounded by less than one
+
+        def steep(choice: tuple[int, ...], depth: int = 0) -> tuple[Fraction, Fraction]:
+            high = low = Fraction(0)
+            for parts, price in whole:
+                chosen = (part[i] for part, i in zip(parts, choice, strict=True))
+                step = [sum(entries) for entries in zip(*chosen, strict=True)]
+                below, above = norm([[step[k] for k in line] for line in self.table], depth)
+                high, low = high + price * unit * (above + room), low + price * unit * max(0, below - room)
+            return high, low
+
+        counts = [len(part) for part in whole[0][0]]
+        if math.prod(counts) > MOST_CHOICES:
+            alone = [self.slope([one], output)[0] for one in own]
+            return sum(alone, Fraction(0)), Fraction(0)
+        rough = sorted(((steep(choice)[0], choice) for choice in product(*map(range, counts))), reverse=True)
+        best = Fraction(0), Fraction(0)
+        for bound, choice in rough:
+            if bound <= best[0]:
+                break
+            best = max(best, steep(choice, 30))
+        return best
+
+    def limited(self, own: list[tuple[Record, Fraction]], limit: float) -> tuple[Any, ...]:
+        """The claim about the slope along a direction, or along every column of numbers if it names none."""
+        alone = [[(column, Fraction(1))] for column in self.columns if column.kind != "category"]
+        found = [self.slope(one, output) for one in ([own] if own else alone) for output in range(self.pencils)]
+        most, least = max((a for a, _ in found), default=Fraction(0)), max((b for _, b in found), default=Fraction(0))
+        steps = [f"{'+' if q > 0 else ''}{float(q):g} of {shown(column.name)}" for column, q in own]
+        words = f"a step of {' and '.join(steps)}" if own else "a unit more of any one column of numbers"
+        verdict = "proven" if most <= limit else "refuted" if least > limit else "not proven"
+        names = ", ".join(shown(column.name) for column, _ in own) or "all columns"
+        words += f" moves a raw score by at most {shown(most)}"
+        return "slope", names, words, verdict, True, f"the limit is {shown(limit)}", float(shown(most))
+
     def influence(self, columns: list[Record], cap: float) -> tuple[Any, ...]:
         """The claim about what columns can do, which must not exceed their cap; a group does no more than their sum."""
         alone, names = len(columns) == 1, ", ".join(shown(column.name) for column in columns)
@@ -631,6 +724,11 @@ class Model:
             words = "columns that are in none of the groups together do not interact"
             verdict, how = self.apart()
             yield "interactions", "all columns", words, verdict, True, how, None
+        yield from (self.limited(*own) for own in self.steep)
+        if self.range:
+            what = f"P(y = {shown(self.classes[-1])})" if self.classes else "every prediction"
+            how = "the last step of the model; a file has no more to show"
+            yield "range", "predictions", f"{what} is not {self.range}", "proven", True, how, None
         yield from (self.influence(*own) for own in [*(([own], own.cap) for own in self.columns), *self.groups])
         apart = ("not proven", "start must be the same for all of them") if len({*self.start}) > 1 else None
         if len(self.levels) > 1 or len(self.indices) > 1:

@@ -1,4 +1,4 @@
-"""Attacks on what must hold in every single row: outputs in order, and outputs that are numbers."""
+"""Attacks on what must hold in every single row: outputs in order, in their range, and numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
+from lambdak.shapes.output_range import OutputRange
 
 
 class _EveryRow(Attack):
@@ -43,6 +44,23 @@ class Numbers(_EveryRow):
     def margins(self, points: Points) -> Margins:
         """No margin, but whether there is none."""
         return Margins(np.where(np.isnan(self.search.predict(points[0])), np.nan, 0.0), 0.0, np.empty(0))
+
+    def near(self, points: Points) -> Float64Array:
+        """Towards the largest raw scores."""
+        return -np.asarray(np.abs(self.search.raw(points[0])).max(axis=1))
+
+
+class Within(_EveryRow):
+    """Predictions that must stay in a range, whatever the row: no rounding is allowed for."""
+
+    def margins(self, points: Points) -> Margins:
+        """How far each prediction is above the low end and below the high one."""
+        seen, classes = self.search.predict(points[0]), self.search.model.classes
+        limited = seen if classes is None else seen[:, 1:]
+        (wanted,) = self.search.model.promises.of(OutputRange)
+        low = limited - wanted.low if wanted.low is not None else limited[:, :0]
+        high = wanted.high - limited if wanted.high is not None else limited[:, :0]
+        return Margins(np.column_stack([low, high]), 0.0)
 
     def near(self, points: Points) -> Float64Array:
         """Towards the largest raw scores."""

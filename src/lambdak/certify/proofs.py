@@ -13,11 +13,11 @@ import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.certify.allowance import Allowance
-from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim
+from lambdak.certify.bound_claims import influence_claims, joint_claims, response_claim, slope_claims
 from lambdak.certify.certificate import TOO_ROUGH, Certificate, Claim
 from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
-from lambdak.certify.shape_claims import decisive, predicted, shape_claims
+from lambdak.certify.shape_claims import decisive, predicted, range_claims, shape_claims
 from lambdak.losses import Arrangement
 from lambdak.model import Model
 from lambdak.model.influence import apart, rounding_matters, score_range
@@ -26,6 +26,7 @@ from lambdak.model.statements import all_bending, ordered_levels, rising
 from lambdak.pencil.exact import Verdict, all_of
 from lambdak.pencil.spectrum import extremes
 from lambdak.pencil.statements import combined
+from lambdak.shapes.slope import MaxSlope
 from lambdak.table.column_contract import Column
 
 
@@ -51,10 +52,12 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
     claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, model.promises.capped, range(len(outputs[0].columns)), allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
+    claims += slope_claims(outputs, model.promises.of(MaxSlope), allowance)
     if within is not None:
         claims.append(response_claim(outputs, within, allowance))
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
-    return Certificate(model.estimator, model.loss.link.units, tuple(_weighed(outputs, claims)), exact)
+    claims = [*_weighed(outputs, claims), *range_claims(model)]
+    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact)
 
 
 def promised(model: Model) -> Iterator[Claim]:
@@ -65,8 +68,10 @@ def promised(model: Model) -> Iterator[Claim]:
     claims += shape_claims(model, outputs, allowance)
     claims += influence_claims(outputs, capped, capped, allowance)
     claims += joint_claims(outputs, model.promises.groups, allowance)
+    claims += slope_claims(outputs, model.promises.of(MaxSlope), allowance)
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
-    return _weighed(outputs, [claim for claim in claims if claim.requested])
+    yield from _weighed(outputs, [claim for claim in claims if claim.requested])
+    yield from range_claims(model)
 
 
 def _positive(outputs: tuple[Readout, ...]) -> tuple[Readout, ...]:

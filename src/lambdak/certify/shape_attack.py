@@ -12,6 +12,8 @@ from lambdak.certify.cells import Values, nodes_of, random_numbers, readable, sc
 from lambdak.certify.certificate import Claim
 from lambdak.certify.monotone import rounding_of_predictions
 from lambdak.certify.search import Points, Rows, Search
+from lambdak.model.influence import per_unit
+from lambdak.model.readout import readouts
 from lambdak.shapes.contract import Shape
 from lambdak.table.numeric_column import Numeric
 
@@ -109,3 +111,18 @@ class ShapeAttack(Attack):
             return readable(drawn)
 
         return numbers
+
+
+class SlopeAttack(ShapeAttack):
+    """The attack on the slope along a column or a direction, in which no two cells are exactly where they should be."""
+
+    def rounding(self, points: Points) -> Float64Array:
+        """(rows, 1): also what the rounding of cells does to the raw score, as steep as its columns are."""
+        own = super().rounding(points)
+        if len(self._shape.positions) < 2:
+            return own
+        for i in self._about:
+            steepest = max(per_unit(output, i).bound for output in readouts(self.search.model))
+            ends = np.array([rows.columns[i] for rows in points])
+            own = own + 4 * steepest * np.spacing(np.abs(ends).max(axis=0))[:, None]
+        return own

@@ -23,6 +23,17 @@ def shape_claims(model: Model, outputs: tuple[Readout, ...], allowance: Allowanc
         yield _claim(shape, model, outputs, allowance)
 
 
+def range_claims(model: Model) -> Iterator[Claim]:
+    """Yield the claim about the range of predictions, if one was requested: rounding cannot break it."""
+    wanted, link = model.promises.output_range, model.loss.output_link
+    if wanted is not None:
+        kept = wanted.lowest <= link.low and link.high <= wanted.highest
+        what = "no prediction" if model.classes is None else f"P(y = {model.classes.tolist()[1]!r})"
+        words = wanted.words((), what).replace("no prediction is never", "no prediction is")
+        how = "predictions outside become the end of the range" if kept else "predictions are not limited"
+        yield Claim(wanted.kind, "predictions", words, kept, True, None, None, how)
+
+
 def subject_of(shape: Shape, model: Model) -> tuple[str, str]:
     """Return kind and subject of the claim about a placed shape."""
     names = model.encoder.feature_names

@@ -81,6 +81,9 @@ def plain_statement(claim: Claim, score: str) -> str:
         head = body.partition(" moves a raw score ")[0]
         size = f"by more than {_at_most(claim.value)}{limit}" if claim.value else "at all"
         return f"{head} moves the {noun} {size}{within}"
+    if claim.kind == "slope":
+        body, _, limit = words.rpartition("; limit ")
+        return body.replace("the raw score", f"the {noun}").replace(", and rounding", f" (limit: {separated(limit)})")
     if claim.kind == "convex" and score == LOG.units:
         words += f", up to {LOG.most:g}, where predictions end"
     if claim.value:

@@ -102,6 +102,12 @@ class LocalExplanation:
         return self._source.link.name
 
     @property
+    def ends(self) -> tuple[float, ...]:
+        """The numbers at which predictions end, where a range was requested of them."""
+        own = self._source.link
+        return () if own.is_free else (own.low, own.high, own.other.low, own.other.high)
+
+    @property
     def link_words(self) -> str:
         """What raw scores are in, in brackets."""
         return self._source.link.short

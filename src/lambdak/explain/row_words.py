@@ -212,9 +212,11 @@ def _begun(words: str) -> str:
 
 def _difference(local: LocalExplanation, row: int, amounts: Amounts) -> str:
     moved = amounts.part(local.score[row] - local.baseline_score[row])
+    ends = [own for own in (local.prediction[row], local.baseline_prediction[row]) if own in local.ends]
+    before = f" before predictions end at {' and '.join(map(amounts.prediction, ends))}" if ends else ""
     if local.link == "log":
-        return f"The factor of {moved[1:]} between them is the product of:"
-    return f"The difference of {moved} is the sum of:"
+        return f"The factor of {moved[1:]} between them{before} is the product of:"
+    return f"The difference of {moved}{before} is the sum of:"
 
 
 def _parts(local: LocalExplanation, row: int, top: int, words: RowWords, details: bool) -> Iterator[str]:

@@ -44,9 +44,15 @@ class BinaryLog(Loss):
         """The second class."""
         return (f"class {labels[1]}",)
 
-    def predict(self, raw: FloatArray) -> FloatArray:
+    def _predict(self, raw: FloatArray) -> FloatArray:
         """(1 − F(r), F(r)): probabilities (..., 2) of 0 and 1."""
         return np.stack([expit(-raw), expit(raw)], axis=-1)
+
+    def _limited(self, predictions: FloatArray) -> FloatArray:
+        link = self.output_link
+        if link.is_free:
+            return predictions
+        return np.stack([link.other.limited(predictions[..., 0]), link.limited(predictions[..., 1])], axis=-1)
 
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray:
         # For y in {0, 1} the first two terms are exact, so a confident raw score keeps all its digits.
@@ -117,7 +123,7 @@ class SoftmaxLog(_Classes):
         """One for each class."""
         return tuple(f"class {label}" for label in labels)
 
-    def predict(self, raw: FloatArray) -> FloatArray:
+    def _predict(self, raw: FloatArray) -> FloatArray:
         """exp(r_k) / Σ_j exp(r_j): probabilities (..., K)."""
         odds = self._below(raw)
         np.exp(odds, out=odds)
@@ -131,7 +137,7 @@ class SoftmaxLog(_Classes):
         return np.asarray(np.log(np.add.reduce(np.exp(below), axis=0)) - own).reshape(raw.shape[:-1])
 
     def _slope(self, raw: FloatArray, y: Target) -> FloatArray:
-        slope = self.predict(raw)
+        slope = self._predict(raw)
         slope.ravel()[_positions(y, raw.shape)] -= 1.0
         return slope
 
@@ -177,7 +183,7 @@ class Ordinal(_Classes):
         """One for each cut-point."""
         return tuple(f"y ≤ {label}" for label in labels[:-1])
 
-    def predict(self, raw: FloatArray) -> FloatArray:
+    def _predict(self, raw: FloatArray) -> FloatArray:
         """F(c_k) − F(c_{k−1}): probabilities (..., K)."""
         edges = np.maximum.accumulate(self._edges(raw), axis=-1)  # neighbours may cross by rounding
         lower, upper = edges[..., :-1], edges[..., 1:]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_finite, check_numbers, check_shape
 from lambdak._types import Float64Array, FloatArray
-from lambdak.losses.links import IDENTITY, Link
+from lambdak.losses.links import IDENTITY, LOG, Link
 from lambdak.table.rows import LARGEST_NUMBER, rows_shown
 
 Target = NDArray[Any]
+
+
+_ANYWHERE = (-math.inf, math.inf)  # the range of predictions, if none was requested
 
 
 class Predicts(Enum):
@@ -57,6 +62,7 @@ class Loss(ABC):
     predicts: ClassVar[Predicts] = Predicts.NUMBERS
     no_offset: ClassVar[str] = ""  # why one number per row cannot be added to its raw scores, where it cannot
     n_classes: int = 0
+    _range: tuple[float, float] = _ANYWHERE  # no field: files have it among what was requested of predictions
     _target_dtype: ClassVar[type[np.generic] | None] = None  # None: the dtype of raw
 
     @property
@@ -113,7 +119,34 @@ class Loss(ABC):
 
     def predict(self, raw: FloatArray) -> FloatArray:
         """Inverse link: the mean or quantile (...), quantiles (..., Q), or class probabilities (..., K)."""
-        return raw.copy()
+        return self._limited(self._predict(raw))
+
+    def within(self, low: float, high: float) -> Self:
+        """The loss whose predictions stay in this range, whatever the raw score; of two classes those of the second.
+
+        Training, start and scale are the same: only the inverse link is limited.
+        """
+        limited = copy(self)
+        object.__setattr__(limited, "_range", (low, high))
+        return limited
+
+    @property
+    def output_link(self) -> Link:
+        """The link as predictions are made with it: with their range, if they have one."""
+        return self.link if self._range == _ANYWHERE else self.link.within(*self._range)
+
+    def limited_raw(self, raw: FloatArray) -> FloatArray:
+        """Raw scores as if only predictions in the range had been made: for losses of what is predicted.
+
+        Not for classes, whose losses follow from their probabilities.
+        """
+        link = self.output_link
+        if link.is_free:
+            return raw
+        ends = [link.low, link.high]
+        if link.free is LOG:
+            ends = [-math.inf if end <= 0 else math.log(end) for end in ends]
+        return np.asarray(np.clip(raw, ends[0], ends[1]))
 
     def classify(self, raw: FloatArray) -> NDArray[np.intp]:
         """Codes (...) of the classes that are predicted: the most probable ones."""
@@ -158,6 +191,13 @@ class Loss(ABC):
         if bad.any():
             value = y[int(np.argmax(bad))]
             raise ValueError(f"{name} must {rule} for loss={self.name!r}; got {value} at {rows_shown(bad)}: {advice}")
+
+    def _predict(self, raw: FloatArray) -> FloatArray:
+        """Predictions before they are limited."""
+        return raw.copy()
+
+    def _limited(self, predictions: FloatArray) -> FloatArray:
+        return self.output_link.limited(predictions)
 
     @abstractmethod
     def _loss(self, raw: FloatArray, y: Target) -> FloatArray: ...

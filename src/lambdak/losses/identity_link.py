@@ -204,7 +204,7 @@ class Pinball(_Robust):
         """Pairs (y, q)."""
         return LevelPinball(), np.column_stack([np.repeat(y, self.n_outputs), np.tile(self.quantiles, len(y))])
 
-    def predict(self, raw: FloatArray) -> FloatArray:
+    def _predict(self, raw: FloatArray) -> FloatArray:
         """The quantiles; neighbours that rounding has put out of order become equal."""
         return np.asarray(np.maximum.accumulate(raw, axis=-1) if self.n_outputs > 1 else raw.copy())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -41,6 +41,8 @@ class Link:
         The most that computing a prediction from raw scores can do to it, relative to it.
     most : float
         The raw score from which on predictions stay as they are: what bends upwards does so up to here.
+    low, high : float
+        The range of predictions: those outside of it become its end.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Link:
     joint: bool = False
     rounding: float = 0.0
     most: float = math.inf
+    low: float = -math.inf
+    high: float = math.inf
 
     def predictions(self, scores: Scores) -> Scores:
         """Means, quantiles or probabilities from raw scores (..., outputs).
@@ -57,16 +61,48 @@ class Link:
         >>> LOGIT.predictions(np.array([0.0, 2.0])).round(3)
         array([0.5  , 0.881])
         """
-        return np.asarray(self.inverse(scores))
+        return self.limited(np.asarray(self.inverse(scores)))
+
+    def limited(self, predictions: Scores) -> Scores:
+        """Predictions in the range: its end for those outside.
+
+        >>> LOG.within(0.5, 2.0).predictions(np.array([-9.0, 0.0, 9.0]))
+        array([0.5, 1. , 2. ])
+        """
+        return predictions if self.is_free else np.asarray(np.clip(predictions, self.low, self.high))
+
+    def within(self, low: float, high: float) -> Link:
+        """The link with predictions in this range."""
+        return self if (low, high) == (self.low, self.high) else replace(self, low=low, high=high)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether predictions have no range but that of the function itself."""
+        return self.low == -math.inf and self.high == math.inf
+
+    @property
+    def free(self) -> Link:
+        """The link without a range, one of this module: IDENTITY, LOG, LOGIT, SOFTMAX."""
+        return _FREE[self.name]
+
+    @property
+    def other(self) -> Link:
+        """The link of minus the raw score: of two classes to the probability of the other one."""
+        return self if self.is_free or self.free is not LOGIT else self.within(1.0 - self.high, 1.0 - self.low)
 
     def outwards(self, lower: Scores, upper: Scores) -> tuple[Scores, Scores]:
         """An interval of predictions that no rounding leaves."""
         if not self.rounding:
             return lower, upper
-        return np.maximum(lower * (1 - self.rounding) - _TINY, 0.0), upper * (1 + self.rounding) + _TINY
+        low, high = lower * (1 - self.rounding) - _TINY, upper * (1 + self.rounding) + _TINY
+        return self.limited(np.maximum(low, 0.0)), self.limited(high)
 
-    def __reduce__(self) -> str:  # pickled by its name in this module: it holds a function
-        return self.name.upper()
+    def __reduce__(self) -> str | tuple[Any, ...]:  # pickled by its name in this module: it holds a function
+        return self.name.upper() if self.is_free else (_restored, (self.name, self.low, self.high))
+
+
+def _restored(name: str, low: float, high: float) -> Link:
+    return _FREE[name].within(low, high)
 
 
 def _shares(scores: Scores) -> Scores:
@@ -88,3 +124,4 @@ LOGIT = Link("logit", "log-odds", " (log-odds)", expit, rounding=64 * _EPS)
 SOFTMAX = Link(
     "softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True, 4096 * _EPS
 )
+_FREE = {link.name: link for link in (IDENTITY, LOG, LOGIT, SOFTMAX)}

@@ -30,7 +30,7 @@ class _HalfDeviance(Loss):
         """Return the kernel's name and numbers of this loss."""
         return "half_deviance", list(self._exponents())
 
-    def predict(self, raw: FloatArray) -> FloatArray:
+    def _predict(self, raw: FloatArray) -> FloatArray:
         """μ = eʳ, the mean."""
         return np.asarray(self.link.inverse(raw))
 

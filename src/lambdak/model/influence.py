@@ -36,7 +36,7 @@ from lambdak.table.design import Design
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
 _MOST_ROUNDING = 1e-4  # of the range of a raw score
 _TINY = 1e-307  # covers underflow
-_OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
+OUTWARDS = 1 + 1e-14  # covers the rounding of a weighted sum of bounds
 _MOST_CORNERS = 1 << 13  # of a box of tolerances; beyond, the columns' bounds are added up
 _MOST_FLOATS = 1 << 24  # of the moves of a column, as combinations of its design columns
 
@@ -53,14 +53,14 @@ def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, F
     packed = moves @ readout.column(i)  # (members, moves, D)
     low, high = extremes(packed)
     relative = eigenvalue_error(readout.dim) + (len(readout.weights) + 4) * UNIT
-    error = relative * frobenius(packed) + _rounding(readout, moves, i)
+    error = relative * frobenius(packed) + rounding_of_moves(readout, moves, i)
     return readout.over_members(low - SAFE * error), readout.over_members(high + SAFE * error)
 
 
 def norms(readout: Readout, moves: Any, i: int) -> Float64Array:
     """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small; moves (moves, p), also sparse."""
-    found = norm_bound(combined(moves, readout.column(i))) + _rounding(readout, moves, i)
-    return np.asarray(_OUTWARDS * readout.over_members(found) + _TINY * _changes(readout, moves, i))
+    found = norm_bound(combined(moves, readout.column(i))) + rounding_of_moves(readout, moves, i)
+    return np.asarray(OUTWARDS * readout.over_members(found) + _TINY * _changes(readout, moves, i))
 
 
 def _changes(readout: Readout, moves: Any, i: int) -> NDArray[np.bool_]:
@@ -68,7 +68,7 @@ def _changes(readout: Readout, moves: Any, i: int) -> NDArray[np.bool_]:
     return np.asarray((moves != 0) @ (readout.column(i) != 0).any(axis=(0, 2)))
 
 
-def _rounding(readout: Readout, moves: Any, i: int) -> Float64Array:
+def rounding_of_moves(readout: Readout, moves: Any, i: int) -> Float64Array:
     """What rounding, that of the weights included, does to move · C_m, (members, moves)."""
     sizes = frobenius(readout.column(i))
     parts = (abs(moves) @ sizes.T).T
@@ -86,7 +86,7 @@ def _cancelled(readout: Readout, i: int) -> Float64Array:
 
 def of_outputs(readout: Readout, bound: float) -> float:
     """A bound on the change of computed raw scores, from one on that of the real function."""
-    return float(bound + 2 * _OUTWARDS * readout.error) if bound else 0.0
+    return float(bound + 2 * OUTWARDS * readout.error) if bound else 0.0
 
 
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
@@ -125,7 +125,7 @@ def together(readout: Readout, columns: Sequence[int]) -> float:
 def summed(reaches: Sequence[Reach]) -> float:
     """A bound on changes that have these bounds, at once."""
     total = math.fsum(reach.bound for reach in reaches)
-    return total if len(reaches) == 1 else _OUTWARDS * total
+    return total if len(reaches) == 1 else OUTWARDS * total
 
 
 def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
@@ -145,7 +145,7 @@ def _searched(readout: Readout, i: int, present_only: bool) -> Reach:
     # Distances of pairs, and those to a centre that exclude pairs, are eigenvalues too.
     relative = 8 * (eigenvalue_error(readout.dim) + (64 + matrices.shape[1]) * UNIT)
     bound += relative * float(weights @ frobenius(matrices).max(axis=1))
-    bound = _OUTWARDS * bound + _TINY * bool(matrices.any())
+    bound = OUTWARDS * bound + _TINY * bool(matrices.any())
     return Reach(bound, None if pair is None else (names[pair[0]], names[pair[1]]))
 
 
@@ -164,7 +164,7 @@ def per_unit(readout: Readout, i: int) -> Reach:
     column = readout.columns[i]
     if not column.n_steps:
         return Reach(0.0, None)
-    slopes = _OUTWARDS * norms(readout, column.increments(), i) / column.lengths()
+    slopes = OUTWARDS * norms(readout, column.increments(), i) / column.lengths()
     piece, names = int(slopes.argmax()), column.cell_names()
     return Reach(float(slopes[piece]), (names[piece], names[piece + 1]) if column.n_ramps else None)
 
@@ -184,7 +184,7 @@ def box(readout: Readout, tolerances: Mapping[int, float | None]) -> tuple[float
         for sign, part in zip((1.0, *signs), packed, strict=True):
             total = (total[:, :, None] + sign * part[:, None]).reshape(len(total), -1, total.shape[-1])
         worst = max(worst, float(readout.over_members(norm_bound(total)).max(initial=0.0)))
-    worst = _OUTWARDS * (worst + box_rounding(readout, tolerances, moves))
+    worst = OUTWARDS * (worst + box_rounding(readout, tolerances, moves))
     return worst, f"largest ‖Σ_i δ_i A_i‖₂ over all {corners_of(moves):.0f} corners of the box"
 
 
@@ -203,7 +203,7 @@ def corners_of(moves: Mapping[int, Float64Array]) -> float:
 
 def box_rounding(readout: Readout, tolerances: Mapping[int, float | None], moves: Mapping[int, Float64Array]) -> float:
     """What rounding of the moves, and of their sums, can do to the bound of a box."""
-    parts = (readout.over_members(_rounding(readout, some, i)).max(initial=0.0) for i, some in moves.items())
+    parts = (readout.over_members(rounding_of_moves(readout, some, i)).max(initial=0.0) for i, some in moves.items())
     return len(moves) * float(sum(parts)) + _all_cancelled(readout, tolerances)
 
 

@@ -68,5 +68,5 @@ def average_prediction(
         counted = np.sort(np.random.default_rng(0).choice(counted, _MOST_ROWS, replace=False))
     some = design.take(counted)
     raw = model.scores(Design(some.ids, some.weights.astype(np.float64)), None, threads).reshape(len(counted), -1)
-    mean = mass[counted] @ model.loss.link.predictions(raw) / mass[counted].sum()
+    mean = mass[counted] @ model.loss.output_link.predictions(raw) / mass[counted].sum()
     return tuple(mean.tolist())

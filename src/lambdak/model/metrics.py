@@ -146,7 +146,9 @@ class ModelScores(Scores):
             pairs = zip(self.loss.quantile_levels, self.quantiles.T, strict=True)
             y, weight = self.observed, self.weight
             return float(np.mean([mean_pinball_loss(y, q, alpha=level, sample_weight=weight) for level, q in pairs]))
-        return 2 * float(self.loss.value(self.raw.astype(np.float64), self.observed, self.weight))
+        return 2 * float(
+            self.loss.value(self.loss.limited_raw(self.raw.astype(np.float64)), self.observed, self.weight)
+        )
 
     @property
     def roc_area(self) -> float:

@@ -8,13 +8,16 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak.losses import LOG, Loss, Predicts
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Effect, Shape
 from lambdak.shapes.ends import end_of_spectrum
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.requested import requested_shapes
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import Direction, MaxSlope
 from lambdak.table.column_contract import Column
 
 
@@ -93,6 +96,39 @@ class Promises:
         """Positions of columns, and the most that a change of these together can do to a raw score."""
         return tuple((shape.positions, shape.cap) for shape in self.of(MaxInfluence) if len(shape.positions) > 1)
 
+    def slopes(self, columns: Sequence[Column]) -> tuple[tuple[Direction, float], ...]:
+        """Return directions, and the most that a unit more along each may move a raw score, each once."""
+        found: dict[Direction, float] = {}
+        for shape in self.of(MaxSlope):
+            for direction in shape.directions(columns):
+                found[direction] = min(shape.limit, found.get(direction, np.inf))
+        return tuple((direction, limit) for direction, limit in found.items() if np.isfinite(limit))
+
+    @property
+    def output_range(self) -> OutputRange | None:
+        """Between what predictions stay; None if nothing was requested of them."""
+        return next(iter(self.of(OutputRange)), None)
+
+    def limited(self, loss: Loss) -> Loss:
+        """Return the loss with predictions in the range that was requested, after a check that it can have one."""
+        wanted = self.output_range
+        if wanted is None:
+            return loss
+        if loss.predicts is Predicts.ORDERED_CLASSES or loss.link.joint:
+            raise ValueError(
+                f"{wanted!r} needs one number, quantiles or two classes to predict: the probabilities of "
+                f"{loss.n_classes} classes sum up to 1, so that a range of each would change the others: leave it out"
+            )
+        if loss.predicts is Predicts.CLASSES and not (wanted.lowest >= 0 or wanted.low is None):
+            raise ValueError(f"low of {wanted!r} must be in [0, 1), because probabilities are predicted")
+        if loss.predicts is Predicts.CLASSES and not (wanted.highest <= 1 or wanted.high is None):
+            raise ValueError(f"high of {wanted!r} must be in (0, 1], because probabilities are predicted")
+        if loss.predicts is Predicts.CLASSES and not (wanted.lowest < 1 and wanted.highest > 0):
+            raise ValueError(f"{wanted!r} must leave probabilities between 0 and 1")
+        if loss.link is LOG and wanted.highest <= 0:
+            raise ValueError(f"high of {wanted!r} must be positive for loss={loss.name!r}, whose predictions are")
+        return loss.within(wanted.lowest, wanted.highest)
+
     @property
     def shape(self) -> str | None:
         """Convex or concave, in a word, if the raw score is that in all numeric columns together."""
@@ -107,7 +143,7 @@ class Promises:
     def others(self) -> list[Shape]:
         """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
         ordered = [own for own in self.of(Rising, Falling) if own.order is not None]
-        readers = (Rising, Falling, MaxInfluence, Interactions)
+        readers = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions)
         return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
 
     def end(self, flip: int, names: Sequence[str] = ()) -> int:

@@ -51,7 +51,7 @@ class Readout:
     index : int
         Zero-based position of the eigenvalue.
     link : Link
-        How predictions come from raw scores.
+        How predictions come from raw scores, with the range that was requested of them.
     """
 
     name: str
@@ -109,8 +109,8 @@ class Readout:
 
     def negated(self, name: str) -> Readout:
         """The output whose raw score is minus this one: −λ_k(A) = λ_{d−1−k}(−A)."""
-        index = self.dim - 1 - self.index
-        return replace(self, name=name, coef=-self.coef, constant=-self.constant, index=index, start=-self.start)
+        other = replace(self, name=name, coef=-self.coef, constant=-self.constant, start=-self.start)
+        return replace(other, index=self.dim - 1 - self.index, link=self.link.other)
 
     def blocks(self, rows: int, floats_per_row: int) -> Iterator[slice]:
         """Slices over rows whose work arrays stay small."""
@@ -144,7 +144,7 @@ def _readout(model: Model, i: int, name: str, shared: dict[str, Float64Array]) -
         index=outputs.own_index(i),
         start=float(model.start[i]),
         scale=model.scale,
-        link=model.loss.link,
+        link=model.loss.output_link,
     )
 
 

@@ -5,10 +5,9 @@
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them,
-``generators`` of cones; one file for each
-kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``, ``interactions``, ``anchored``, ``joint``,
-with ``ends`` (which end of the spectrum is read, and which way columns move it) and ``patterns`` (how training
-keeps that).
+``generators`` of cones; one file for each kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``,
+``slope``, ``output_range``, ``interactions``, ``anchored``, ``joint``, with ``ends`` (which end of the spectrum is read,
+and which way columns move it) and ``patterns`` (how training keeps that).
 """
 
 from lambdak.shapes.anchored import Anchored
@@ -18,10 +17,26 @@ from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
 __all__ = [
-    "Anchored", "Complements", "Concave", "Convex", "Dominates", "Falling", "Interactions", "MaxInfluence", "Peak",
-    "Rising", "RisingAlong", "Shape", "Substitutes", "Valley",
-]  # fmt: skip
+    "Anchored",
+    "Complements",
+    "Concave",
+    "Convex",
+    "Dominates",
+    "Falling",
+    "Interactions",
+    "MaxInfluence",
+    "MaxSlope",
+    "OutputRange",
+    "Peak",
+    "Rising",
+    "RisingAlong",
+    "Shape",
+    "Substitutes",
+    "Valley",
+]

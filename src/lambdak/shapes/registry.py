@@ -9,12 +9,14 @@ from lambdak.shapes.directions import Dominates, RisingAlong
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions
 from lambdak.shapes.joint import Complements, Substitutes
+from lambdak.shapes.output_range import OutputRange
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
 _ALL: tuple[type[Shape], ...] = (
     Rising, Falling, Convex, Concave, Valley, Peak, RisingAlong, Dominates, Complements, Substitutes, Anchored,
-    MaxInfluence, Interactions,
+    MaxInfluence, MaxSlope, OutputRange, Interactions,
 )  # fmt: skip
 SHAPES = {shape.__name__: shape for shape in _ALL}
 

@@ -12,6 +12,7 @@ from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions, requested_interactions
 from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
 from lambdak.shapes.rising import Falling, Rising
+from lambdak.shapes.slope import MaxSlope
 from lambdak.table.column_contract import Column
 
 BENDS = {"convex": Convex, "concave": Concave}
@@ -63,6 +64,11 @@ def needs_end(shape: Any, constraints: Any) -> bool:
 def straight_columns(constraints: Any) -> tuple[Key, ...]:
     """Return the columns that must continue straight outside of the training range, by name or position."""
     return tuple(dict.fromkeys(key for own in listed(constraints) if own.straight for key in own.keys))
+
+
+def steep_columns(constraints: Any) -> tuple[Key | None, ...]:
+    """Return the columns whose slope is limited, by name or position; None stands for all."""
+    return tuple(key for own in listed(constraints) if isinstance(own, MaxSlope) for key in own.keys or (None,))
 
 
 def requested_nodes(constraints: Any) -> dict[Key, tuple[float, ...]]:

@@ -167,16 +167,17 @@ class Blueprint:
             raise damaged(f"scale must be at least {_LEAST_SCALE:.1g}; got {scale}")
         _check_settings(parameters, loss, dim)
         encoder = decode_encoder(header, parameters.get("categorical_features"), _straight(parameters))
+        promises = _promises(encoder, parameters)
         return cls(
             format=header["format"],
             estimator=name,
             parameters=parameters,
             encoder=encoder,
-            loss=loss,
+            loss=_limited(loss, promises),
             classes=decode_classes(header["classes"], loss),
             dim=dim,
             outputs=outputs_of(loss, _decode_indices(header["indices"], loss, dim)),
-            promises=_promises(encoder, parameters),
+            promises=promises,
             members=whole(header["members"], "members", 1, MAX_MEMBERS + 1),
             scale=scale,
             dtype=floating(header["dtype"], "dtype"),
@@ -311,6 +312,14 @@ def _as_given(parameters: dict[str, Any]) -> dict[str, Any]:
     if not constraints:
         return parameters
     return parameters | {_LATER: type(constraints)(own.requested() for own in constraints)}
+
+
+def _limited(loss: Loss, promises: Promises) -> Loss:
+    """The loss, with predictions in the range that was requested of them."""
+    try:
+        return promises.limited(loss)
+    except ValueError as error:
+        raise invalid(error) from None
 
 
 def _straight(parameters: dict[str, Any]) -> tuple[str | int, ...]:

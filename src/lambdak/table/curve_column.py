@@ -82,8 +82,8 @@ class Curve(Numeric):
         n_knots = auto_knots(numbers.rows) if settings.n_knots is None else settings.n_knots
         n_knots = min(n_knots, max(settings.most_knots - len(settings.nodes), 2))
         knots = choose_knots(numbers.values, numbers.mass, n_knots)
-        knots, middle = knots if clamp else spaced(knots), median(numbers.values, numbers.mass)
-        knots = with_nodes(knots, settings.nodes, apart=not clamp)
+        apart, middle = settings.spaced or not clamp, median(numbers.values, numbers.mass)
+        knots = with_nodes(spaced(knots) if apart else knots, settings.nodes, apart)
         return cls(seen.name, start, knots=knots, median=middle, has_missing=numbers.missing, clamp=clamp)
 
     @cached_property

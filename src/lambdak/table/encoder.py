@@ -63,6 +63,8 @@ class TableEncoder:
         slope they have at its ends.
     straight : collection of str or int
         Names or positions of columns of numbers that continue so in any case.
+    steep : collection of str, int or None
+        Names or positions of columns whose slope is limited, and None for all: no two of their knots are very close.
     nodes : mapping of str or int to numbers
         By name or position of a column, numbers at which it gets knots beside its own, where they are in the training
         range. Linear columns have none.
@@ -103,6 +105,7 @@ class TableEncoder:
     max_categories: int | None = None
     clamp: bool = True
     straight: Collection[str | int] = ()
+    steep: Collection[str | int | None] = ()
     nodes: Mapping[str | int, Sequence[float]] = field(default_factory=dict)
     most_knots: Mapping[str | int, int] = field(default_factory=dict)
     columns: tuple[Column, ...] = field(default=(), kw_only=True)
@@ -117,6 +120,7 @@ class TableEncoder:
             "max_categories": _check_categories(self.max_categories),
             "clamp": bool(self.clamp),
             "straight": tuple(self.straight),
+            "steep": tuple(self.steep),
             "nodes": {key: tuple(map(float, own)) for key, own in self.nodes.items()},
         }
         for name, value in checked.items():
@@ -205,8 +209,10 @@ class TableEncoder:
 
     def _settings_of(self, i: int, name: str) -> ColumnSettings:
         nodes = (*self.nodes.get(i, ()), *self.nodes.get(name, ()))
+        spaced = not {None, i, name}.isdisjoint(self.steep)
         most = min(self.most_knots.get(key, MAX_KNOTS) for key in (i, name))
-        return replace(self._settings, clamp=not self.is_straight(i, name), nodes=nodes, most_knots=most)
+        clamp = not self.is_straight(i, name)
+        return replace(self._settings, clamp=clamp, nodes=nodes, spaced=spaced, most_knots=most)
 
     def is_straight(self, i: int, name: str) -> bool:
         """Return whether a column continues straight outside of the training range."""

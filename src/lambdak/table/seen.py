@@ -59,6 +59,8 @@ class ColumnSettings:
         Whether columns of numbers are constant outside of the training range.
     nodes : tuple of float
         Numbers at which the column must have knots, where they are in the training range.
+    spaced : bool
+        Whether no two knots are very close, because rounding would decide about the slope between them.
     most_knots : int
         Most knots of a numeric column, these among them.
     """
@@ -70,6 +72,7 @@ class ColumnSettings:
     max_categories: int
     clamp: bool
     nodes: tuple[float, ...] = ()
+    spaced: bool = False
     most_knots: int = MAX_KNOTS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from lambdak._types import Float64Array
 from lambdak.losses import IDENTITY, LOG, Loss, Predicts
@@ -34,13 +35,33 @@ def balanced(model: Model, rows: GivenRows, threads: int = 0) -> Model:
     raw = np.asarray(model.scores(design, offset, threads), np.float64)
     weight = np.ones(len(raw)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     y = np.asarray(rows.y)
-    if model.loss.predicts is Predicts.CLASSES:
+    if not model.loss.output_link.is_free:
+        shift = _within_a_range(model.loss, raw, y, weight)
+    elif model.loss.predicts is Predicts.CLASSES:
         shift = _of_classes(model, raw, y, weight)
     elif model.loss.link is IDENTITY:
         shift = np.array([np.average(y - raw, weights=weight)])
     else:
         shift = _of_logarithms(model.loss, raw, y, weight)
     return model.replace(start=model.start + shift)
+
+
+def _within_a_range(loss: Loss, raw: Float64Array, y: Float64Array, weight: Float64Array) -> Float64Array:
+    """Shift (1,) of raw scores by which predictions that are limited add up to targets, which they may not reach."""
+    wanted, reach = float(weight @ y), 1.0 + 2.0 * float(np.abs(raw).max())
+
+    def short(shift: float) -> float:
+        seen = loss.predict(raw + shift)
+        return float(weight @ (seen[:, 1] if seen.ndim > 1 else seen)) - wanted
+
+    for _ in range(_ROUNDS):
+        if short(-reach) <= 0.0 <= short(reach):
+            return np.array([brentq(short, -reach, reach, xtol=_EXACT, rtol=_EXACT)])
+        reach *= 2.0
+    raise ValueError(
+        f"balance must be False, because targets of {wanted / weight.sum():.6g} on average are not reached by "
+        f"predictions in [{loss.output_link.low:g}, {loss.output_link.high:g}], the OutputRange that was requested"
+    )
 
 
 def _of_logarithms(loss: Loss, raw: Float64Array, y: Float64Array, weight: Float64Array) -> Float64Array:

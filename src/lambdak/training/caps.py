@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenpair, eigenvalue, eigenvalue_vjp
@@ -20,13 +21,15 @@ from lambdak.pencil.diameter import diameter, far_pairs, norms_and_slopes
 from lambdak.table.column_contract import Column
 
 _MARGIN = 1 - 1e-5  # float32 rounding must not lift the bound over the cap
-_SMALLEST = 1e-30  # below every norm in float32: keeps a division by zero away
+SMALLEST = 1e-30  # below every norm in float32: keeps a division by zero away
 _SMALLEST_LIMIT = 1e-300  # below, float64 itself rounds over the cap, and the column is zero
 _FEW_CELLS = 128  # all pairs of which are tried
 
 
 class Cap:
-    """The cap of one column, for a stack of models."""
+    """The cap of one column, for a stack of models: on the largest norm of some combinations of design columns."""
+
+    _span: slice | NDArray[np.intp]  # the design columns that it scales
 
     def __init__(self, column: Column, limit: float, dim: int) -> None:
         self._span, self._width = slice(column.start, column.stop), packed_size(dim)
@@ -60,10 +63,9 @@ class Cap:
 
     def scale_(self, coef: FloatArray, factor: FloatArray, bound: FloatArray, slope: FloatArray) -> None:
         """Scale the rows by factors (models, 1, 1) that a bound led to, whose derivative is ``slope``."""
-        rows = coef[:, self._span, : self._width]
         self._factor, self._slope = factor, np.asarray(slope / bound)
-        rows *= factor
-        self._scaled = rows.copy()  # a later cap may scale them once more
+        coef[:, self._span, : self._width] *= factor
+        self._scaled = coef[:, self._span, : self._width].copy()  # a later cap may scale them once more
 
     def _steepest(self, rows: FloatArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
         if self._many:
@@ -85,9 +87,8 @@ class Cap:
 
     def turn_(self, grad_coef: FloatArray, along: FloatArray) -> None:
         """Take what is gained by scaling up, which a cap does not allow, out of the gradient."""
-        grad = grad_coef[:, self._span, : self._width]
-        grad *= self._factor
-        grad -= along * self._slope
+        grad_coef[:, self._span, : self._width] *= self._factor
+        grad_coef[:, self._span, : self._width] -= along * self._slope
 
 
 class GroupCap:
@@ -112,7 +113,7 @@ class GroupCap:
 
 def _scaling(bound: FloatArray, limit: float, dtype: np.dtype[Any]) -> tuple[FloatArray, FloatArray]:
     """The factor that brings a bound (models,) down to the limit, and the bound, each (models, 1, 1)."""
-    bound, most = np.maximum(bound, _SMALLEST), min(limit, float(np.finfo(dtype).max))
+    bound, most = np.maximum(bound, SMALLEST), min(limit, float(np.finfo(dtype).max))
     factor = (most / np.maximum(bound, most))[:, None, None].astype(dtype)
     return factor, bound[:, None, None]
 

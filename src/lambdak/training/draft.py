@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,9 +17,17 @@ from lambdak.model import Model, Outputs, Promises
 from lambdak.model.outputs import eigenvalue_indices, outputs_of
 from lambdak.model.rows import check_offset
 from lambdak.shapes import Anchored
-from lambdak.shapes.requested import all_straight, check_labels, most_knots, requested_nodes, straight_columns
+from lambdak.shapes.requested import (
+    all_straight,
+    check_labels,
+    most_knots,
+    requested_nodes,
+    steep_columns,
+    straight_columns,
+)
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.linear_column import Linear
+from lambdak.table.rows import rows_shown
 from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
 from lambdak.training.negative_gradient import interaction_strengths
@@ -187,8 +196,9 @@ def draft(
     )  # fmt: skip
     encoder = _with_lines_through_anchors(encoder, promises)
     rows = given.encoded(encoder, settings.threads)
-    loss = loss.resolved(rows.y, rows.weight, rows.offset)
+    loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
     promises = settled(promises, loss, encoder, rows)
+    _warn_of_targets_outside(rows, promises, loss)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -251,6 +261,21 @@ def _without_interactions(sketch: Draft) -> Draft:
     return replace(sketch, terms=terms)
 
 
+def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
+    """Say which rows have targets that no prediction reaches."""
+    wanted = promises.output_range
+    if wanted is None or loss.n_classes:
+        return
+    outside = (rows.y < wanted.lowest) | (rows.y > wanted.highest)
+    if outside.any():
+        warnings.warn(
+            f"{int(outside.sum()):,} targets are outside of {wanted!r}, such as {rows.y[outside.argmax()]:g} at "
+            f"{rows_shown(outside)}: no prediction reaches them",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
     """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
 
@@ -288,6 +313,7 @@ def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEnc
         max_categories=settings.max_categories,
         clamp=not all_straight(settings.shape, constraints),
         straight=straight_columns(constraints),
+        steep=steep_columns(constraints),
         nodes=requested_nodes(constraints),
         most_knots=most_knots(constraints),
     )

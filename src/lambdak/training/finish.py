@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,16 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.influence import mean_effects, of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import apart, mean_effects, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
 from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
+from lambdak.model.slopes import steepest_slope
 from lambdak.model.widening import widen_
 from lambdak.shapes import Interactions
 from lambdak.shapes.ends import pattern_numbers
 from lambdak.shapes.patterns import nearest_patterned
+from lambdak.shapes.slope import Direction
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
@@ -239,12 +242,12 @@ def settled(model: Model) -> Model:
     """The model with promises that hold exactly, and for what is computed; a constant, if all it says is rounding."""
     model, caps = _scaled(model, {}), _caps(model)
     for _ in range(_MOST_ROUNDS):
-        beyond = {columns: factor for columns, cap in caps.items() if (factor := _factor(model, columns, cap)) < 1}
+        beyond = [(columns, factor) for columns, cap in caps if (factor := cap(model)) < 1]
         if not beyond:
             return _weighed(model)
-        for columns, factor in beyond.items():
+        for columns, factor in beyond:
             model = _scaled(model, dict.fromkeys(columns, factor))
-    names = [model.encoder.columns[i].name for i in dict.fromkeys(i for columns in caps for i in columns)]
+    names = [model.encoder.columns[i].name for i in dict.fromkeys(i for columns, _ in caps for i in columns)]
     raise ValueError(f"max_influence of {names} cannot be kept, because rounding is as large: raise it, or omit them")
 
 
@@ -265,13 +268,18 @@ def _weighed(model: Model) -> Model:
     return model
 
 
-def _caps(model: Model) -> dict[tuple[int, ...], float]:
-    """The caps on what columns do, alone or together."""
-    return {(i,): cap for i, cap in model.promises.capped.items()} | dict(model.promises.groups)
+def _caps(model: Model) -> list[tuple[tuple[int, ...], Callable[[Model], float]]]:
+    """Columns with caps on what they do, and what such columns of a model are to be multiplied by."""
+    influence = [*(((i,), cap) for i, cap in model.promises.capped.items()), *model.promises.groups]
+    slopes = model.promises.slopes(model.encoder.columns)
+    return [
+        *((columns, partial(_factor, columns=columns, cap=cap)) for columns, cap in influence),
+        *((tuple(i for i, _ in own), partial(_flatter, direction=own, limit=limit)) for own, limit in slopes),
+    ]
 
 
 def _factor(model: Model, columns: tuple[int, ...], cap: float) -> float:
-    """What these columns are to be multiplied by."""
+    """What these columns are to be multiplied by, so that no change of them exceeds a cap."""
     factors = []
     for output in readouts(model):
         bound = together(output, columns)
@@ -279,6 +287,12 @@ def _factor(model: Model, columns: tuple[int, ...], cap: float) -> float:
         kept = of_outputs(output, bound) <= cap
         factors.append(1.0 if kept else max(_ROOM * room / bound, 0.0))
     return min(factors)
+
+
+def _flatter(model: Model, direction: Direction, limit: float) -> float:
+    """What columns are to be multiplied by, so that no slope along a direction of them exceeds a limit."""
+    steepest = max(steepest_slope(output, direction).bound for output in apart(readouts(model)))
+    return 1.0 if steepest <= limit else _ROOM * limit / steepest
 
 
 def _scaled(model: Model, factors: dict[int, float]) -> Model:

@@ -26,6 +26,7 @@ from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.checkpoint import State
 from lambdak.training.cones import ConeCoordinates
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.slope_caps import PieceCap
 from lambdak.training.terms import Reading
 from lambdak.training.whitening import FreeCoordinates
 
@@ -51,7 +52,7 @@ class Parameters:
         dim: int,
         decay: Sequence[float],
         *,
-        caps: Sequence[Cap | GroupCap] = (),
+        caps: Sequence[Cap | GroupCap | PieceCap] = (),
         shrinkage: Shrinkage | None = None,
         reading: Reading | None = None,
         threads: int = 0,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.shapes.patterns import Patterned, diagonal_of
-from lambdak.shapes.spreads import Spread, Support
+from lambdak.shapes.slope import Direction
+from lambdak.shapes.spreads import Spread, Steps, Support
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
@@ -25,6 +26,7 @@ from lambdak.training.effort import Regularisation
 from lambdak.training.level_caps import LevelCap
 from lambdak.training.parameters import Parameters
 from lambdak.training.shrink import Shrinkage
+from lambdak.training.slope_caps import PieceCap, slope_cap
 from lambdak.training.terms import Reading, Role, Roles, Terms
 from lambdak.training.trained_columns import TrainedColumns
 from lambdak.training.whitening import ColumnWhitening, FreeCoordinates
@@ -42,6 +44,7 @@ class Plan:
     dropped: frozenset[int] = frozenset()  # columns that have vanished
     rises: Mapping[int, Float64Array] = field(default_factory=dict)  # of the steps of a column, where they are known
     groups: Mapping[tuple[int, ...], float] = field(default_factory=dict)  # caps of columns together, in the same units
+    slopes: Sequence[tuple[Direction, float]] = ()  # limits of slopes along directions, in the same units
     trained: TrainedColumns | None = None  # where some columns stand for the levels of a category
     terms: Terms | None = None  # where not all columns may interact
 
@@ -52,8 +55,11 @@ class Plan:
         damping, decay = np.repeat(np.asarray(regularisations), pencils, axis=0).T
         terms = self._terms_of(len(damping), pencils)
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
-        caps: list[Cap | GroupCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
+        caps: list[Cap | GroupCap | PieceCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
         caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
+        for own, limit in self.slopes:
+            bends = all(self._bends(i) for i, _ in own)
+            caps.append(slope_cap([(self.columns[i], q) for i, q in own], limit, dim, bends))
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
@@ -134,6 +140,11 @@ class Plan:
             return Cap(self.columns[i], limit, dim)
         parts = self.trained.parts[levels[i]]
         return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
+
+    def _bends(self, i: int) -> bool:
+        """Whether a column may bend anywhere, so that each of its steps may be scaled by itself."""
+        spread = self._constrained.get(i)
+        return spread is None or (isinstance(spread, Steps) and not spread.bend)
 
     @property
     def _rewritten(self) -> frozenset[int]:

@@ -86,7 +86,8 @@ class NamedScoring:
             return _Classes(draft.classes, draft.loss.predict(raw), draft.loss.classify(raw), y)
         if draft.loss.link is IDENTITY:
             middle = raw[:, raw.shape[1] // 2] if raw.ndim > 1 else raw
-            return _Numbers(*(draft.start[0] + draft.scale * values + added for values in (middle, y)))
+            seen, target = (draft.start[0] + draft.scale * values + added for values in (middle, y))
+            return _Numbers(draft.loss.output_link.limited(seen), target)
         power = problem.power if draft.loss.link is LOG else 0
         return _Numbers(draft.loss.predict(raw + power * np.log(2.0)), np.ldexp(y.astype(np.float64), power))
 

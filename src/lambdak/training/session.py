@@ -167,12 +167,16 @@ def planned(draft: Draft, moments: Moments) -> Plan:
     spread = trained_spreads(draft)
     caps = {trained.first(i): cap / draft.reach(i) for i, cap in promises.capped.items() if cap}
     groups = {tuple(map(trained.first, group)): cap / draft.reach(*group) for group, cap in promises.groups if cap}
+    slopes = [
+        (tuple((trained.first(i), weight) for i, weight in own), limit / draft.reach(*(i for i, _ in own)))
+        for own, limit in promises.slopes(draft.encoder.columns)
+    ]
     if levels:
         rises[len(columns)] = np.maximum(np.diff(draft.anchors or (0.0,) * len(levels)), _SMALLEST_RISE)
         columns.append(level_column(levels, trained.n_design))
         spread.append(Steps(len(columns) - 1, columns[-1], 1, 0))
     return Plan(
-        columns, moments, spread, caps, rises=rises, groups=groups, trained=trained, terms=draft.terms,
+        columns, moments, spread, caps, rises=rises, groups=groups, slopes=slopes, trained=trained, terms=draft.terms,
         dropped=frozenset(chain(*(trained.positions(i) for i in promises.without_influence))),
     )  # fmt: skip
 

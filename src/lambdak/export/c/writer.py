@@ -2,6 +2,7 @@ r"""The C file and its header: templates, written for a model named ``model``, w
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from importlib.metadata import version
@@ -54,6 +55,11 @@ def to_c(model: Any, path: str | os.PathLike[str], *, explain: bool = False, nam
         raise ValueError(f"name must be a plain C identifier; got {own!r}: try {identifier(str(own))!r}")
     file = _File(Formula.of(model), own, target.with_suffix(".h").name, explain)
     write_texts({target.with_suffix(".h"): file.header(), target: file.source()})
+
+
+def _number(end: float) -> str:
+    """An end of the range of predictions in C."""
+    return repr(end) if math.isfinite(end) else "INFINITY" if end > 0 else "-INFINITY"
 
 
 class _File:
@@ -136,6 +142,8 @@ class _File:
             "SCALE": repr(float(model.scale)),
             "LARGEST_OFFSET": repr(LARGEST_NUMBER),
         }
+        link = model.loss.output_link
+        numbers |= {} if self.ordered or link.joint else {"LOWEST": _number(link.low), "HIGHEST": _number(link.high)}
         if model.loss.link.name == "log":
             numbers["EXPONENT_LIMIT"] = repr(EXPONENT_LIMIT)
         if self.explain:
@@ -158,8 +166,9 @@ class _File:
         if self.ordered:
             return ["links/logistic.c", "links/ordered_classes.c", "links/median_class.c"]
         if loss.predicts is not Predicts.CLASSES:
-            return [f"links/{loss.link.name}.c"]
-        inverse = ["links/softmax.c"] if loss.link.joint else ["links/logistic.c", "links/two_classes.c"]
+            return ["links/limited.c", f"links/{loss.link.name}.c"]
+        two = ["links/limited.c", "links/logistic.c", "links/two_classes.c"]
+        inverse = ["links/softmax.c"] if loss.link.joint else two
         return [*inverse, "links/most_probable.c"]
 
     def _stack(self) -> str:

@@ -117,5 +117,5 @@ export function proba(row, offset) {
 
 export function quantiles(row) {
   if (kind !== "quantiles") throw new TypeError(`quantiles needs a SpectralQuantileRegressor; the model is a ${estimator}`);
-  return rising(MODEL.scores(readRow(row)));
+  return MODEL.predictions(rising(MODEL.scores(readRow(row))));
 }

@@ -74,12 +74,13 @@ def engine_column(column: Column) -> dict[str, Any]:
 
 def engine_model(model: Model) -> dict[str, Any]:
     """The matrices in base64, and how raw scores and predictions come from them."""
-    blocks, listed = _families(model)
+    (blocks, listed), link = _families(model), model.loss.output_link
     return {
         "dim": model.dim,
         "weights": model.weights.tolist(),
         "scale": model.scale,
         "link": model.loss.link.name,
+        **{name: end for name, end in (("low", link.low), ("high", link.high)) if np.isfinite(end)},
         "ordered": model.loss.predicts is Predicts.ORDERED_CLASSES,
         "blocks": blocks,
         "families": listed,

@@ -2,8 +2,8 @@
 
 class Model {
   constructor(payload) {
-    const { dim, weights, scale, link, ordered, blocks, families } = payload.model;
-    Object.assign(this, { dim, weights, scale, link, ordered });
+    const { dim, weights, scale, link, ordered, blocks, families } = payload.model, { low, high } = payload.model;
+    Object.assign(this, { dim, weights, scale, link, ordered, low: low ?? -Infinity, high: high ?? Infinity });
     this.columns = payload.columns;
     this.members = weights.length;
     this.size = (dim * (dim + 1)) / 2;
@@ -151,7 +151,7 @@ class Model {
   // Probabilities of the classes: several, two, or several in order, whose neighbours may cross by rounding.
   chances(scores) {
     if (this.link === "softmax") return this.predictions(scores);
-    if (!this.ordered) return [this.single(-scores[0]), this.single(scores[0])];
+    if (!this.ordered) return [this.limited(this.free(-scores[0]), 1 - this.high, 1 - this.low), this.single(scores[0])];
     let below = -Infinity;
     return [...scores, Infinity].map((score) => {
       const from = below;
@@ -167,8 +167,16 @@ class Model {
     return chances.indexOf(Math.max(...chances));
   }
 
-  // The inverse link of one score; with several classes a score stays a score.
+  // The inverse link of one score in the range of predictions; with several classes a score stays a score.
   single(score) {
+    return this.limited(this.free(score), this.low, this.high);
+  }
+
+  limited(x, low, high) {
+    return x < low ? low : x > high ? high : x;
+  }
+
+  free(score) {
     if (this.link === "log") return Math.exp(Math.min(score, CONSTANTS.exponent_limit));
     return this.link === "logit" ? 1 / (1 + Math.exp(-score)) : score;
   }

@@ -16,8 +16,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._checks import check_dtype, check_int
+from lambdak._types import Float64Array
 from lambdak.atomic import write_bytes
 from lambdak.certify import certify
 from lambdak.export.formula import Formula, is_double
@@ -70,13 +72,31 @@ def results(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     own: list[Result]
     match model.loss.predicts:
         case Predicts.NUMBERS:
-            own = [("prediction", _mean(graph, formula, scores), graph.dtype, shape)]
+            own = [("prediction", _limited(graph, formula, _mean(graph, formula, scores)), graph.dtype, shape)]
         case Predicts.QUANTILES:
             quantiles = graph.join(_rising(graph, raw, outputs), axis=1).reshape(-1, *shape)
-            own = [("quantiles", graph("Identity", quantiles), graph.dtype, shape)]
+            own = [("quantiles", _limited(graph, formula, graph("Identity", quantiles)), graph.dtype, shape)]
         case Predicts.CLASSES | Predicts.ORDERED_CLASSES:
             own = _classes(graph, formula, raw)
     return [*own, ("raw", scores, graph.dtype, shape)]
+
+
+def _limited(graph: Graph, formula: Formula, predictions: Value) -> Value:
+    """Predictions in their range; of two classes both probabilities have one."""
+    link = formula.model.loss.output_link
+    if link.is_free:
+        return predictions
+    both = [link.other, link] if formula.labels else [link]
+    low, high = (np.array([getattr(own, name) for own in both]) for name in ("low", "high"))
+    single = graph.dtype != np.float64  # whose nearest number may lie outside
+    inside = (_inside(low, graph.dtype, np.inf), _inside(high, graph.dtype, -np.inf)) if single else (low, high)
+    return graph("Min", graph("Max", predictions, graph.number(inside[0])), graph.number(inside[1]))
+
+
+def _inside(ends: Float64Array, dtype: np.dtype[np.floating], way: float) -> NDArray[np.floating]:
+    """The numbers of this precision next to some ends, no further than these."""
+    near = ends.astype(dtype)
+    return np.asarray(np.where(near * np.sign(way) < ends * np.sign(way), np.nextafter(near, dtype.type(way)), near))
 
 
 def _mean(graph: Graph, formula: Formula, scores: Value) -> Value:
@@ -90,7 +110,7 @@ def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     if formula.model.loss.predicts is Predicts.ORDERED_CLASSES:
         shares, code = _ordered(graph, raw, classes)
     else:
-        shares = _binary(graph, raw) if classes == 2 else graph("Softmax", raw, axis=1)
+        shares = _limited(graph, formula, _binary(graph, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
         code = graph("ArgMax", shares, axis=1, keepdims=0)
     labels, kind = _labels(graph, formula)
     return [("label", labels.take(code), kind, []), ("probabilities", shares, graph.dtype, [classes])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from lambdak.export.formula import Formula
 from lambdak.export.sql.dialects import Dialect
 from lambdak.export.sql.script import Script, same, total
 from lambdak.losses import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT, LOG, SOFTMAX
+from lambdak.losses.links import EXPONENT_LIMIT, LOG, SOFTMAX, Link
 
 _FARTHEST = 700.0  # exp of more, or of less than its negative, may leave the range of a double
 _VANISHES = -745.0  # exp of less is 0, at which PostgreSQL stops the query
@@ -18,13 +19,13 @@ _FARTHEST_CUT = 600.0  # the same of products of two
 
 def add_predictions(script: Script, formula: Formula, carried: Sequence[str]) -> list[str]:
     """Add the steps from r0, r1, … to p0, p1, …, and to the label, if there are classes; returns their names."""
-    dialect, predicts = script.dialect, formula.model.loss.predicts
+    dialect, predicts, link = script.dialect, formula.model.loss.predicts, formula.model.loss.output_link
     raw = [f"r{i}" for i in range(formula.n_outputs)]
     if predicts is Predicts.NUMBERS:
-        script.select("result", same([*carried, *raw]) | {"p0": _mean(dialect, formula)})
+        script.select("result", same([*carried, *raw]) | {"p0": limited(dialect, link, _mean(dialect, formula))})
         return ["p0"]
     if predicts is Predicts.QUANTILES:
-        quantiles = {f"p{i}": _largest(dialect, raw[: i + 1]) for i in range(len(raw))}
+        quantiles = {f"p{i}": limited(dialect, link, _largest(dialect, raw[: i + 1])) for i in range(len(raw))}
         script.select("result", same([*carried, *raw]) | quantiles)
         return list(quantiles)
     if predicts is Predicts.ORDERED_CLASSES:
@@ -32,12 +33,20 @@ def add_predictions(script: Script, formula: Formula, carried: Sequence[str]) ->
     elif formula.model.loss.link is SOFTMAX:
         chances = _shares(script, raw, carried)
     else:
-        chances = {"p0": _logistic(dialect, "-r0"), "p1": _logistic(dialect, "r0")}
+        ends = ("-r0", link.other), ("r0", link)
+        chances = {f"p{i}": limited(dialect, own, _logistic(dialect, x)) for i, (x, own) in enumerate(ends)}
     script.select("chances", same([*carried, *raw]) | {name: _known(chance) for name, chance in chances.items()})
     if len(chances) > 2 and predicts is Predicts.CLASSES:
         script.select("best", same([*carried, *raw, *chances]) | {"best": _largest(dialect, list(chances))})
     script.select("result", same([*carried, *raw, *chances]) | {"label": _known(_label(dialect, formula))})
     return [*chances, "label"]
+
+
+def limited(dialect: Dialect, link: Link, value: str) -> str:
+    """A prediction in the range of a link; of NULL it is NULL, which LEAST and GREATEST of some dialects ignore."""
+    ends = [(sign, dialect.number(end)) for sign, end in (("<", link.low), (">", link.high)) if math.isfinite(end)]
+    rules = [f"WHEN {value} {sign} {end} THEN {end}" for sign, end in ends]
+    return f"CASE {' '.join(rules)} ELSE {value} END" if rules else value
 
 
 def _known(value: str) -> str:

@@ -87,7 +87,7 @@ def of_numbers(loss: Loss, raw: Any, predicted: Any, target: Float64Array, weigh
     """The outcome of predicted means."""
     constant = np.full(len(target), loss.start(target, weight)[0])
     with np.errstate(over="ignore", invalid="ignore"):
-        own, null = loss.of_rows(raw, target), loss.of_rows(constant, target)
+        own, null = loss.of_rows(loss.limited_raw(raw), target), loss.of_rows(constant, target)
     if loss.link is LOG:  # half a deviance
         return Outcome("numbers", target, predicted, predicted, 2 * own, 2 * null, f"{loss.name} deviance", _DEVIANCE)
     explained = "R²" if isinstance(loss, SquaredError) else "loss explained"

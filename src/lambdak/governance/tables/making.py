@@ -204,7 +204,7 @@ def fit_tables(subject: Subject, layout: Layout, two_way: Any) -> tuple[Layout, 
         raise ValueError("two_way needs form='bands': two-way tables have bands; got form='interpolated'")
     if subject.readout.dim == 1 and not pairs and all(not isinstance(own, Bands) for own in layout.factors):
         return layout, coded, exact_values(subject.readout, layout)
-    target = Target.of(subject.raw, subject.share, subject.readout.link, subject.readout.scale)
+    target = Target.of(subject.raw, subject.share, subject.readout.link.free, subject.readout.scale)
     values = best_tables(layout, coded, target, starting_values(subject, layout), subject.signs)
     if isinstance(pairs, int):
         rest = (subject.raw - layout.matrix(coded) @ values) / subject.readout.scale

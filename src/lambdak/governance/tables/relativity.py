@@ -55,25 +55,25 @@ class Relativities(TableSet):
     @property
     def value_name(self) -> str:
         """The name of a table's value: relativity, odds_relativity or amount."""
-        if self.link is IDENTITY:
+        if self.link.free is IDENTITY:
             return "amount"
-        return "relativity" if self.link is LOG else "odds_relativity"
+        return "relativity" if self.link.free is LOG else "odds_relativity"
 
     def predict(self, X: Any) -> Float64Array:
         """What the tables alone predict of the rows of X, (rows,): as somebody computes it who has nothing else."""
         values = self.combined(X)
-        if self.link is IDENTITY:
-            return np.asarray(sum(values, np.full(len(values[0]), self.base)))
+        if self.link.free is IDENTITY:
+            return self.link.limited(np.asarray(sum(values, np.full(len(values[0]), self.base))))
         total = _product(self.base, values)
-        if self.link is LOG:
-            return np.asarray(np.minimum(total, np.exp(EXPONENT_LIMIT)))
+        if self.link.free is LOG:
+            return self.link.limited(np.minimum(total, np.exp(EXPONENT_LIMIT)))
         with np.errstate(over="ignore", divide="ignore"):  # odds of zero are the probability 0
-            return np.asarray(1.0 / (1.0 + 1.0 / total))
+            return self.link.limited(1.0 / (1.0 + 1.0 / total))
 
     def raw(self, X: Any) -> Float64Array:
         """The tables' raw score of the rows of X, (rows,): what is proven to be close to the model's."""
         coded = self._layout.code(X)
-        total = np.full(len(coded), self.base if self.link is IDENTITY else np.log(self.base))
+        total = np.full(len(coded), self.base if self.link.free is IDENTITY else np.log(self.base))
         for table, (ids, weights) in zip(self.tables, self._layout.entries(coded), strict=True):
             total = total + values_at(table.raw.ravel(), ids, weights)
         return total
@@ -82,39 +82,45 @@ class Relativities(TableSet):
         """What was observed and expected in a table, in units of its values, with the mean of the table."""
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = {name: getattr(table, name) for name in ("expected", "observed")}
-            if self.link is IDENTITY:
+            if self.link.free is IDENTITY:
                 return self._level(table, rates, table.raw)
-            odds = {name: own / (1.0 - own) if self.link is LOGIT else own for name, own in rates.items()}
+            odds = {name: own / (1.0 - own) if self.link.free is LOGIT else own for name, own in rates.items()}
             seen = self._level(table, {name: np.log(own) for name, own in odds.items()}, table.raw)
         return {name: np.exp(own) for name, own in seen.items()}
 
     def _values_of(self, raw: Float64Array) -> Float64Array:
-        return raw if self.link is IDENTITY else np.asarray(np.exp(raw))
+        return raw if self.link.free is IDENTITY else np.asarray(np.exp(raw))
 
     def heading(self) -> list[str]:
         """What the tables are and how far they are from the model, in sentences."""
-        own, noun = self.deviation, "odds" if self.link is LOGIT else "prediction"
-        sentence = amount_sentence if self.link is IDENTITY else factor_sentence
+        own, noun = self.deviation, "odds" if self.link.free is LOGIT else "prediction"
+        sentence = amount_sentence if self.link.free is IDENTITY else factor_sentence
         worst, apart = (
-            upwards(each) if self.link is IDENTITY else f"a factor of {upwards(math.exp(min(each, MOST)))}"
+            upwards(each) if self.link.free is IDENTITY else f"a factor of {upwards(math.exp(min(each, MOST)))}"
             for each in (own.attained, own.observed if self.rows else 0.0)
         )
         lines = [
             f"Factor tables of {self.output}",
-            f"  {noun} = {number(self.base)} {'+ the amount' if self.link is IDENTITY else '× the relativity'} "
+            f"  {noun} = {number(self.base)} {'+ the amount' if self.link.free is IDENTITY else '× the relativity'} "
             f"of each of {len(self.tables)} tables",
             f"  proven, for every possible row{self._limits()}: {sentence(own.above, own.below, noun)}",
             f"  ({own.how}; the worst row that was found: {worst})",
         ]
+        if not self.link.is_free:
+            ends = {"below": self.link.low, "above": self.link.high}
+            limits = " or ".join(f"{side} {number(end)}" for side, end in ends.items() if math.isfinite(end))
+            lines.append(f"  a prediction {limits} becomes that")
         if self.rows:
-            mean = upwards(own.mean, 3) if self.link is IDENTITY else f"{upwards(100 * math.expm1(own.mean), 3)} %"
+            mean = upwards(own.mean, 3) if self.link.free is IDENTITY else f"{upwards(100 * math.expm1(own.mean), 3)} %"
             lines.append(f"  observed, on {self.rows:,} rows: at most {apart} above or below, {mean} in the mean")
         return lines
 
     def head(self) -> dict[str, Any]:
         """What a reader of the JSON document needs beside the tables."""
-        combine = "add" if self.link is IDENTITY else "multiply"
-        return {"output": self.output, "base": self.base, "combine": combine, "link": self.link.name, "rows": self.rows}
+        combine = "add" if self.link.free is IDENTITY else "multiply"
+        head = {"output": self.output, "base": self.base, "combine": combine, "link": self.link.name, "rows": self.rows}
+        ends = {"low": self.link.low, "high": self.link.high}
+        return head | {name: end for name, end in ends.items() if math.isfinite(end)}
 
     def summary(self) -> dict[str, Any]:
         """The base, how the tables are combined, and the deviation from the model."""
@@ -252,16 +258,16 @@ def _rounded(
     """Parts of the raw score, and what is shown: the base, and relativities or amounts, rounded if requested."""
     raw = values.copy()
     with np.errstate(over="ignore"):
-        shown = raw.copy() if link is IDENTITY else np.exp(raw)
+        shown = raw.copy() if link.free is IDENTITY else np.exp(raw)
     if decimals is not None:
         shown[1:] = np.round(shown[1:], decimals)
-    if link is not IDENTITY:
+    if link.free is not IDENTITY:
         _check_factors("the base", shown[:1], raw[:1], None)
         for table, own in enumerate(layout.slices):
             name = " × ".join(layout.factors[i].column.name for i in _columns(layout, table))
             _check_factors(f"a relativity of {name!r}", shown[own], raw[own], decimals)
     if decimals is not None:
-        raw[1:] = shown[1:] if link is IDENTITY else np.log(shown[1:])
+        raw[1:] = shown[1:] if link.free is IDENTITY else np.log(shown[1:])
     return raw, shown
 
 

@@ -155,7 +155,7 @@ def read_subject(
     design = model.encoder.transform(rows.X, np.float64)
     scores = np.asarray(model.scores(design), np.float64).reshape(len(rows), -1)
     raw = scores[:, chosen_output.position] * chosen_output.sign
-    if exposure is not None and chosen_output.readout.link is not LOG:
+    if exposure is not None and chosen_output.readout.link.free is not LOG:
         raise ValueError(
             "exposure belongs to models with a log link, such as loss='poisson'; got one with the link "
             f"{chosen_output.readout.link.name!r}: use sample_weight"

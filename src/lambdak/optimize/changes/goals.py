@@ -27,6 +27,7 @@ from lambdak.optimize.relaxation import Boxes, Separable, relax
 from lambdak.optimize.scores import Score, restrict
 
 _CROSSED = 1e-9  # log-odds by which cut-points, which are in order, may cross by rounding
+_FAR = 1e150  # a limit that all raw scores, or none, are beyond: products with it are numbers
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -48,7 +49,12 @@ class ChosenPrediction:
 
     def predictions(self, raw: Float64Array) -> Float64Array:
         """As ``predict`` returns them, (n,), of raw scores (n, outputs)."""
-        return self.readout.link.predictions(self.sign * raw[:, self.position])
+        return self.link.predictions(self.sign * raw[:, self.position])
+
+    @property
+    def link(self) -> Link:
+        """From its sign times the raw score to the prediction."""
+        return self.readout.link if self.sign > 0 else self.readout.link.other
 
 
 def chosen(model: Model, output: Any) -> ChosenPrediction:
@@ -112,9 +118,9 @@ class Goal:
 def threshold_goal(wanted: ChosenPrediction, relation: str, limit: float) -> Goal:
     """The prediction is >=, <=, > or < a number."""
     k, sign = wanted.position, wanted.sign
-    low, high = raw_limits(wanted.readout.link, limit)
-    term = Inequality(((k, sign),), low, high) if relation in (">=", ">") else Inequality(((k, -sign),), -high, -low)
     compare = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}[relation]
+    low, high = _certain_by_range(wanted.link, limit, compare) or raw_limits(wanted.link, limit)
+    term = Inequality(((k, sign),), low, high) if relation in (">=", ">") else Inequality(((k, -sign),), -high, -low)
     said = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}[relation]
     return Goal(
         (term,),
@@ -123,6 +129,17 @@ def threshold_goal(wanted: ChosenPrediction, relation: str, limit: float) -> Goa
         f"{wanted.words} is {said} {limit:g}",
         wanted,
     )
+
+
+def _certain_by_range(
+    link: Link, limit: float, compare: Callable[[float, float], np.bool_]
+) -> tuple[float, float] | None:
+    """What :func:`raw_limits` returns where all predictions in the range of a link reach a limit, or none does."""
+    reached = compare(link.low, limit), compare(link.high, limit)
+    if link.is_free or reached[0] != reached[1]:
+        return None
+    rising = bool(compare(1.0, 0.0))
+    return (-np.inf, -np.inf) if reached[0] == rising else (np.inf, np.inf)
 
 
 def raw_limits(link: Link, limit: float) -> tuple[float, float]:
@@ -188,6 +205,11 @@ def _class_terms(model: Model, code: int) -> list[Inequality]:
     if model.loss.predicts is Predicts.ORDERED_CLASSES:
         above = [Inequality(((code - 1, -1),), -_CROSSED, 0.0)] if code else []
         return [*above, *([Inequality(((code, 1),), -_CROSSED, 0.0)] if code < outputs else [])]
+    link, half = model.loss.output_link, 0.5
+    certain = 1 if link.low > half else 0 if link.high <= half else None  # the class of all rows: of a tie the first
+    if certain is not None:
+        slack = np.inf if certain == code else -np.inf
+        return [Inequality(((0, 1 if code else -1),), -slack, -slack)]
     return [Inequality(((0, 1 if code else -1),), -slack, slack)]
 
 
@@ -222,7 +244,8 @@ class Region:
         outputs = readouts(row.model)
         needed = list(dict.fromkeys(part for term in goal.terms for part in term.parts))
         scores = tuple(_score(outputs[k], sign, row, axes) for k, sign in needed)
-        terms = [(tuple(map(needed.index, own.parts)), own.possible, own.certain) for own in goal.terms]
+        limits = (np.clip([own.possible, own.certain], -_FAR, _FAR).tolist() for own in goal.terms)
+        terms = [(tuple(map(needed.index, own.parts)), *ends) for own, ends in zip(goal.terms, limits, strict=True)]
         return cls(scores, tuple(terms), goal.every)
 
     @property

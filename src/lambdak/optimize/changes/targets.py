@@ -156,12 +156,12 @@ class Approval:
         It is at least that, or at most if it must fall; NaN without a measure. ``enough`` says where an approval is
         proven, which may say more than the bounds.
         """
-        link = model.loss.link
+        link = model.loss.output_link
         low, high = self._certain(low, high, enough)
         if self.measure is None:
             return np.full(low.shape[1], np.nan)
         if isinstance(self.measure, ChosenPrediction):
-            up = self.rises == (self.measure.sign > 0)
+            up, link = self.rises == (self.measure.sign > 0), self.measure.link
             found = link.predictions(self.measure.sign * (low if up else high)[0])
         else:
             places = self.outputs

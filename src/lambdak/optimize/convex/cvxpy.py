@@ -148,10 +148,15 @@ def _matrix(cp: Any, constant: Float64Array, parts: list[tuple[Float64Array, Any
 
 
 def _through_link(readout: Readout, expression: Any, is_top: bool) -> Any:
-    if readout.link.name == "identity":
+    link = readout.link
+    if np.isfinite(link.high if is_top else link.low):
+        raise ValueError("a prediction that is bounded is neither convex nor concave: pass raw_score=True")
+    if link.name == "log" and is_top:
+        expression = _library().exp(expression)
+    elif link.name != "identity":
+        raise ValueError(
+            f"a prediction through the {link.name} link is neither convex nor concave: pass raw_score=True"
+        )
+    if link.is_free:
         return expression
-    if readout.link.name == "log" and is_top:
-        return _library().exp(expression)
-    raise ValueError(
-        f"a prediction through the {readout.link.name} link is neither convex nor concave: pass raw_score=True"
-    )
+    return _library().maximum(expression, link.low) if is_top else _library().minimum(expression, link.high)

@@ -36,6 +36,8 @@ class Line(NamedTuple):
 
 def below(link: Link, low: Float64Array, high: Float64Array) -> Line:
     """A line that is nowhere above the link between ``low`` and ``high``, (n,) each."""
+    if not link.is_free:
+        return _limited(link, below(link.free, low, high), low, high, side=0)
     if link is IDENTITY:
         return Line(np.zeros(len(low)), np.ones(len(low)))
     if link is LOG:
@@ -49,6 +51,8 @@ def below(link: Link, low: Float64Array, high: Float64Array) -> Line:
 
 def above(link: Link, low: Float64Array, high: Float64Array) -> Line:
     """A line that is nowhere below the link."""
+    if not link.is_free:
+        return _limited(link, above(link.free, low, high), low, high, side=1)
     if link is LOGIT:  # the logistic function is symmetric about (0, 1/2)
         a, b = below(LOGIT, -high, -low)
         return Line(1.0 - a, b)
@@ -56,6 +60,15 @@ def above(link: Link, low: Float64Array, high: Float64Array) -> Line:
         line = _exp_above(low, high)
         return Line(line.a + _line_slack(line, low, high), line.b)
     return below(link, low, high)
+
+
+def _limited(link: Link, line: Line, low: Float64Array, high: Float64Array, side: int) -> Line:
+    """The line of a link without a range, where it does not matter; elsewhere a constant, the prediction at one end."""
+    ends = [np.asarray(link.free.predictions(end[..., None])[..., 0]) for end in (low, high)]
+    inside = (ends[0] >= link.low) & (ends[1] <= link.high)
+    at = link.limited(ends[side])
+    constant = link.outwards(at, at)[side]
+    return Line(np.where(inside, line.a, constant), np.where(inside, line.b, 0.0))
 
 
 def _line_slack(line: Line, low: Float64Array, high: Float64Array) -> Float64Array:
@@ -132,7 +145,7 @@ class Prediction:
     def errors(self, x: Float64Array) -> Float64Array:
         """How far computed predictions can be from real ones, (n,)."""
         raw = sum(score.error for score in self.scores)
-        if self.link is IDENTITY:
+        if self.link.free is IDENTITY:
             return np.full(len(x), raw)
         return np.asarray(4.0 * (raw + self.link.rounding) * np.abs(self.values(x)))
 

@@ -52,7 +52,7 @@ class Predicted:
     @property
     def link(self) -> Link:
         """From its raw score to the prediction."""
-        return self.model.loss.link
+        return self.model.loss.output_link
 
 
 @final
@@ -212,7 +212,7 @@ def evaluate(expression: Expression, row: Mapping[str, Any]) -> float:
             np.asarray(model.raw(one_row([row[name] for name in names], names))).reshape(1, -1)
             + product.predicted.offset
         )
-        prediction = model.loss.link.predictions(raw)[0, product.predicted.output]
+        prediction = model.loss.output_link.predictions(raw)[0, product.predicted.output]
         factor = product.offset + (0.0 if product.column is None else product.slope * float(row[product.column]))
         total += factor * float(prediction)
     return float(total)

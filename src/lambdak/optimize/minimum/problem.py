@@ -221,6 +221,10 @@ def raw_limit(function: BoundedSum) -> BoundedSum:
 
 def raw_threshold(link: Link, threshold: float, direction: float) -> float:
     """What a raw score is at most (``direction`` 1) or at least (-1), if its prediction is that, rounding included."""
+    least, most = (link.low, link.high)[:: int(direction)]  # of what is at most, or at least, the threshold
+    if direction * threshold >= direction * most or direction * threshold < direction * least:
+        return direction * (_FAR if direction * threshold >= direction * most else -_FAR)  # all reach it, or none
+    link = link.free
     if link is not IDENTITY and direction < 0 and threshold <= _LEAST:
         return -_FAR  # a prediction that is 0 by underflow, of any raw score however low, may be at least that
     outwards = threshold * (1.0 + direction * float(np.sign(threshold)) * link.rounding)

@@ -110,7 +110,8 @@ class Bounds {
   // Bounds on what people see, outwards by what rounding does to the link.
   seen(outputs, row, i, from, to, chosen) {
     const [low, high] = this.linked(outputs, row, i, from, to, chosen), outwards = CONSTANTS.link_rounding;
-    return [low - outwards * Math.abs(low), high + outwards * Math.abs(high)];
+    const ends = [low - outwards * Math.abs(low), high + outwards * Math.abs(high)];
+    return ends.map((end) => this.model.limited(end, this.model.low, this.model.high));
   }
 
   // For several classes, from the scores of all of them.

@@ -33,7 +33,9 @@ class Goals {
   // By how much a class is ahead of what would be decided instead.
   lead(scores, c) {
     if (this.words.about.ordered) return Math.min(scores[c] ?? Infinity, -(scores[c - 1] ?? -Infinity));
-    if (this.model.link !== "softmax") return c ? scores[0] : -scores[0];
+    const { low, high, link } = this.model, only = link !== "logit" ? -1 : low > 0.5 ? 1 : high <= 0.5 ? 0 : -1;
+    if (only >= 0) return c === only ? 1 : -1; // the range of probabilities allows for one class only
+    if (link !== "softmax") return c ? scores[0] : -scores[0];
     return scores[c] - Math.max(...scores.filter((_, other) => other !== c));
   }
 
@@ -46,8 +48,9 @@ class Goals {
     return new Goal(words, [output], (own) => side * (own[output] - limit), side, room);
   }
 
-  // The raw score of a prediction.
+  // The raw score of a prediction; infinite where it is outside of the range.
   raw(target) {
+    if (target < this.model.low || target > this.model.high) return Math.sign(target - this.model.low) * Infinity;
     return this.model.link === "log" ? Math.log(Math.max(target, 0)) : target;
   }
 

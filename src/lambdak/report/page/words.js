@@ -56,11 +56,17 @@ class Words {
     return ordered ? `${classes[position]} or below` : classes[this.model.link === "softmax" ? position : 1];
   }
 
+  // Where predictions end, if a range was requested of them.
+  range() {
+    const ends = [["below", this.model.low], ["above", this.model.high]].filter(([, end]) => Number.isFinite(end));
+    return ends.length ? `predictions ${ends.map(([side, end]) => `${side} ${Dom.number(end)}`).join(" or ")} become that` : "";
+  }
+
   scoreLine(scores) {
     const { link } = this.model;
-    if (link === "identity") return "";
-    const list = scores.map((score) => Dom.number(score)).join(", ");
-    if (link === "log") return `The raw score is ${list}; the prediction is its exponential.`;
+    const list = scores.map((score) => Dom.number(score)).join(", "), range = this.range();
+    if (link === "identity") return range && `The raw score is ${list}; ${range}.`;
+    if (link === "log") return `The raw score is ${list}; the prediction is its exponential${range && `, and ${range}`}.`;
     if (link === "softmax") return `Raw scores of the classes: ${list}.`;
     return scores.length > 1 ? `Raw scores (log-odds of being at or below each class): ${list}.` : `The raw score is ${list}: log-odds of class ${this.about.classes[this.about.ordered ? 0 : 1]}.`;
   }
@@ -68,8 +74,8 @@ class Words {
   fanLine(scores) {
     const { quantile_levels: levels } = this.about;
     if (scores.length < 2 || !levels.length) return "";
-    const share = Dom.percent(levels.at(-1) - levels[0]);
-    return `According to the model, it lies between ${Dom.number(scores[0])} and ${Dom.number(scores.at(-1))} with a probability of ${share}.`;
+    const share = Dom.percent(levels.at(-1) - levels[0]), seen = this.model.predictions(scores);
+    return `According to the model, it lies between ${Dom.number(seen[0])} and ${Dom.number(seen.at(-1))} with a probability of ${share}.`;
   }
 
   // What is to be expected of predictions, if rows that the fit did not see say so.

@@ -1,4 +1,4 @@
 static void inverse_link(const double *raw, double *out) {
-  out[0] = logistic(-raw[0]);
-  out[1] = logistic(raw[0]);
+  out[0] = limited(logistic(-raw[0]), 1 - HIGHEST, 1 - LOWEST);
+  out[1] = limited(logistic(raw[0]), LOWEST, HIGHEST);
 }

@@ -1,0 +1,1 @@
+static double limited(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
