@@ -261,7 +261,8 @@ def with_shapes(subject: Subject, shapes: list[Shape]) -> Subject:
     shorthands = dict.fromkeys(("monotonic_cst", "max_influence", "shape", "interaction_cst"))
     parameters = subject.parameters | shorthands | {"constraints": named}
     encoder = _straightened(subject.model.encoder, promises.shapes)
-    return Subject(subject.kind, subject.model.replace(promises=promises, encoder=encoder), parameters)
+    loss = promises.limited(subject.model.loss.within(-np.inf, np.inf))
+    return Subject(subject.kind, subject.model.replace(promises=promises, encoder=encoder, loss=loss), parameters)
 
 
 def _straightened(encoder: TableEncoder, shapes: Sequence[Shape]) -> TableEncoder:

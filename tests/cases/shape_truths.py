@@ -19,15 +19,9 @@ INF = float("inf")
 Factors = dict[int, Fraction]  # design column → factor
 Truth = bool | None  # None: too close to say
 
-_UNORDERED = (
-    "Convex",
-    "Concave",
-    "MaxSlope",
-    "Anchored",
-    "MaxInfluence",
-    "Interactions",
-    "OutputRange",
-)  # which speak of raw scores
+_UNORDERED = (  # which speak of raw scores
+    "Convex", "Concave", "MaxSlope", "Anchored", "MaxInfluence", "Interactions", "OutputRange",
+)  # fmt: skip
 
 
 def truths(model: Any) -> dict[Key, Truth]:
@@ -49,6 +43,8 @@ def key_of(model: Any, shape: Any) -> Key:
         return "interactions", "all columns"
     if name in ("Convex", "Concave") and not shape.columns:
         return name.lower(), "all columns of numbers together"
+    if name == "OutputRange":
+        return "range", "predictions"
     kind = "joint influence" if name == "MaxInfluence" and len(shape.positions) > 1 else shape.kind
     return kind, ", ".join(names[i] for i in shape.positions) or "all columns"
 
@@ -300,7 +296,7 @@ def _anchored(model: Any, shape: Any) -> Truth:
 def _bounded(model: Any, shape: Any) -> Truth:
     """Predictions of raw scores that no model exceeds, and of those between, stay in the range."""
     scores = np.concatenate([-(10.0 ** np.arange(-3, 25)), [0.0], 10.0 ** np.arange(-3, 25)])
-    found = np.asarray(model.loss.link.predictions(scores[:, None]))
+    found = np.asarray(model.loss.output_link.predictions(scores[:, None]))
     low, high = (end if given is None else given for given, end in ((shape.low, -INF), (shape.high, INF)))
     return bool(((found >= low) & (found <= high)).all())
 
