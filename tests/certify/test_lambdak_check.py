@@ -292,6 +292,16 @@ def test_a_cap_that_rounding_exceeds_is_not_proven(tmp_path):
                 lambdak.load(path)
 
 
+def test_a_range_below_the_smallest_normal_float_is_no_excuse_for_rounding(tmp_path):
+    """Rounding of 1e-15 matters next to a range of 1e-320, whatever fractions of that a float can hold."""
+    model = by_hand(np.diag([1.0, -1.0]), [np.diag([1e-320, 0.0])])
+    model._parameters = {**model._parameters, "monotonic_cst": {"x0": 1}}
+    path = as_file(tmp_path / "model", model)
+    assert verdicts(path.read_bytes()) == {("monotone", "x0"): "not proven"}
+    with pytest.raises(ModelFileError, match="'x0' is not proven"):
+        lambdak.load(path)
+
+
 @pytest.mark.parametrize("cap", [1e-30, 1e-300])
 def test_a_column_without_influence_keeps_any_cap(tmp_path, cap):
     model = SpectralRegressor(max_influence={"income": cap}, **SMALL).fit(X, Y)

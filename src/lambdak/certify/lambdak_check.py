@@ -692,7 +692,7 @@ class Model:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
         found = [*self._claims()]
         extent = sum(own[-1] for own in found if own[0] == "influence") / 2  # all columns together do at least this
-        matters = 0 < extent / 10_000 < self.rounding
+        matters = 0 < extent < 10_000 * self.rounding
         but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
         for *first, own, requested, how, value in found:
             yield *first, "not proven" if matters and own == "proven" else own, requested, how + but * matters, value
