@@ -9,7 +9,6 @@ import numpy as np
 from hostile_cases import SMALL, Y, made
 
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.shapes import Anchored, Complements, Rising, Substitutes
 
 LABELS = np.array(["a", "b", "c"])[np.digitize(Y, [2, 3])]
 RISING = {"monotonic_cst": {"x0": 1, "x2": -1}}
@@ -23,8 +22,6 @@ BASES = {
     "classes": lambda: made(SpectralClassifier(**SMALL, max_influence={"x3": 1.0}), LABELS),
     "quantiles": lambda: made(SpectralQuantileRegressor((0.1, 0.5, 0.9), **SMALL, **RISING)),
     "ordinal": lambda: made(SpectralOrdinalClassifier(**SMALL, **RISING), LABELS),
-    "together": lambda: made(SpectralRegressor(**SMALL, constraints=[Complements("x0", "x1"), Anchored("x2", None)])),
-    "apart": lambda: made(SpectralRegressor(**SMALL, constraints=[Substitutes("x0", "x1"), Rising("x1")])),
     "knife's edge": lambda: on_the_edge(made(SpectralRegressor(**SMALL, **RISING))),
 }
 

@@ -14,7 +14,7 @@ from loss_cases import LOSSES, scores, targets
 
 import lambdak
 from lambdak.eigen import row_loss
-from lambdak.eigen.engine import Head
+from lambdak.eigen.engine import LossHead
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.eigen.runtime import native
 from lambdak.losses import REGISTRY, Loss, Predicts
@@ -33,7 +33,7 @@ def test_every_loss_of_one_eigenvalue_per_score_has_a_compiled_part_that_is_comp
 
 def of_reference(loss, raw, y):
     """Values and slopes of the reference in NumPy."""
-    head, by_output = Head(1, 0, loss.n_outputs, [], 1.0, *loss.compiled), raw.reshape(1, len(y), -1).swapaxes(1, 2)
+    head, by_output = LossHead(1, 0, loss.n_outputs, [], 1.0, *loss.compiled), raw.reshape(1, len(y), -1).swapaxes(1, 2)
     slopes = row_loss.slopes(head, by_output, y[None])[0].T.reshape(raw.shape)
     return row_loss.values(head, by_output, y[None])[0], slopes
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from hostile_cases import sealed
 from shape_cases import TASKS, shaped, shaped_table
 
+import lambdak.certify
 from lambdak import SpectralRegressor, load
 from lambdak import shapes as s
 from lambdak.shapes.directions import MOST_STATEMENTS
 from lambdak.shapes.spreads import Generated, spreads
 from lambdak.store import ModelFileError
 from lambdak.store._header import describe
+
+CHECKER = Path(lambdak.certify.__file__).parent / "lambdak_check.py"
 
 
 def along(model, X, direction, reach=30.0):
@@ -207,3 +215,32 @@ def test_generators_keep_every_statement_and_reach_every_direction_of_the_cone(n
     for column in (columns[i] for i in own.owners):  # and the constants, which the model's own stands for
         every = np.column_stack([every, np.isin(np.arange(own.start, own.stop), np.arange(column.start, column.stop))])
     assert np.linalg.matrix_rank(every) == sum(columns[i].width for i in own.owners)
+
+
+TAMPERED = {
+    "direction": ([s.RisingAlong({"income": 1, "dose": 2})], "income", -1),
+    "dominance": ([s.Dominates("income", "dose")], "dose", 1),
+    "dominance of a line": ([s.Dominates("income", "dose")], "dose", 1),
+    "valley": ([s.Valley("age", at=45)], "age", -1),
+    "peak": ([s.Peak("size", at="M")], "size", 1),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_file_that_breaks_a_shape_at_its_last_cell_is_refuted_by_all_programs(name, tmp_path):
+    constraints, column, sign = TAMPERED[name]
+    model, _ = shaped(constraints, **({"n_knots": 0} if "line" in name else {}))
+    header, tensors = describe(model._saved())
+    (own,) = [each for each in model.model_.encoder.columns if each.name == column]
+    last = {"size": own.known_levels.index("L") if column == "size" else 0}.get(
+        column, own.width - 1 - (own.missing >= 0)
+    )
+    dim = header["dim"]
+    tensors["coef"] = tensors["coef"].copy()
+    tensors["coef"][1, own.start + last, [i * (i + 3) // 2 for i in range(dim)]] += sign * 9.0
+    (tmp_path / "model").write_bytes(sealed(header, tensors))
+    arguments = [sys.executable, "-I", "-S", str(CHECKER), str(tmp_path / "model"), "--json"]
+    found = json.loads(subprocess.run(arguments, capture_output=True, check=False, text=True).stdout)
+    assert [claim["verdict"] for claim in found["claims"] if claim["requested"]] == ["refuted"]
+    with pytest.raises(ModelFileError, match="not proven"):
+        load(tmp_path / "model")

@@ -66,15 +66,25 @@ def test_a_chosen_turn_is_a_knot_and_survives_files_in_which_the_parameter_stays
     assert turn_of(again.fit(X, shaped_table()[1])) == turn_of(model)
 
 
+def test_a_turn_is_chosen_where_a_table_has_too_many_design_columns_for_an_additive_function(monkeypatch):
+    monkeypatch.setattr("lambdak.training.negative_gradient._MOST_REMOVED", 0)
+    model, _ = shaped([s.Valley("age")])
+    assert abs(turn_of(model) - 45) < 12
+
+
 def test_a_turn_that_is_given_stays_where_training_chooses_another():
     model, _ = shaped([s.Valley("age"), s.Peak("income", at=3.25)])
     valley, peak = model.model_.promises.shapes
     assert (valley.chosen, peak) == (True, s.Peak(1, at=3.25))
 
 
-def test_the_same_shape_by_name_and_by_position_is_one():
-    model, _ = shaped([s.Valley("age"), s.Valley(0)])
+def test_the_same_shape_by_name_and_by_position_is_one_in_the_certificate_and_for_the_checker(tmp_path):
+    model, _ = shaped([s.Valley("age", at=45), s.Valley(0, at=45.0)])
     assert len(model.model_.promises.shapes) == 1
+    model.save(tmp_path / "model")
+    arguments = [sys.executable, "-I", "-S", str(CHECKER), str(tmp_path / "model"), "--json"]
+    found = json.loads(subprocess.run(arguments, capture_output=True, check=True, text=True).stdout)
+    assert [own["kind"] for own in found["claims"] if own["requested"]] == ["valley"]
 
 
 def nearest_by_search(values, weights, at):

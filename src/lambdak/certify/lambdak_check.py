@@ -318,7 +318,8 @@ class Model:
                 need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
                 columns[0].sign = sign
             elif columns and name not in ("MaxInfluence", "Interactions"):
-                self.shapes.append((name, own, columns))
+                own = {key: value for key, value in own.items() if key not in ("column", "columns")}
+                self.shapes += [(name, own, columns)] * ((name, own, columns) not in self.shapes)
         for name, _, columns in self.shapes:
             for column in columns:
                 column.clamp = column.clamp and name not in STRAIGHT

@@ -18,7 +18,7 @@ from lambdak.pencil.statements import Combination, rises
 from lambdak.shapes.contract import Draw, Key, Points, Shape
 from lambdak.table.column_contract import Column
 
-# Of one shape: each is a proof in every pencil, of which the checker without lambdak does about a thousand in a second.
+# Of one shape: the checker without lambdak proves 1,225 of them in each of six pencils of dim 12 in 1.6 s.
 MOST_STATEMENTS = 1600
 
 _METHOD = (

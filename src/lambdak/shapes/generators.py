@@ -9,7 +9,7 @@ which span the same directions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -24,6 +24,7 @@ _CLOSE = 1e-9  # a statement that others imply to this is left out of the genera
 _SMALL = 1e-10  # of the largest singular value, or of the largest entry
 _MOST_RAYS = 4  # for each dimension: more would make a fit slow, and are sampled
 _MOST_COMPARED = 240  # statements of which implied ones are looked for: it bounds the time to a second
+_MOST_PLACES = 12  # of a column, at which directions step: a programme takes milliseconds
 _TILT = 1e-3  # of a random direction, in programmes: several corners are equally good without
 
 
@@ -42,16 +43,15 @@ def _generators(data: bytes, width: int, ends: tuple[int, ...]) -> Float64Array:
     if np.linalg.matrix_rank(statements) < len(statements):
         statements = without_implied(statements)
     if np.linalg.matrix_rank(statements) == len(statements):
-        return _sparse_inverse(statements)
+        return _inverse(statements, ends[-1])
     return _rays(statements, ends)
 
 
-def _sparse_inverse(statements: Float64Array) -> Float64Array:
-    """Return V with Q V = I, zero in as many of the last coordinates as possible: a basis is enough."""
-    for width in range(len(statements), statements.shape[1]):
-        if np.linalg.matrix_rank(statements[:, :width]) == len(statements):
-            return np.pad(np.linalg.pinv(statements[:, :width]), ((0, statements.shape[1] - width), (0, 0)))
-    return np.asarray(np.linalg.pinv(statements))
+def _inverse(statements: Float64Array, own: int) -> Float64Array:
+    """Return V with Q V = I, without the coordinates from ``own`` on where that is possible: a basis is enough."""
+    if np.linalg.matrix_rank(statements[:, :own]) < len(statements):
+        return np.asarray(np.linalg.pinv(statements))
+    return np.pad(np.linalg.pinv(statements[:, :own]), ((0, statements.shape[1] - own), (0, 0)))
 
 
 def without_implied(factors: Float64Array) -> Float64Array:
@@ -112,8 +112,9 @@ def _directions(basis: Float64Array, ends: Sequence[int]) -> Float64Array:
     width, found = len(basis), []
     for first, last in pairwise(ends):
         places = np.arange(last - first)
-        steps = np.where(places >= places[:, None], 1.0, -1.0)
-        alone = np.where(places == places[:, None], 1.0, -1.0)
+        chosen = np.unique(np.linspace(0, last - first - 1, min(last - first, _MOST_PLACES)).astype(np.intp))[:, None]
+        steps = np.where(places >= chosen, 1.0, -1.0)
+        alone = np.where(places == chosen, 1.0, -1.0)
         found += [np.pad(own, ((0, 0), (first, width - last))) for own in (steps, -steps, alone)]
     directions = np.unique(np.concatenate(found), axis=0)
     tilt = np.random.default_rng(0).standard_normal(directions.shape)
@@ -126,12 +127,20 @@ def _sampled(statements: Float64Array, directions: Float64Array) -> Float64Array
     rays = np.stack([_vertex(statements, own) for own in directions], axis=1)
     for _ in range(dims):  # what is not spanned yet, unless the cone lies in it
         missing = null_space(rays.T, rcond=1e-8)
-        more = [_vertex(statements, sign * own) for own in missing.T for sign in (1, -1)]
-        useful = [ray for ray in more if np.abs(missing.T @ ray).max() > _CLOSE * np.abs(ray).max(initial=_CLOSE)]
-        if not useful:
+        more = [ray for own in missing.T for ray in _first_beyond(statements, own)]
+        if not more:
             break
-        rays = np.column_stack([rays, *useful])
+        rays = np.column_stack([rays, *more])
     return rays
+
+
+def _first_beyond(statements: Float64Array, direction: Float64Array) -> Iterator[Float64Array]:
+    """Yield the vertex that is furthest in a direction, or else in the other one, if either is any way along it."""
+    for own in (direction, -direction):
+        ray = _vertex(statements, own)
+        if own @ ray > _CLOSE * np.abs(ray).max(initial=_CLOSE):
+            yield ray
+            return
 
 
 def _vertex(statements: Float64Array, direction: Float64Array) -> Float64Array:
