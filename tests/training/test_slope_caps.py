@@ -103,6 +103,32 @@ def test_no_choice_of_pieces_along_a_direction_is_steeper_than_the_limit(few, mo
     assert (along(DIRECTION, quick) <= 1.3 * limit).all()  # while training, nearly always the steepest choice
 
 
+@pytest.mark.parametrize("case", ["alone", "direction", "added up"])
+def test_columns_that_are_compared_with_limited_ones_are_scaled_by_the_same_factor(case, monkeypatch):
+    monkeypatch.setattr(slope_caps, "MOST_CHOICES", 10 if case == "added up" else 1 << 13)
+    before, (first, second) = matrices(), COLUMNS
+    direction = [(first, 1.0)] if case == "alone" else DIRECTION
+    after = before.copy()
+    cap = slope_cap(direction, 1e-3, DIM, tied=np.arange(first.start, second.stop))
+    cap.apply_(after)
+    ratios = after[:, first.start : second.stop, :WIDTH] / before[:, first.start : second.stop, :WIDTH]
+    np.testing.assert_allclose(ratios, ratios[:, :1, :1] + np.zeros_like(ratios), rtol=1e-12)
+    assert (ratios < 1).all()
+    grad = np.ones_like(before)
+    move, h = matrices(3), 1e-6
+    ends = []
+    for sign in (1, -1):
+        moved = before + sign * h * move
+        cap.apply_(moved)
+        ends.append(moved)
+    derivative = (ends[0] - ends[1]) / (2 * h)
+    cap.apply_(before.copy())
+    grad[..., WIDTH:] = 0.0
+    wanted = (grad * derivative).sum(axis=(1, 2))
+    cap.pull_back_(grad)
+    np.testing.assert_allclose((grad * move).sum(axis=(1, 2)), wanted, atol=1e-5 * np.abs(wanted).max())
+
+
 def test_with_too_many_choices_the_slopes_of_the_columns_are_added_up(monkeypatch):
     monkeypatch.setattr(slope_caps, "MOST_CHOICES", 10)
     before = matrices()

@@ -2,7 +2,8 @@ r"""How far a column can move a model, B = max ‖A(a) − A(b)‖₂ over its c
 
 A capped column is C = C̃ min(1, cap / B(C̃)): whatever C̃ is, no change of the column moves an eigenvalue by more than
 the cap. Scaling a column as a whole keeps semidefinite steps semidefinite, so caps and monotone columns go together.
-Several columns together move an eigenvalue by no more than the sum of their B: a group is scaled as one column is.
+Several columns together move an eigenvalue by no more than the sum of their B: a group is scaled as one column is, and
+so are columns that shapes compare with a capped one.
 Of many cells, each step of training tries the pairs that are likely to be the farthest; the last word is a proof.
 """
 
@@ -29,7 +30,8 @@ _FEW_CELLS = 128  # all pairs of which are tried
 class Cap:
     """The cap of one column, for a stack of models: on the largest norm of some combinations of design columns."""
 
-    _span: slice | NDArray[np.intp]  # the design columns that it scales
+    _span: slice | NDArray[np.intp]  # the design columns that it measures
+    _all: slice | NDArray[np.intp]  # those that it scales
 
     def __init__(self, column: Column, limit: float, dim: int) -> None:
         self._span, self._width = slice(column.start, column.stop), packed_size(dim)
@@ -40,9 +42,15 @@ class Cap:
         self._before_scaling()
 
     def _before_scaling(self) -> None:
+        self._all = self._span
         self._factor: FloatArray = np.ones(0)
         self._slope: FloatArray = np.zeros(0)
         self._scaled: FloatArray = np.zeros(0)
+
+    def scale_also_(self, others: NDArray[np.intp]) -> None:
+        """Scale other design columns by the same factor, because shapes compare them with those of the column."""
+        own = np.arange(self._span.start, self._span.stop) if isinstance(self._span, slice) else self._span
+        self._all = np.union1d(own, others)
 
     def apply_(self, coef: FloatArray, threads: int = 0, proven: bool = False) -> None:
         """Scale the column's rows of coef (models, P, width) where their bound exceeds the cap.
@@ -64,8 +72,8 @@ class Cap:
     def scale_(self, coef: FloatArray, factor: FloatArray, bound: FloatArray, slope: FloatArray) -> None:
         """Scale the rows by factors (models, 1, 1) that a bound led to, whose derivative is ``slope``."""
         self._factor, self._slope = factor, np.asarray(slope / bound)
-        coef[:, self._span, : self._width] *= factor
-        self._scaled = coef[:, self._span, : self._width].copy()  # a later cap may scale them once more
+        coef[:, self._all, : self._width] *= factor
+        self._scaled = coef[:, self._all, : self._width].copy()  # a later cap may scale them once more
 
     def _steepest(self, rows: FloatArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
         if self._many:
@@ -82,12 +90,12 @@ class Cap:
 
     def along(self, grad_coef: FloatArray) -> FloatArray:
         """What the loss gains if the rows are scaled up, (models, 1, 1); zero where they are not capped."""
-        grad = grad_coef[:, self._span, : self._width]
+        grad = grad_coef[:, self._all, : self._width]
         return np.asarray(np.where(self._factor < 1, (self._scaled * grad).sum(axis=(1, 2), keepdims=True), 0))
 
     def turn_(self, grad_coef: FloatArray, along: FloatArray) -> None:
         """Take what is gained by scaling up, which a cap does not allow, out of the gradient."""
-        grad_coef[:, self._span, : self._width] *= self._factor
+        grad_coef[:, self._all, : self._width] *= self._factor
         grad_coef[:, self._span, : self._width] -= along * self._slope
 
 

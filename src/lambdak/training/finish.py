@@ -25,6 +25,7 @@ from lambdak.shapes import Interactions
 from lambdak.shapes.ends import pattern_numbers
 from lambdak.shapes.patterns import nearest_patterned
 from lambdak.shapes.slope import Direction
+from lambdak.shapes.spreads import Generated, spreads
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
@@ -270,12 +271,20 @@ def _weighed(model: Model) -> Model:
 
 def _caps(model: Model) -> list[tuple[tuple[int, ...], Callable[[Model], float]]]:
     """Columns with caps on what they do, and what such columns of a model are to be multiplied by."""
+    tied = _tied(model)
     influence = [*(((i,), cap) for i, cap in model.promises.capped.items()), *model.promises.groups]
     slopes = model.promises.slopes(model.encoder.columns)
     return [
-        *((columns, partial(_factor, columns=columns, cap=cap)) for columns, cap in influence),
-        *((tuple(i for i, _ in own), partial(_flatter, direction=own, limit=limit)) for own, limit in slopes),
+        *((tied(columns), partial(_factor, columns=columns, cap=cap)) for columns, cap in influence),
+        *((tied([i for i, _ in own]), partial(_flatter, direction=own, limit=limit)) for own, limit in slopes),
     ]
+
+
+def _tied(model: Model) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """From columns to these and all that shapes compare with them, which keep their proportions."""
+    found = spreads(model.promises.shapes, model.encoder.columns, model.loss.sign)
+    sets = [{*own.owners} for own in found if isinstance(own, Generated)]
+    return lambda columns: tuple(sorted({*columns}.union(*(own for own in sets if not own.isdisjoint(columns)))))
 
 
 def _factor(model: Model, columns: tuple[int, ...], cap: float) -> float:

@@ -56,10 +56,11 @@ class Plan:
         terms = self._terms_of(len(damping), pencils)
         free = FreeCoordinates(self._whitening, damping.tolist(), terms)
         caps: list[Cap | GroupCap | PieceCap] = [self._cap(i, limit, dim) for i, limit in self.caps.items()]
-        caps += [GroupCap([self._cap(i, limit, dim) for i in own], limit) for own, limit in self.groups.items()]
-        for own, limit in self.slopes:
-            bends = all(self._bends(i) for i, _ in own)
-            caps.append(slope_cap([(self.columns[i], q) for i, q in own], limit, dim, bends))
+        caps += [GroupCap([self._cap(i, limit, dim, own) for i in own], limit) for own, limit in self.groups.items()]
+        for along, limit in self.slopes:
+            bends = all(self._bends(i) for i, _ in along)
+            tied = self._tied([i for i, _ in along])
+            caps.append(slope_cap([(self.columns[i], q) for i, q in along], limit, dim, bends, tied))
         shrinkage = Shrinkage([block.cols for block in self._blocks], dim, self.alpha) if self.alpha else None
         cones = [ConeCoordinates([*self._cones.values()], self.moments, dim)] if self._cones else []
         reading = self._reading(terms, dim)
@@ -133,11 +134,22 @@ class Plan:
         steps = sum(self._cone_sizes.values())
         return [free, steps] if steps else [free]
 
-    def _cap(self, i: int, limit: float, dim: int) -> Cap:
-        """The cap of a column, or of the category whose first trained column it is."""
+    def _tied(self, positions: Sequence[int]) -> NDArray[np.intp]:
+        """Design columns of these columns, and of those that shapes compare with them: they keep their proportions."""
+        spreads = (self._constrained.get(i) for i in positions)
+        owners = {owner for own in spreads if isinstance(own, Generated) for owner in own.owners}
+        spans = [np.arange(self.columns[i].start, self.columns[i].stop) for i in sorted(owners)]
+        return np.concatenate([np.zeros(0, np.intp), *spans])
+
+    def _cap(self, i: int, limit: float, dim: int, group: Sequence[int] = ()) -> Cap:
+        """The cap of a column, or of the category whose first trained column it is; of a group the first scales all."""
         levels = {} if self.trained is None else {self.trained.first(k): k for k in self.trained.levels}
         if self.trained is None or i not in levels:
-            return Cap(self.columns[i], limit, dim)
+            cap, tied = Cap(self.columns[i], limit, dim), self._tied(group or [i])
+            others = [np.arange(self.columns[j].start, self.columns[j].stop) for j in group if j != i]
+            if len(tied) and (not group or i == group[0]):
+                cap.scale_also_(np.setdiff1d(tied, np.concatenate([np.zeros(0, np.intp), *others])))
+            return cap
         parts = self.trained.parts[levels[i]]
         return LevelCap(slice(parts[0].start, parts[-1].stop), self.trained.levels[levels[i]], limit, dim)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen import eigenvalue
@@ -34,6 +35,11 @@ class SlopeCap(Cap):
         self._limit, self._pieces = scaled_limit(limit / unit), [own / unit for own in pieces]
         self._few = choices_of(pieces) <= _FEW_CHOICES
         self._before_scaling()
+
+    @property
+    def span(self) -> NDArray[np.intp]:
+        """The design columns that it measures."""
+        return np.asarray(self._span)
 
     def measured(self, coef: FloatArray, threads: int, proven: bool) -> tuple[FloatArray, FloatArray]:
         """The steepest slope of each model, (models,), and its derivative with respect to the columns' rows."""
@@ -91,11 +97,16 @@ class PieceCap:
 
 
 def slope_cap(
-    direction: Sequence[tuple[Column, float]], limit: float, dim: int, bends: bool = False
+    direction: Sequence[tuple[Column, float]],
+    limit: float,
+    dim: int,
+    bends: bool = False,
+    tied: NDArray[np.intp] | None = None,
 ) -> Cap | GroupCap | PieceCap:
     """The cap on the slope along a direction; with too many choices of pieces on the sum of its columns' slopes.
 
-    ``bends`` says whether the columns may bend anywhere, so that each of their pieces can be scaled by itself.
+    ``bends`` says whether the columns may bend anywhere, so that each of their pieces can be scaled by itself; ``tied``
+    are design columns that are scaled, too, because shapes compare them with those of the direction.
     """
     (first, weight), *others = direction
     if bends and limit and not others and first.n_ramps > 1:
@@ -105,8 +116,14 @@ def slope_cap(
     largest = np.concatenate([np.abs(own).max(axis=1, initial=0.0) for own in pieces])
     unit = float(np.median(largest[largest > 0])) if largest.any() else 1.0
     if choices_of(pieces) <= MOST_CHOICES:
-        return SlopeCap(direction, limit, dim, unit)
-    return GroupCap([SlopeCap([own], limit, dim, unit) for own in direction], limit / unit)
+        parts = [SlopeCap(direction, limit, dim, unit)]
+    else:
+        parts = [SlopeCap([own], limit, dim, unit) for own in direction]
+    if tied is not None and len(tied):
+        parts[0].scale_also_(
+            np.setdiff1d(tied, np.concatenate([np.zeros(0, np.intp), *(own.span for own in parts[1:])]))
+        )
+    return parts[0] if len(parts) == 1 else GroupCap(parts, limit / unit)
 
 
 def _joined(pieces: Sequence[Float64Array], direction: Sequence[tuple[Column, float]]) -> list[Float64Array]:
