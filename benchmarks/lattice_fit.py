@@ -1,4 +1,4 @@
-"""One fit of TensorFlow Lattice, in an interpreter that has it: python lattice_fit.py IN.npz OUT.npz, by shape_peers.py.
+"""One fit of TensorFlow Lattice, in an interpreter that has it: python lattice_fit.py IN.npz OUT.npz.
 
 A calibrated linear model for shapes of single columns, and one lattice of the two columns that dominance is about, as
 its premade models have them; Adam stops early on a tenth of the training rows. Columns are already numbers.

@@ -6,8 +6,8 @@
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
 shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them,
 ``generators`` of cones; one file for each kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``,
-``slope``, ``output_range``, ``interactions``, ``anchored``, ``joint``, with ``ends`` (which end of the spectrum is read,
-and which way columns move it) and ``patterns`` (how training keeps that).
+``slope``, ``output_range``, ``interactions``, ``anchored``, ``joint``, with ``ends`` (which end of the spectrum is
+read, and which way columns move it) and ``patterns`` (how training keeps that).
 """
 
 from lambdak.shapes.anchored import Anchored

@@ -12,7 +12,7 @@ from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.shapes.patterns import Patterned, diagonal_of
 from lambdak.shapes.slope import Direction
-from lambdak.shapes.spreads import Spread, Steps, Support
+from lambdak.shapes.spreads import Generated, Spread, Steps, Support
 from lambdak.table.column_contract import Column
 from lambdak.training.caps import Cap, GroupCap
 from lambdak.training.cones import Cone, ConeCoordinates
