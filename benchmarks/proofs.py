@@ -183,6 +183,8 @@ def caps_of(model: Model) -> dict[Key, float]:
 
 def compare(subject: Subject, name: str, checker: str | None, file: Path) -> tuple[Row, dict[str, Row]]:
     """All verdicts about one model, and those about each of its shapes."""
+    if unplaced(subject.model):
+        return refused(subject, name, checker, file), {}
     said, caps = Verdicts.of(subject, checker, file), caps_of(subject.model)
     near = {key: within_rounding(claim, caps.get(key)) for key, claim in said.fast.items()}
     row = Row(Counter(models=1))
@@ -202,6 +204,28 @@ def compare(subject: Subject, name: str, checker: str | None, file: Path) -> tup
     row.disagreements += [f"{where}: {words}" for words in whole]
     count_(row, subject, said, near)
     return row, dict(per_shape(subject, said, wrong))
+
+
+def unplaced(model: Model) -> bool:
+    """Whether a shape does not fit its columns, such as an anchor without a knot: no estimator makes such a model."""
+    try:
+        for shape in model.promises.shapes:
+            shape.placed(model.encoder.columns)
+    except ValueError:
+        return True
+    return False
+
+
+def refused(subject: Subject, name: str, checker: str | None, file: Path) -> Row:
+    """What load and the checker, which certify is not asked to replace, say of a model that no estimator makes."""
+    file.write_bytes(subject.file())
+    code, _ = (None, {}) if checker is None else checked(checker, file)
+    row, late = Row(Counter(models=1, broken=1, refuted=1)), loads(file) or code == 0
+    row.counts["caught"] += not late
+    row.disagreements += [
+        f"{name}: a shape does not fit its columns, but load or the checker ({code}) accept it"
+    ] * late
+    return row
 
 
 def count_(row: Row, subject: Subject, said: Verdicts, near: dict[Key, bool]) -> None:
