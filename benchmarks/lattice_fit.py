@@ -35,8 +35,9 @@ def configured(X, asked):
                 own["monotonicity"] = 1
             if name == "Dominates" and i == columns[0]:
                 own["dominates"] = [tfl.configs.DominanceConfig(f"x{columns[1]}", "monotonic")]
+        size = 4 if "unimodality" in own else 2  # it turns at a vertex of the lattice
         features.append(tfl.configs.FeatureConfig(
-            f"x{i}", pwl_calibration_input_keypoints=knots, lattice_size=2, **own))  # fmt: skip
+            f"x{i}", pwl_calibration_input_keypoints=knots, lattice_size=size, **own))  # fmt: skip
     return features
 
 

@@ -97,7 +97,8 @@ def generalised(problem: Problem, rows: np.ndarray, constraints: Constraints, se
     X = problem.X.copy()
     for own in constraints:
         if getattr(own, "order", None):
-            X[own.column] = pd.Categorical(X[own.column].astype(object), list(own.order), ordered=True)
+            names = {level: f"{rank:02d} {level}" for rank, level in enumerate(own.order)}  # it sorts levels by name
+            X[own.column] = pd.Categorical(X[own.column].astype(object).map(names), [*names.values()], ordered=True)
     numbers = X.select_dtypes("number")
     X[list(numbers)] = numbers.fillna(numbers.iloc[rows].mean()).astype(float)
     bounds = {own.column: "increasing" if isinstance(own, s.Rising) else "decreasing" for own in constraints}
@@ -137,8 +138,7 @@ def coded(problem: Problem, rows: np.ndarray) -> np.ndarray:
     words = [c for c in problem.X if not pd.api.types.is_numeric_dtype(problem.X[c])]
     X = problem.X.copy()
     if words:
-        codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=0, encoded_missing_value=0)
-        X[words] = codes.fit(X[words].astype(str)).transform(X[words].astype(str))
+        X[words] = OrdinalEncoder().fit_transform(X[words].astype(str))
     return np.asarray(SimpleImputer().fit(X.iloc[rows]).transform(X), float)
 
 

@@ -58,6 +58,7 @@ LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
+NUMBERS = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # which categories have not
 UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
 KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
@@ -313,6 +314,8 @@ class Model:
             one = [per_column({key: True}, places, name, False).index(True) for key in keys]
             columns = [self.columns[i] for i in one]
             need(len({*one}) == len(one), f"{name} must name a column once")
+            number = name not in NUMBERS or all(column.kind != "category" for column in columns)
+            need(number, f"{name} needs columns of numbers")
             if name in ("Rising", "Falling") and columns[0].kind != "category":
                 sign = 1 if name == "Rising" else -1
                 need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
