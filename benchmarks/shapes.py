@@ -13,8 +13,8 @@ Peers get the same constraint where they have one, and stop early as their users
 rate 0.05 on a tenth of the training rows, EBM by its default; glum and pyGAM have a penalty that they choose or none.
 ``--lattice`` names an interpreter that has tensorflow-lattice, which needs versions of its own: its calibrated lattices
 are then fitted there, to numbers only; what is convex in them is the calibrator, not the prediction. At the end stands
-what of the aim is met: true shapes cost no more than 0.001 of R² or AUC with 1,000 rows or more, gain with 200, and take
-at most twice the time.
+what of the aim is met: true shapes cost no more than 0.001 of R² or AUC with 1,000 rows or more, gain with 200, and
+take at most twice the time.
 """
 
 from __future__ import annotations

@@ -318,6 +318,7 @@ class Model:
             need(number, f"{name} needs columns of numbers")
             if name in ("Rising", "Falling") and columns[0].kind != "category":
                 sign = 1 if name == "Rising" else -1
+                need(own.get("order") is None, f"{name} of {shown(columns[0].name)} must have no order")
                 need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
                 columns[0].sign = sign
             elif columns and name not in ("MaxInfluence", "Interactions"):
