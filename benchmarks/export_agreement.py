@@ -31,8 +31,10 @@ from export_cases import disguised, errors, offsets_of, random_rows
 # ``opened(model, folder, explain) -> Scorer``: it exports the model into the folder, and reads what it finds there.
 TARGETS = {
     "c": ("exported_c.opened", 1e-12),
+    "java": ("exported_java.opened", 1e-12),
     "js": ("exported_javascript.opened", 1e-12),
     "onnx": ("exported_onnx.opened", 1e-12),
+    "r": ("exported_r.opened", 1e-12),
     "sql-duckdb": ("exported_sql.opened_duckdb", 1e-12),
     "sql-sqlite": ("exported_sql.opened_sqlite", 1e-12),
     "sql-postgresql": ("exported_sql.opened_postgresql", 1e-12),

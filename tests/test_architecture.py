@@ -13,6 +13,7 @@ import pytest
 import lambdak
 
 SOURCE = Path(lambdak.__file__).parent
+TESTS = Path(__file__).parent
 
 ORDER = [
     "_types",
@@ -220,3 +221,21 @@ def test_every_module_is_named_in_the_docstring_of_a_package_around_it():
         if path.name != "__init__.py" and path.parent != SOURCE:
             named = set().union(*(names_in(package) for package in packages))
             assert path.stem in named, f"{path.relative_to(SOURCE)} is named in no docstring of its packages"
+
+
+def names_of_tests():
+    """(room, module) for names of test files, and for names in their docstrings: ``module`` or ``room/module``."""
+    for path in TESTS.rglob("test_*.py"):
+        room = path.relative_to(TESTS).parts[0]
+        parts = path.stem.removeprefix("test_").split("_")
+        yield from ((room, "_".join(parts[:i])) for i in range(1, len(parts) + 1))
+        for name in re.findall(r"``([\w/]+)``", ast.get_docstring(ast.parse(path.read_text())) or ""):
+            yield (name.split("/")[0] if "/" in name else room, name.split("/")[-1].strip("_"))
+
+
+def test_every_module_with_behaviour_has_a_test_file_of_its_name_or_is_named_in_one():
+    named = set(names_of_tests())
+    for stage, path in modules():
+        behaves = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.parse(path.read_text()).body)
+        if behaves and path.name != "__init__.py" and path.parent != SOURCE:
+            assert (stage, path.stem.strip("_")) in named, f"no test names {path.relative_to(SOURCE)}"

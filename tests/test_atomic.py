@@ -136,6 +136,47 @@ def test_no_error_names_a_half_written_file(tmp_path, monkeypatch, error, named)
     assert os.listdir(tmp_path) == []
 
 
+@pytest.fixture
+def no_room():
+    """No file may become longer than 1,000 bytes."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def by_bits(path):
+    with whole_file(path) as file:
+        for _ in range(100):
+            file.write(bytes(100))
+
+
+WRITES = {
+    "at once": lambda path: write_bytes(path, bytes(100_000)),
+    "by bits": by_bits,
+    "at the end": lambda path: write_bytes(path, bytes(5_000)),
+    "created": lambda path: create_bytes(path, bytes(5_000), 0o600),
+    "of several": lambda path: write_texts({path: " " * 5_000, path.parent / "other": ""}),
+}
+
+
+@ON_POSIX
+@pytest.mark.usefixtures("no_room")
+@pytest.mark.parametrize("write", WRITES)
+def test_a_file_for_which_there_is_no_room_is_named(tmp_path, write):
+    with pytest.raises(OSError, match="it cannot be written, file too large") as found:
+        WRITES[write](tmp_path / "model")
+    assert found.value.filename == str(tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is full")
+def test_a_device_that_is_full_is_named():
+    with pytest.raises(OSError, match="it cannot be written, no space left on device: '/dev/full'"):
+        write_bytes("/dev/full", b"model")
+
+
 def test_a_folder_that_cannot_be_filled_is_named_and_not_its_half_written_one(tmp_path, monkeypatch):
     def refuse(path, *_, **__):
         raise OSError(errno.EROFS, "read-only", str(path))

@@ -14,6 +14,7 @@ import pytest
 import sklearn.datasets
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "lambdak"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 WITHOUT_CODE = {"glossary.md"}
 
@@ -112,6 +113,17 @@ def test_architecture_names_every_module():
     modules = [path.name for path in (ROOT / "src" / "lambdak").glob("*.py") if not path.name.startswith("__")]
     natives = [path.name for path in (ROOT / "src" / "lambdak" / "eigen" / "native").glob("*.*pp")]
     assert [name for name in [*modules, *natives] if name not in text] == []
+
+
+def test_every_file_in_the_table_of_additions_exists():
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Where do I add")[2].partition("\n## ")[0]
+    for row in table.splitlines():
+        files = [Path(name) for name in re.findall(r"`([\w/]+\.(?:py|pyi|hpp|cpp|md|txt))`", row)]
+        beside = {SOURCE / file.parent for file in files}  # a name alone is in the folder of another file of the row
+        for file in files:
+            places = [ROOT / file, SOURCE.parent / file, *(folder / file for folder in (SOURCE, *beside))]
+            assert any(place.is_file() for place in places), f"{file} of: {row}"
+    assert table.count(".py`") > 50
 
 
 def test_relative_links_lead_somewhere():

@@ -6,6 +6,7 @@ Their matrices keep what they promise, so that loading them reaches, and most of
 from __future__ import annotations
 
 import json
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ _ENTRY = 24  # bytes of a number as text
 MODEL_COUNTS = {
     "dim": (1, 128), "curves": (0, 6000), "knots": (2, 4000), "lines": (0, 6000), "categories": (0, 2000),
     "levels": (1, 60_000), "members": (1, 64), "outputs": (1, 300), "spread": (0, 900), "rank": (0, 128),
-    "kind": (0, 4), "promise": (0, 6), "text": (0, 3), "missing": (0, 1),
+    "kind": (0, 4), "promise": (0, 8), "text": (0, 3), "missing": (0, 1), "pairs": (1, 60_000),
 }  # fmt: skip
 
-CAPPED = (2, 3, 4)  # promises that are, or have, caps
+CAPPED = (2, 3, 4, 7)  # promises that are, or have, caps
 
 Counts = dict[str, int]
 
@@ -149,10 +150,12 @@ def _settings(header: dict[str, Any], counts: Counts, kind: str, numbers: int) -
     columns, sign = len(header["columns"]), {"classes": 0, "ordinal": -1}.get(kind, 1)
     signs = {"array": {"dtype": "i8", "values": [sign] * numbers + [0] * (columns - numbers)}}
     names = {"tuple": [f"x{i}" for i in range(columns)]}
+    pairs = [[f"x{i}", f"x{j}"] for i, j in islice(combinations(range(columns), 2), counts["pairs"])]
     more: dict[str, Any] = [
         {}, {"monotonic_cst": signs}, {"max_influence": 1e30}, {"monotonic_cst": signs, "max_influence": 1e30},
         {"max_influence": {"dict": [[names, 1e30]]}}, {"interaction_cst": [[f"x{i}"] for i in range(columns)]},
         {"interaction_cst": [[f"x{i}" for i in range(columns)]]},
+        {"max_influence": {"dict": [[{"tuple": pair}, 1e30] for pair in pairs]}}, {"interaction_cst": pairs or None},
     ][counts["promise"]]  # fmt: skip
     return {**kept, **more}
 

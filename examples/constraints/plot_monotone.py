@@ -57,4 +57,4 @@ plt.show()
 # **Caveat.** A constraint that is wrong costs accuracy. Ask whether the world is monotone in this column *with all
 # others unchanged*: next to the rails a flat may well be cheaper.
 #
-# **Read on:** :doc:`/guide/column-constraints`, :doc:`/guide/guarantees`.
+# **Read on:** :doc:`/guide/shapes`, :doc:`/guide/column-constraints`, :doc:`/guide/guarantees`.

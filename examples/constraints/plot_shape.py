@@ -58,4 +58,4 @@ for claim in convex.certify().claims:
 # **Caveat.** Concave in all numeric columns *together* is more than concave in each: ``tv * radio`` is neither. If it
 # does not hold in your world, do not request it.
 #
-# **Read on:** :doc:`/guide/column-constraints`, and :doc:`/guide/decide` for the best budget with a proof.
+# **Read on:** :doc:`/guide/shapes`, :doc:`/guide/column-constraints`, and :doc:`/guide/decide` for the best budget.

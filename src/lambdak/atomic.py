@@ -32,6 +32,7 @@ T = TypeVar("T")
 _WRITER = ".writer"  # in a folder that is being filled: the file on which its writer holds a lock
 _PART = ".part"  # at the end of the names of half-written files and folders
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows, which would change the ends of lines
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for somebody who writes to it
 
 
@@ -64,12 +65,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced, and a folder says so itself
-        with target.open("wb") as device:
+        with _naming_full_disks(path), target.open("wb") as device:
             yield device
         return
     beside = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}{_PART}")
     try:
-        with ExitStack() as stack:
+        with _naming_full_disks(path), ExitStack() as stack:  # closing a file may write, too
             with _in_folder_of(target, path):
                 _remove_left_over(target)
                 file = stack.enter_context(_nameless(target.parent) or _locked(beside))
@@ -87,7 +88,7 @@ def create_bytes(path: str | os.PathLike[str], data: bytes, mode: int) -> None:
     with _in_folder_of(target, path):
         file = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb")
     try:
-        with file:
+        with _naming_full_disks(path), file:
             _write_through(file, data)
     except BaseException:
         target.unlink()
@@ -106,6 +107,17 @@ def _in_folder_of(target: Path, path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, PermissionError) or error.errno == errno.EROFS:
             raise PermissionError(f"{os.fspath(path)!r} cannot be written: {target.parent} is not writable") from error
         if not isinstance(error, FileExistsError | IsADirectoryError) and _is_hidden(error.filename):
+            raise OSError(error.errno, f"it cannot be written, {reason(error)}", os.fspath(path)) from error
+        raise
+
+
+@contextmanager
+def _naming_full_disks(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file that a disk has no room for: what fails is a write, whose error names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:
             raise OSError(error.errno, f"it cannot be written, {reason(error)}", os.fspath(path)) from error
         raise
 

@@ -36,6 +36,15 @@ CONSTRAINTS = {
     "interactions": "plot_interactions",
     "convex": "plot_shape",
     "concave": "plot_shape",
+    "valley": "plot_valley",
+    "peak": "plot_valley",
+    "slope": "plot_slope",
+    "complements": "plot_together",
+    "substitutes": "plot_together",
+    "anchored": "plot_anchor",
+    "range": "plot_range",
+    "direction": "plot_direction",
+    "dominance": "plot_direction",
     "alpha": "plot_sparse",
 }
 EXPORTS = {
@@ -54,6 +63,7 @@ NEEDED = {
 }
 PROGRAMS = {"plot_c": "cc", "plot_javascript": "node"}
 LISTED = {
+    "ordered categories": ("plot_ordered", "order=grades"),
     "offset": ("plot_counts", "offset=np.log("),
     "global": ("plot_global", "explain_global("),
     "why": ("plot_why", ".why("),

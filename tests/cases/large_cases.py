@@ -38,6 +38,7 @@ def table(rows=ROWS):
     return frame
 
 
+TOGETHER = [s.Complements("a", "b"), s.Rising("a"), s.Anchored("b", 0.125)]
 SHAPES = [s.Valley("c"), s.Peak("b", at=0.125), s.RisingAlong({"a": 1, "b": 0.5})]
 
 # name → estimator, target, and whether there are weights and offsets
@@ -47,6 +48,7 @@ CASES = {
     "a loss in Python": (lambda: SpectralRegressor("huber", **FEW), "target", True, False),
     "monotone": (lambda: SpectralRegressor(monotonic_cst={"a": 1}, **FEW), "target", False, False),
     "shapes": (lambda: SpectralRegressor(constraints=SHAPES, **FEW), "target", False, False),
+    "complements": (lambda: SpectralRegressor(constraints=TOGETHER, **FEW), "target", False, False),
     "capped": (lambda: SpectralRegressor(max_influence=0.5, **FEW), "target", False, False),
     "groups": (lambda: SpectralRegressor(interaction_cst=[["a", "b"], ["b", "c"]], **FEW), "target", True, False),
     "quantiles": (lambda: SpectralQuantileRegressor(**FEW), "target", False, False),

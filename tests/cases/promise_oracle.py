@@ -37,9 +37,7 @@ def broken(header, tensors):
     except (ModelFileError, ValueError):
         return None
     shapes = blueprint.promises.shapes
-    if blueprint.loss.link.joint and any(
-        own.ordered for own in shapes
-    ):  # no direction of several probabilities at once
+    if blueprint.loss.link.joint and any(own.ordered for own in shapes):  # probabilities have no one direction
         return None
     if blueprint.encoder.clamp == any(own.straight and not own.keys for own in shapes):
         return None

@@ -29,6 +29,12 @@ CONSTRAINTS = {
     "a direction": [s.RisingAlong({"age": 1, "income": 2.5, "dose": -0.1})],
     "directions that overlap": [s.Dominates("income", "dose"), s.RisingAlong({"age": 1, "dose": -0.25, "income": 1})],
     "a convex column in a direction": [s.Convex("income"), s.RisingAlong({"income": 1, "dose": 1})],
+    "limits of one of two that are compared": [
+        s.Dominates("income", "dose"),
+        s.MaxSlope("income", 0.05),
+        s.MaxInfluence("dose", 0.2),
+        s.MaxInfluence(("dose", "age"), 0.6),
+    ],
     "complements": [s.Complements("age", "income"), s.Rising("income"), s.Falling("age"), s.Anchored("age", 45)],
     "substitutes of three": [s.Substitutes("age", "income", "dose"), s.MaxInfluence("age", 0.5)],
     "complements and substitutes": [s.Complements("age", "income"), s.Substitutes("dose", "age"), s.Convex("income")],

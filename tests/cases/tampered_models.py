@@ -102,6 +102,8 @@ def changed(header, tensors, rng):
         numbers[at] = float(change(numbers[at], rng, own["median"]))
     else:
         promise(header, rng)
+        straight = header["parameters"]["shape"] is not None  # else neither load nor the checker read it
+        header["encoder"]["clamp"] = header["encoder"]["clamp"] and not straight
     return header, tensors, f"{change.__name__} of {part}"
 
 

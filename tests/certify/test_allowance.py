@@ -1,4 +1,7 @@
-"""What integers may do is bounded for a model as a whole, by bits: what is beyond is not proven, and says so."""
+"""What integers may do is bounded for a model as a whole, by bits: what is beyond is not proven, and says so.
+
+Tests ``claim``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The points that attacks compare: within tolerances, on a line, in order, and where the guided search moves them."""
+"""The points that attacks compare: within tolerances, on a line, in order, and where the guided search moves them.
+
+Tests ``changes``, ``monotone`` and ``shapes``.
+"""
 
 from __future__ import annotations
 

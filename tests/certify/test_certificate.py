@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import FrozenInstanceError, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,10 @@ from sklearn.exceptions import NotFittedError
 
 import lambdak
 from lambdak import SpectralRegressor
-from lambdak.certify import certify
+from lambdak.certify import bound_claims, certify
+from lambdak.certify.allowance import Allowance
 from lambdak.model.outward import upwards
+from lambdak.model.readout import readouts
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +69,9 @@ def test_a_cap_is_printed_beside_its_bound_and_one_that_is_not_proven_is_said_to
 
 def test_where_nothing_was_requested_it_says_how_to():
     text = str(fitted("binary").certify().__class__("Model", "log-odds", fitted("free").certify().claims))
-    assert text.startswith("Model: no guarantee was requested (monotonic_cst, max_influence, shape and interaction_cst")
+    assert text.startswith(
+        "Model: no guarantee was requested (constraints, monotonic_cst, max_influence, shape and interaction_cst"
+    )
     assert "can move the log-odds at most" in text
 
 
@@ -179,3 +184,16 @@ def test_columns_without_effect_are_named_as_such_and_large_bounds_have_separato
     assert f"  a: {bound:,.0f}" in text
     assert "(limit: 25,000)" in text
     assert "e+" not in text
+
+
+def test_a_column_in_many_groups_is_looked_at_once(monkeypatch):
+    rows = np.random.default_rng(0).random((60, 4))
+    groups = dict.fromkeys(combinations(range(4), 2), 100.0)
+    model = SpectralRegressor(max_influence=groups, effort="fast", max_iter=1, dim=2, random_state=0)
+    model.fit(rows, rows[:, 0])
+    looked, changes = [], bound_claims.changes
+    monkeypatch.setattr(bound_claims, "changes", lambda outputs, i: looked.append(i) or changes(outputs, i))
+    outputs = readouts(model.model_)
+    claims = list(bound_claims.joint_claims(outputs, model.model_.promises.groups, Allowance.of()))
+    assert len(claims) == len(groups)
+    assert sorted(looked) == [0, 1, 2, 3]

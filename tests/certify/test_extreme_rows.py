@@ -1,4 +1,7 @@
-"""What a certificate says in plain words is true of what is predicted, however far a row is from those of training."""
+"""What a certificate says in plain words is true of what is predicted, however far a row is from those of training.
+
+Tests ``summary``.
+"""
 
 from __future__ import annotations
 

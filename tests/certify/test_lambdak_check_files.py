@@ -14,6 +14,7 @@ from tampered_models import base
 
 import lambdak
 from lambdak import SpectralRegressor
+from lambdak.shapes import Rising
 from lambdak.store import ModelFileError
 from lambdak.store._header import Blueprint, describe
 
@@ -281,10 +282,10 @@ def test_help_explains_the_model_and_the_claims():
 # ---- what only training reads ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def trained(tmp_path):
-    """A model without, and with its training state."""
-    model = SpectralRegressor(**SMALL, monotonic_cst={"x0": 1}).fit(X, Y)
+@pytest.fixture(params=[{"monotonic_cst": {"x0": 1}}, {"constraints": [Rising("x0")]}], ids=["shorthand", "shapes"])
+def trained(tmp_path, request):
+    """A model without, and with its training state; files with shapes have a format of their own."""
+    model = SpectralRegressor(**SMALL, **request.param).fit(X, Y)
     model.save(tmp_path / "plain")
     model.save(tmp_path / "trained", training_state=True)
     return tmp_path / "plain", tmp_path / "trained"

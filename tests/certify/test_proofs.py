@@ -1,4 +1,7 @@
-"""Claims: monotone, convex and ordered, every number against NumPy, and what does not hold is not proven."""
+"""Claims: monotone, convex and ordered, every number against NumPy, and what does not hold is not proven.
+
+Tests ``shape_claims``.
+"""
 
 from __future__ import annotations
 

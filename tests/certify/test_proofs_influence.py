@@ -1,4 +1,7 @@
-"""Claims about influence: proven bounds against brute force over cells."""
+"""Claims about influence: proven bounds against brute force over cells.
+
+Tests ``bound_claims``.
+"""
 
 from __future__ import annotations
 

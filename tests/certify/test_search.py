@@ -1,4 +1,7 @@
-"""The rows that a search takes, the cells that it tries, and what rounding may do to them."""
+"""The rows that a search takes, the cells that it tries, and what rounding may do to them.
+
+Tests ``attack`` and ``cells``.
+"""
 
 from __future__ import annotations
 

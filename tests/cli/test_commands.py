@@ -1,4 +1,7 @@
-"""The commands together: help, version, completion."""
+"""The commands together: help, version, completion.
+
+Tests ``config``.
+"""
 
 from __future__ import annotations
 

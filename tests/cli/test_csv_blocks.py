@@ -1,4 +1,7 @@
-"""Blocks of a CSV file hold whole rows, whatever is quoted: pyarrow reads them as it reads the whole file."""
+"""Blocks of a CSV file hold whole rows, whatever is quoted: pyarrow reads them as it reads the whole file.
+
+Tests ``csv_stream``.
+"""
 
 from __future__ import annotations
 

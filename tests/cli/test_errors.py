@@ -1,4 +1,7 @@
-"""What is wrong is one message and an exit code."""
+"""What is wrong is one message and an exit code.
+
+Tests ``options``.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_every_dialect_can_be_named():
 @pytest.mark.parametrize(
     ("args", "what", "code"),
     [
-        ([], "one of c, js, onnx, sql, table is needed", 2),
+        ([], "one of c, java, js, onnx, r, sql, table is needed", 2),
         (["price.c"], "did you mean --out price.c?", 2),
         (["--to", "c", "--dialect", "sqlite"], "is for --to sql; got --to c", 2),
         (["--to", "onnx", "--offset", "years"], "is for --to sql; got --to onnx", 2),

@@ -1,4 +1,7 @@
-"""``lambdak fit``: the model is that of the library, and what is printed about it is true."""
+"""``lambdak fit``: the model is that of the library, and what is printed about it is true.
+
+Tests ``fit_summary``.
+"""
 
 from __future__ import annotations
 

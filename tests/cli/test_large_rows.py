@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +20,7 @@ from cli_cases import FAST, done, only, refused, table
 import lambdak
 from lambdak.cli import table_streams, tables
 from lambdak.cli.dataset import ColumnRoles
-from lambdak.cli.large_rows import large_data
+from lambdak.cli.large_rows import LargeRows, large_data
 from lambdak.training.large import choice
 from lambdak.training.large import fit as large_fit
 
@@ -138,10 +141,31 @@ def test_size_decides_and_is_said(folder, tmp_path, monkeypatch):
     path = folder / "rows.csv"
     assert "batches" not in fitted(path, tmp_path / "m")[2]
     monkeypatch.setattr(tables, "LARGE", 1_000)
-    assert f"{path} has 0 MB: its rows are read in batches, and are not all in memory (or --no-large)" in (
+    assert f"{path} would take 0.0 GB of memory: its rows are read in batches, and are not all in memory (or --" in (
         fitted(path, tmp_path / "m")[2].replace("\n", " ")
     )
     assert "batches" not in fitted(path, tmp_path / "m", "--no-large")[2]
+
+
+def test_a_table_that_compresses_well_is_as_large_as_it_is_in_memory(tmp_path, monkeypatch):
+    rows = pa.table({name: np.zeros(2_000) for name in "abc"} | {"y": np.repeat([0.0, 1.0], 1_000)})
+    pa.parquet.write_table(rows, tmp_path / "rows.parquet")
+    pa.csv.write_csv(rows, tmp_path / "rows.csv")
+    with gzip.open(tmp_path / "rows.csv.gz", "wb") as file:
+        file.write((tmp_path / "rows.csv").read_bytes())
+    assert 16 * (tmp_path / "rows.parquet").stat().st_size < 100_000
+    assert 4 * 5 * (tmp_path / "rows.csv.gz").stat().st_size < 60_000
+    for name, memory in (("rows.parquet", 64 * 4 * 2_000), ("rows.csv.gz", 4 * (tmp_path / "rows.csv").stat().st_size)):
+        monkeypatch.setattr(tables, "LARGE", memory)
+        assert not tables.is_large(str(tmp_path / name), None, None)
+        monkeypatch.setattr(tables, "LARGE", memory - 1)
+        assert tables.is_large(str(tmp_path / name), None, None)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv.gz"])
+def test_the_size_of_what_is_no_table_is_that_of_its_file(tmp_path, name):
+    (tmp_path / name).write_bytes(b"no")
+    assert not tables.is_large(str(tmp_path / name), None, None)
 
 
 @pytest.mark.usefixtures("small")
@@ -212,7 +236,7 @@ print(read, scored, *[line.split()[1] for line in status if "VmHWM" in line])
 @pytest.mark.slow
 def test_memory_grows_by_less_than_the_rows_where_they_are_read_and_scored(tmp_path):
     peaks, rng = [], np.random.default_rng(0)
-    for rows in (200_000, 1_200_000):
+    for rows in (500_000, 1_500_000):  # more than the batches that are in memory at a time
         columns = {f"x{i}": rng.standard_normal(rows).astype(np.float32) for i in range(20)}
         data, path = pa.table(columns | {"y": columns["x0"] + columns["x1"]}), tmp_path / f"{rows}.parquet"
         pa.parquet.write_table(data, path)
@@ -251,3 +275,108 @@ def test_the_log_link_ends_at_a_raw_score_of_40_for_rows_that_are_read_in_batche
     pa.parquet.write_table(far, tmp_path / "far.parquet")
     shown = done(["predict", tmp_path / "far.parquet", "--model", tmp_path / "m", "--offset", "exposure"]).stdout
     assert [float(cell) for cell in shown.split()[1:]] == [0.0, float(np.exp(40.0))] * (ROWS // 2)
+
+
+def written(rows, path):
+    """A table, written over the file of another one."""
+    pa.csv.write_csv(rows, path) if path.suffix == ".csv" else pa.parquet.write_table(rows, path)
+
+
+def target_times(rows, factor):
+    return rows.set_column(rows.column_names.index("y"), "y", pa.array(factor * rows["y"].to_numpy()))
+
+
+def as_old(path, write):
+    """Write a file that looks as it did before."""
+    before = path.stat()
+    write()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGED = r"was changed (while it was read|during the fit)"
+CHANGES = {
+    "rows": (lambda rows, path: written(rows.take(np.arange(ROWS)[::-1]), path), CHANGED),
+    "fewer rows": (lambda rows, path: written(rows.slice(0, 50), path), CHANGED),
+    "other columns": (lambda rows, path: path.write_bytes(path.read_bytes()[:-9]), CHANGED),
+    "targets alone": (
+        lambda rows, path: as_old(path, lambda: written(target_times(rows, -1.0), path)),
+        r"the target in .* is another one than when it was read first|was changed|cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "parts/1.parquet"])
+def test_a_table_that_changes_after_the_fit_has_no_metrics(tmp_path, monkeypatch, name, change):
+    rows, path = table(ROWS), tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    written(rows, path)
+    make, says = CHANGES[change]
+    fit = LargeRows.fit_
+
+    def then_changed(self, *args, **kwargs):
+        fit(self, *args, **kwargs)
+        make(rows, path)
+
+    monkeypatch.setattr(LargeRows, "fit_", then_changed)
+    source = path.parent if name.startswith("parts") else path
+    said = refused(["fit", source, "-t", "y", "--model", tmp_path / "m", "--large", *only("y"), *FAST])
+    assert re.search(says, said)
+    assert path.name in said
+
+
+def test_a_csv_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    written(table(ROWS), path)
+    done(["fit", path, "-t", "y", "--model", tmp_path / "m", *only("y"), *FAST])
+    prepare = table_streams._CsvTable.prepare
+
+    def grown(self, *args):
+        found = prepare(self, *args)
+        with path.open("ab") as file:
+            file.write(path.read_bytes().splitlines(keepends=True)[-1])
+        return found
+
+    monkeypatch.setattr(table_streams._CsvTable, "prepare", grown)
+    out = tmp_path / "out.csv"
+    said = refused(["predict", path, "--model", tmp_path / "m", "--out", out])
+    assert f"{path} was changed while it was read: run the command again" in said
+    assert not out.exists()
+
+
+def test_a_parquet_file_that_holds_fewer_rows_than_it_says_is_refused(tmp_path):
+    done(["fit", only_numbers(tmp_path / "good.parquet", 30), "-t", "y", "--model", tmp_path / "m", *FAST])
+    path = only_numbers(tmp_path / "rows.parquet", 0)
+    none, five = b"\x16\x00\x19", b"\x16\x0a\x19"  # of Thrift: the number of rows, before the list of row groups
+    assert path.read_bytes().count(none) == 1
+    path.write_bytes(path.read_bytes().replace(none, five))
+    assert pa.parquet.read_metadata(path).num_rows == 5
+    says = f"{path}.* says that it has 5 rows, and holds 0: write it again"
+    assert re.search(says, refused(["predict", path, "--model", tmp_path / "m"]))
+    for options in (["--large"], ["--large", "--test-fraction", "0"]):
+        assert re.search(says, refused(["fit", path, "-t", "y", "--model", tmp_path / "other", *options]))
+
+
+def only_numbers(path, rows):
+    """A Parquet file with a column of numbers and a target."""
+    numbers = np.arange(rows, dtype=np.float64)
+    pa.parquet.write_table(pa.table({"a": numbers, "y": numbers}), path)
+    return path
+
+
+def test_the_schema_of_a_parquet_file_is_made_once_for_all_columns(tmp_path, monkeypatch):
+    """Otherwise a file of 30,000 columns takes minutes before its first row."""
+    made, file = [], pa.parquet.ParquetFile
+
+    class Counted(file):
+        @property
+        def schema_arrow(self):
+            made.append(self)
+            return super().schema_arrow
+
+    names = [f"c{i}" for i in range(50)]
+    pa.parquet.write_table(pa.table({name: [1.0] for name in names}), tmp_path / "wide.parquet")
+    monkeypatch.setattr(pa.parquet, "ParquetFile", Counted)
+    with table_streams.table_stream(str(tmp_path / "wide.parquet")) as stream:
+        assert stream.prepare(table_streams.Wanted([], [], names, names), lambda _: None) == 1
+    assert len(made) == 1

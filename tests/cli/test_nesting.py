@@ -1,4 +1,7 @@
-"""A depth of JSON lines that ends the process of whoever parses them is found before."""
+"""A depth of JSON lines that ends the process of whoever parses them is found before.
+
+Tests ``plain_files``.
+"""
 
 from __future__ import annotations
 

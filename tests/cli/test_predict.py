@@ -1,4 +1,7 @@
-"""``lambdak predict``: predictions are those of the library."""
+"""``lambdak predict``: predictions are those of the library.
+
+Tests ``models`` and ``written_tables``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``lambdak sign`` and ``lambdak verify-signature``: keys, signatures, exit codes, and what certify says of them."""
+"""``lambdak sign`` and ``lambdak verify-signature``: keys, signatures, exit codes, and what certify says of them.
+
+Tests ``verify_signature``.
+"""
 
 from __future__ import annotations
 

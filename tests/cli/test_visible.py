@@ -1,4 +1,7 @@
-"""Names, levels and labels cannot make a terminal do anything: what it would obey is printed as an escape."""
+"""Names, levels and labels cannot make a terminal do anything: what it would obey is printed as an escape.
+
+Tests ``table/visible``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Estimators on Dask collections: the model of the table in memory, or one that is the same on any cluster."""
+"""Estimators on Dask collections: the model of the table in memory, or one that is the same on any cluster.
+
+Tests ``progress``.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,12 @@ CASES = {
     "monotone and capped": (
         "SpectralRegressor",
         {"monotonic_cst": {"a": 1}, "max_influence": 0.5},
+        "target",
+        [],
+    ),
+    "complements": (
+        "SpectralRegressor",
+        {"constraints": [s.Complements("a", "b"), s.Anchored("a", 0.125)]},
         "target",
         [],
     ),

@@ -1,4 +1,7 @@
-"""Workers that are killed, stopped or busy, odd clusters, and fits side by side: always the same bits, never a hang."""
+"""Workers that are killed, stopped or busy, odd clusters, and fits side by side: always the same bits, never a hang.
+
+Tests ``attempt`` and ``worker``.
+"""
 
 from __future__ import annotations
 

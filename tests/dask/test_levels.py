@@ -1,4 +1,7 @@
-"""Categories of many levels on Dask: one model, whoever has which shard."""
+"""Categories of many levels on Dask: one model, whoever has which shard.
+
+Tests ``driver``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Derivatives of eigenvalues and eigenvectors against central differences and against LAPACK."""
+"""Derivatives of eigenvalues and eigenvectors against central differences and against LAPACK.
+
+Tests ``batch`` and ``lapack``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole epoch in one call: the kernel against the reference, for every loss, and what it refuses."""
+"""A whole epoch in one call: the kernel against the reference, for every loss, and what it refuses.
+
+Tests ``row_loss``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The row "an estimator" of ARCHITECTURE: one class, its public name, and what a file says it predicts."""
+"""The row "an estimator" of ARCHITECTURE: one class, its public name, and what a file says it predicts.
+
+Tests ``methods``.
+"""
 
 from __future__ import annotations
 

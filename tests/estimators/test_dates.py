@@ -1,4 +1,7 @@
-"""Dates: refused with the call that expands them, and that call."""
+"""Dates: refused with the call that expands them, and that call.
+
+Tests ``table/dates``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Identifiers and numbers that were read as text: warnings that name the column, the cell and the row."""
+"""Identifiers and numbers that were read as text: warnings that name the column, the cell and the row.
+
+Tests ``table/doubtful_columns``.
+"""
 
 from __future__ import annotations
 

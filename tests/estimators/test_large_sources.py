@@ -1,4 +1,7 @@
-"""Large tables that change during a fit, and caches that cannot be written: an error that says what and where."""
+"""Large tables that change during a fit, and caches that cannot be written: an error that says what and where.
+
+Tests ``table/parquet``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names in messages: rows, columns and classes as users know them."""
+"""Names in messages: rows, columns and classes as users know them.
+
+Tests ``table/close_names`` and ``table/matching``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A Pipeline that ends with a model travels as one file: no pickle, nothing compressed, nothing that is not trusted."""
+"""A Pipeline that ends with a model travels as one file: no pickle, nothing compressed, nothing that is not trusted.
+
+Tests ``files``.
+"""
 
 from __future__ import annotations
 

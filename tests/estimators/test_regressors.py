@@ -1,4 +1,7 @@
-"""Regressors: accuracy, losses, offsets, units, and quantiles that never cross."""
+"""Regressors: accuracy, losses, offsets, units, and quantiles that never cross.
+
+Tests ``quantile_regressor``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A model that was saved with its training state continues as the estimator that was never saved, bit for bit."""
+"""A model that was saved with its training state continues as the estimator that was never saved, bit for bit.
+
+Tests ``store/_training``.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +209,7 @@ def test_levels_that_read_matrices_of_others_or_with_strange_weights_are_refused
     [
         lambda header, tensors: header.pop("training"),
         lambda header, tensors: header.update(format=2),
-        lambda header, tensors: header.update(format=5),
+        lambda header, tensors: header.update(format=6),
         lambda header, tensors: header.update(training=None),
         lambda header, tensors: header["training"].update(arrays=[]),
         lambda header, tensors: header["training"].update(values=7),

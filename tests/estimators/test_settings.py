@@ -1,4 +1,7 @@
-"""Settings, targets, weights and validation rows that make no sense are named."""
+"""Settings, targets, weights and validation rows that make no sense are named.
+
+Tests ``training/settings``.
+"""
 
 from __future__ import annotations
 

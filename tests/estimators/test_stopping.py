@@ -1,4 +1,7 @@
-"""When training stops: early_stopping="auto", validation rows, and metrics by name."""
+"""When training stops: early_stopping="auto", validation rows, and metrics by name.
+
+Tests ``fit_arguments`` and ``training/scoring``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How a fitted estimator looks: the card of a notebook, learning curves, and one that grows while it is fitted."""
+"""How a fitted estimator looks: the card of a notebook, learning curves, and one that grows while it is fitted.
+
+Tests ``training/live_curve`` and ``explain/learning_curves``.
+"""
 
 from __future__ import annotations
 

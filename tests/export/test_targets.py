@@ -72,8 +72,16 @@ def test_tables_are_fitted_to_rows(tmp_path):
 @pytest.mark.parametrize(
     ("path", "options", "what"),
     [
-        ("model.txt", {}, r"path must end with one of \.c, \.mjs, \.js, \.onnx, \.sql, \.xlsx, \.csv, \.json, or to"),
-        ("model.c", {"to": "rust"}, r"to must be one of \['c', 'js', 'onnx', 'sql', 'table'\]; got 'rust'"),
+        (
+            "model.txt",
+            {},
+            r"path must end with one of \.c, \.java, \.mjs, \.js, \.onnx, \.R, \.r, \.sql, \.xlsx, \.csv, \.json, or",
+        ),
+        (
+            "model.c",
+            {"to": "rust"},
+            r"to must be one of \['c', 'java', 'js', 'onnx', 'r', 'sql', 'table'\]; got 'rust'",
+        ),
         ("model.c", {"dialect": "sqlite"}, "an export to c takes explain, name; got 'dialect'"),
         ("model.txt", {"to": "table"}, r"path must end with one of \.xlsx, \.csv, \.json for tables"),
     ],
@@ -125,7 +133,7 @@ def test_the_command_line_has_a_toy_target_without_a_change(words, tmp_path):
     shown = done(["export", "--model", tmp_path / "model.safetensors", "--to", "words", "--explain"]).stdout
     assert "read it aloud" in shown
     assert "explained" in (tmp_path / "model.words").read_text()
-    assert "is for --to c, js; got --to words" in refused(
+    assert "is for --to c, js, r; got --to words" in refused(
         ["export", "--model", tmp_path / "model.safetensors", "--to", "words", "--name", "price"], code=2
     )
 

@@ -1,4 +1,7 @@
-"""Eigenvalues and eigenvectors as JAX functions: values, derivatives of any order, jit, vmap and their nesting."""
+"""Eigenvalues and eigenvectors as JAX functions: values, derivatives of any order, jit, vmap and their nesting.
+
+Tests ``packing``.
+"""
 
 from __future__ import annotations
 

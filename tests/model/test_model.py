@@ -1,4 +1,7 @@
-"""The frozen model: immutable, all that predicts, and small."""
+"""The frozen model: immutable, all that predicts, and small.
+
+Tests ``rows``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Promises that hold to rounding are made to hold exactly, by as little as possible."""
+"""Promises that hold to rounding are made to hold exactly, by as little as possible.
+
+Tests ``statements``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The row "a bound of the optimiser" of ARCHITECTURE: one class, and sums with it are minimised."""
+"""The row "a bound of the optimiser" of ARCHITECTURE: one class, and sums with it are minimised.
+
+Tests ``build``.
+"""
 
 from __future__ import annotations
 

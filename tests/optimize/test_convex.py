@@ -1,4 +1,7 @@
-"""The least value of convex scores, against brute force on fine grids."""
+"""The least value of convex scores, against brute force on fine grids.
+
+Tests ``interior``, ``lifted``, ``scores`` and ``solver``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The cheapest change that reaches a target: valid on predict, and never dearer than its proof says."""
+"""The cheapest change that reaches a target: valid on predict, and never dearer than its proof says.
+
+Tests ``counterfactuals``, ``goals``, ``moves``, ``recourse`` and ``rows``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The value of a monotone column that reaches a prediction."""
+"""The value of a monotone column that reaches a prediction.
+
+Tests ``inverting``.
+"""
 
 from __future__ import annotations
 

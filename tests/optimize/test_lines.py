@@ -1,4 +1,7 @@
-"""Lines below and above links."""
+"""Lines below and above links.
+
+Tests ``bounded``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convex functions above a score, and where the convex–concave procedure ends."""
+"""Convex functions above a score, and where the convex–concave procedure ends.
+
+Tests ``descent``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How far a row may move before the decision changes: nothing closer does, and what was found does."""
+"""How far a row may move before the decision changes: nothing closer does, and what was found does.
+
+Tests ``distances`` and ``margins``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Proven optima: against grids of rows that predict is asked about, and what users are told."""
+"""Proven optima: against grids of rows that predict is asked about, and what users are told.
+
+Tests ``branch``, ``frontier``, ``minimizing`` and ``result``.
+"""
 
 from __future__ import annotations
 

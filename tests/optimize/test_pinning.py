@@ -1,4 +1,7 @@
-"""Monotone columns stay at their best end, whoever promises it."""
+"""Monotone columns stay at their best end, whoever promises it.
+
+Tests ``problem``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from hand_made_models import by_hand, symmetric
 from optimize_cases import score_of
 
 from lambdak.optimize import minimize
-from lambdak.optimize.minimum.problem import pin
+from lambdak.optimize.minimum.pinning import pin
 
 NONE = np.zeros(2, bool)
 

@@ -1,4 +1,7 @@
-"""Bounds of prices on boxes: no point of a box that reaches the goal is cheaper."""
+"""Bounds of prices on boxes: no point of a box that reaches the goal is cheaper.
+
+Tests ``nearest``.
+"""
 
 from __future__ import annotations
 

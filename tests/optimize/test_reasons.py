@@ -1,4 +1,7 @@
-"""Reasons: every claim tried through predict, order and words of hand-made rows, hostile names and bad requests."""
+"""Reasons: every claim tried through predict, order and words of hand-made rows, hostile names and bad requests.
+
+Tests ``alternatives``, ``declines``, ``sweeps`` and ``targets``.
+"""
 
 from __future__ import annotations
 

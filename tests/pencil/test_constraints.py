@@ -1,4 +1,7 @@
-"""What is special about each constraint, and the registry."""
+"""What is special about each constraint, and the registry.
+
+Tests ``factors`` and ``tolerances``.
+"""
 
 from __future__ import annotations
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from report_cases import IMAGE, KINDS, SCRIPT, SMALL, X, Y, fitted, python, some_rows
 from scipy import sparse
+from sklearn.base import clone
 
 from lambdak import SpectralOrdinalClassifier, SpectralRegressor
+from lambdak.shapes import OutputRange
 from lambdak.table.category_levels import OTHER
 
 
@@ -97,3 +100,19 @@ def test_a_wide_sparse_model_of_many_columns_opens_and_can_be_filtered(visit):
     row = np.zeros((1, 300))
     row[0, 299] = 0.5
     np.testing.assert_allclose(opened.predict()[0], python(model, row)[0][0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "quantiles", "binary"])
+def test_the_page_keeps_predictions_in_the_range_that_was_requested(visit, kind):
+    middle = python(fitted(kind), X)[1]
+    low, high = (0.3, 0.6) if kind == "binary" else np.quantile(middle, [0.2, 0.7])
+    model = clone(fitted(kind)).set_params(constraints=[OutputRange(low, high)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "column .* levels|.* targets are outside", UserWarning)
+        model.fit(X, (Y > 4) if kind == "binary" else Y)
+    opened = visit(f"{kind} in a range", model, X)
+    rows, cells = some_rows(model)
+    found = opened.page.evaluate("rows => rows.map((row) => { lambdak.set(row); return lambdak.predict(); })", cells)
+    _, seen = python(model, rows)
+    np.testing.assert_allclose([own["predictions"] for own in found], seen, rtol=1e-9, atol=1e-9)
+    assert {low, high} <= {*np.ravel([own["predictions"] for own in found])}

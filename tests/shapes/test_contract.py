@@ -1,4 +1,7 @@
-"""A new shape is one class: a toy goes through fit, proofs, attack, file and reports without other code."""
+"""A new shape is one class: a toy goes through fit, proofs, attack, file and reports without other code.
+
+Tests ``registry``, ``requested`` and ``spreads``.
+"""
 
 from __future__ import annotations
 

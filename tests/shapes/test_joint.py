@@ -1,4 +1,7 @@
-"""Complements and Substitutes: four-point inequalities, what fits them, which combinations are possible."""
+"""Complements and Substitutes: four-point inequalities, what fits them, which combinations are possible.
+
+They go through ``ends``, ``patterns`` and ``pencil/common_pattern``.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,15 @@ def test_four_corners_of_a_box_of_two_columns_are_in_order(shape, sign, task, tm
             found, rounding = least_joint_effect(own, X, list(pair))
             assert (sign * model.model_.loss.sign * found >= -rounding).all()
             assert np.abs(found).max() > 1e3 * rounding  # something is left to promise
+
+
+@pytest.mark.parametrize(("make", "sign"), [(s.Complements, 1), (s.Substitutes, -1)])
+@pytest.mark.parametrize("turned", [1, -1])
+def test_effects_may_rise_or_fall(make, sign, turned):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 3, (800, 2)), columns=["a", "b"])
+    y = sign * (X.a * X.b if turned > 0 else (3 - X.a) * (3 - X.b))
+    assert SpectralRegressor(constraints=[make("a", "b")], effort="fast", random_state=0).fit(X, y).score(X, y) > 0.97
 
 
 @pytest.mark.parametrize("target", ["product", "smaller one", "with others"])

@@ -1,10 +1,14 @@
-"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again."""
+"""Every shape, alone and with others: trained, proven in floats and integers, checked, attacked, and read again.
+
+Tests ``bending``, ``influence``, ``rising``, ``certify/orders`` and ``certify/shape_attack``.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +19,10 @@ from sklearn.base import clone
 import lambdak.certify
 from lambdak import SpectralClassifier, SpectralRegressor, load
 from lambdak import shapes as s
+from lambdak.shapes.interactions import requested_interactions
+from lambdak.shapes.requested import requested_shapes
+from lambdak.shapes.rising import Monotone
+from lambdak.table.encoder import TableEncoder
 
 CHECKER = Path(lambdak.certify.__file__).parent / "lambdak_check.py"
 
@@ -86,6 +94,37 @@ def test_contradictions_name_both_sides_and_the_way_out(name):
     constraints, words = CONTRADICTIONS[name]
     with pytest.raises(ValueError, match=words):
         shaped(constraints)
+
+
+def test_only_shapes_that_speak_of_the_same_are_compared(monkeypatch):
+    """Otherwise thousands of columns or groups, of a fit or of a file, are millions of pairs."""
+    asked = []
+    for kind in (Monotone, s.MaxInfluence, s.Convex):
+        compare = kind.contradicts
+        monkeypatch.setattr(kind, "contradicts", lambda *args, compare=compare: asked.append(args) or compare(*args))
+    columns = TableEncoder(n_knots=3).fit(np.random.default_rng(0).random((20, 40))).columns
+    pairs = list(combinations(range(40), 2))
+    listed = [s.MaxInfluence(pair, 1.0) for pair in pairs] + [s.Convex(i) for i in range(20)]
+    found = requested_shapes(columns, [1] * 40, 0.5, None, None, listed)
+    assert len(found) == 40 + 40 + len(pairs) + 20
+    assert len(asked) <= 2 * 20  # Rising and Convex of one column
+    asked.clear()
+    with pytest.raises(ValueError, match=r"two caps, 0\.5 and 2\.0"):
+        requested_shapes(columns, None, 0.5, None, None, [*listed, s.MaxInfluence(39, 2.0)])
+    assert len(asked) == 1
+    with pytest.raises(ValueError, match="at most 200 shapes that speak of the same column; got RisingAlong"):
+        requested_shapes(columns, None, None, None, None, [s.RisingAlong({0: 1, 1: float(i)}) for i in range(1, 300)])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_within_others_are_left_out(seed):
+    rng = np.random.default_rng(seed)
+    groups = [rng.choice(7, rng.integers(1, 6), replace=False).tolist() for _ in range(rng.integers(1, 12))]
+    sets = {frozenset(group) for group in groups}
+    sets |= {rest for rest in [frozenset(range(7)).difference(*sets)] if rest}
+    largest = sorted(tuple(sorted(each)) for each in sets if not any(each < other for other in sets))
+    found = requested_interactions(groups, list("abcdefg"))
+    assert (((0, 1, 2, 3, 4, 5, 6),) if found is None else found.groups) == tuple(largest)
 
 
 @pytest.mark.parametrize("wrong", [s.Rising("age"), ["age"], "age", {"age": 1}])

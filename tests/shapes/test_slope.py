@@ -13,9 +13,6 @@ from shape_cases import CONSTRAINTS, shaped
 
 from lambdak import SpectralRegressor
 from lambdak import shapes as s
-from lambdak.eigen.packing import sym
-from lambdak.model.readout import readouts
-from lambdak.model.slopes import steepest_slope
 from lambdak.store._header import describe
 from lambdak.store._values import encode
 
@@ -50,21 +47,6 @@ def test_no_step_along_a_direction_moves_the_score_by_more_than_the_limit():
     assert 0.3 * limit < most <= limit * (1 + 1e-9)
     alone = [np.abs(np.diff(model.predict(some.iloc[[0, 0]].assign(income=[1.0, 1.1])))) / 0.1]
     assert slope_claims(model)[0].value <= limit < 10 * max(alone)[0]  # of income alone more is allowed
-
-
-def test_the_proven_slope_is_that_of_dense_matrices_over_every_choice_of_pieces():
-    model, _ = shaped([s.MaxSlope({"age": 2, "income": -1, "dose": 0.5}, 0.3)])
-    (output,) = readouts(model.model_)
-    pieces = []
-    for i, weight in ((0, 2.0), (1, -1.0), (2, 0.5)):
-        knots, own = output.columns[i].knots, output.column(i)[:, : len(output.columns[i].knots)]
-        steps = weight * np.diff(own, axis=1) / np.diff(knots)[:, None]
-        pieces.append(np.concatenate([steps, np.zeros_like(steps[:, :1])], axis=1))
-    total = pieces[0][:, :, None, None] + pieces[1][:, None, :, None] + pieces[2][:, None, None, :]
-    norms = np.abs(np.linalg.eigvalsh(sym(total))).max(axis=-1)
-    wanted = output.scale * np.tensordot(output.weights, norms, 1).max()
-    assert steepest_slope(output, ((0, 2.0), (1, -1.0), (2, 0.5))).bound == pytest.approx(wanted, rel=1e-9)
-    assert slope_claims(model)[0].value >= wanted * (1 - 1e-14)
 
 
 def test_a_limit_of_zero_leaves_what_a_missing_cell_does():

@@ -1,4 +1,4 @@
-"""Valley and Peak: where they turn, what training chooses, and what is refused."""
+"""Valley and Peak: where they turn, what training chooses (``training/settling``), and what is refused."""
 
 from __future__ import annotations
 

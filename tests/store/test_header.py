@@ -1,4 +1,7 @@
-"""A model comes back from its file and from its text: the same predictions to the last bit."""
+"""A model comes back from its file and from its text: the same predictions to the last bit.
+
+Tests ``_fields`` and ``_losses``.
+"""
 
 from __future__ import annotations
 

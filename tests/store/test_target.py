@@ -1,4 +1,7 @@
-"""What is known of the target goes into the file, and comes back from it."""
+"""What is known of the target goes into the file, and comes back from it.
+
+Tests ``model/known_target``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A category has one matrix per level; rare levels share one, and missing cells have their own."""
+"""A category has one matrix per level; rare levels share one, and missing cells have their own.
+
+Tests ``category_levels``.
+"""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,7 @@
-"""Weights of rows count as repetition, to the last bit."""
+"""Weights of rows count as repetition, to the last bit.
+
+Tests ``seen``.
+"""
 
 import numpy as np
 import polars as pl

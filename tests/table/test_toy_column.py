@@ -1,4 +1,7 @@
-"""A new type of column is one class and one line in the registry: a toy type goes through all that reads columns."""
+"""A new type of column is one class and one line in the registry: a toy type goes through all that reads columns.
+
+Tests ``cell_rules`` and ``column_types``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Arrays of NumPy and lists where tensors belong: refused by name everywhere, with what to write."""
+"""Arrays of NumPy and lists where tensors belong: refused by name everywhere, with what to write.
+
+Tests ``inputs``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Eigenvalues and eigenvectors as PyTorch operators: values, derivatives of any order, and PyTorch's own machinery."""
+"""Eigenvalues and eigenvectors as PyTorch operators: values, derivatives of any order, and PyTorch's own machinery.
+
+Tests ``derivatives``.
+"""
 
 from __future__ import annotations
 

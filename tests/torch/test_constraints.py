@@ -1,4 +1,7 @@
-"""Semidefinite matrices and caps as parametrisations."""
+"""Semidefinite matrices and caps as parametrisations.
+
+Tests ``spectral_maps``.
+"""
 
 from __future__ import annotations
 

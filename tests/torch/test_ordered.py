@@ -1,4 +1,7 @@
-"""Several eigenvalues of one matrix as outputs: which they are, and that they never cross."""
+"""Several eigenvalues of one matrix as outputs: which they are, and that they never cross.
+
+Tests ``several``.
+"""
 
 from __future__ import annotations
 

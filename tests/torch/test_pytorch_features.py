@@ -1,4 +1,7 @@
-"""What PyTorch offers for modules works for neurons and layers: states, compilers, transforms, devices."""
+"""What PyTorch offers for modules works for neurons and layers: states, compilers, transforms, devices.
+
+Tests ``states``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The spectral-norm penalty, and proximal steps that make inputs exactly zero."""
+"""The spectral-norm penalty, and proximal steps that make inputs exactly zero.
+
+Tests ``proximal``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Categories of many levels: close to what is best, the same as trained, and everything that is promised."""
+"""Categories of many levels: close to what is best, the same as trained, and everything that is promised.
+
+Tests ``level_caps``, ``level_curves`` and ``trained_columns``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Members that are sums of terms: raw scores, gradients, matrices, and which groups get a term."""
+"""Members that are sums of terms: raw scores, gradients, matrices, and which groups get a term.
+
+Tests ``negative_gradient``.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from numbers import Real
 
 from lambdak.certify.allowance import Allowance
@@ -56,8 +57,9 @@ def joint_claims(
     outputs: tuple[Readout, ...], groups: Iterable[tuple[Sequence[int], float]], allowance: Allowance
 ) -> Iterator[Claim]:
     """What the columns of each group can do together; proven, unless it is beyond the cap that was requested."""
+    reach_of = cache(lambda i: changes(outputs, i))  # a column may be in many groups
     for group, cap in groups:
-        reaches = {i: changes(outputs, i) for i in group}
+        reaches = {i: reach_of(i) for i in group}
         totals = [summed(parts) for parts in zip(*reaches.values(), strict=True)]
         value = max(of_outputs(output, total) for output, total in zip(outputs, totals, strict=True))
         names = ", ".join(outputs[0].columns[i].name for i in group)

@@ -18,7 +18,7 @@ _NOUNS = {
     "the logarithm of the prediction": "logarithm of the prediction",
 }
 _LISTED = 5  # bounds that are named where nothing was requested
-_SETTINGS = "monotonic_cst, max_influence, shape and interaction_cst"
+_SETTINGS = "constraints, monotonic_cst, max_influence, shape and interaction_cst"
 
 
 def summary(certificate: Certificate) -> Iterator[str]:
@@ -88,7 +88,18 @@ def plain_statement(claim: Claim, score: str) -> str:
         words += f", up to {LOG.most:g}, where predictions end"
     if claim.value:
         words = words.replace(f"by more than {upwards(claim.value)}", f"by more than {_at_most(claim.value)}")
-    return words.replace("no raw score moves", f"the {noun} never moves").replace("the raw score is", f"the {noun} is")
+    return in_plain_words(words, score)
+
+
+def in_plain_words(words: str, score: str) -> str:
+    """Return what a claim or a shape says, with the noun that readers know for a raw score.
+
+    >>> in_plain_words("no change of age moves a raw score by more than 0.1", "log-odds")
+    'no change of age moves the log-odds by more than 0.1'
+    """
+    noun = _noun(score)
+    words = words.replace("no raw score moves", f"the {noun} never moves")
+    return words.replace("the raw score", f"the {noun}").replace("a raw score", f"the {noun}")
 
 
 def _at_most(value: float) -> str:

@@ -4,7 +4,7 @@ Modules: one file per command; ``options``, ``dataset``, ``task``; ``tables`` an
 ``large_rows`` fits and tests on rows that are not all in memory; ``table_streams`` tables that need not fit into
 memory, ``csv_stream`` their blocks, read ahead, ``plain_files`` and what is wrong with their text; ``written_tables``;
 ``models`` and their signatures, ``outputs``, ``errors``, ``fit_summary``, ``demo_results``; ``cells`` what is typed as
-a cell, a level, bounds or a class.
+a cell, a level, bounds or a class, ``constraint`` what is typed as a shape.
 
 Commands: ``certify``, ``config``, ``counterfactual``, ``demo``, ``dossier``, ``drift``, ``explain``, ``export``,
 ``fit``, ``optimize``, ``predict``, ``reasons``, ``report``, ``reproduce``, ``sign``, ``verify_signature``.

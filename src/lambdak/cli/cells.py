@@ -87,7 +87,7 @@ def label(known: Sequence[Any], text: str, option: str) -> Any:
     >>> label([0.1, 0.5], "0.5", "--output")
     0.5
     """
-    by_text = {shown(own): own for own in known}
+    by_text = {shown(label_): label_ for label_ in known}
     if text not in by_text:
         raise InputError(
             f"{option} must be one of {listed(by_text)}; got {text!r}. {meant(text, list(by_text))}".strip()
@@ -110,8 +110,8 @@ def target(fitted: Any, text: str) -> Any:
     value = text.removeprefix(relation).strip()
     classes = getattr(fitted, "classes_", None)
     known = {} if classes is None else {str(label): label for label in classes.tolist()}
-    own = known[value] if value in known else _target_number(value, list(known))
-    return (relation, own) if relation else own
+    label_ = known[value] if value in known else _target_number(value, list(known))
+    return (relation, label_) if relation else label_
 
 
 def _target_number(text: str, classes: list[str]) -> float:
@@ -148,7 +148,7 @@ def _ends(value: str, text: str, option: str) -> tuple[float | None, float | Non
     low, colon, high = text.partition(":")
     if not colon:
         raise typer.BadParameter(f"{value!r} must be {_BOUNDS}", param_hint=option)
-    ends = [None if not own else _number(own, option, f"{value!r} must be {_BOUNDS}") for own in (low, high)]
+    ends = [None if not end else _number(end, option, f"{value!r} must be {_BOUNDS}") for end in (low, high)]
     return ends[0], ends[1]
 
 
@@ -162,7 +162,7 @@ def _number(text: str, option: str, why: str) -> float:
 def _levels(column: Column, text: str, option: str) -> list[Any]:
     """One level, or several between commas."""
     known = _known(column)
-    return [known[text]] if text in known else [_level(column, own, option) for own in text.split(",")]
+    return [known[text]] if text in known else [_level(column, level, option) for level in text.split(",")]
 
 
 def _level(column: Column, text: str, option: str) -> Any:

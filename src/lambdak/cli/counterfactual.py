@@ -78,8 +78,8 @@ def counterfactual(
         "--bounds": cells.bounds(bounds or (), columns),
         "--whole": options.names(whole or ()),
     }
-    for option, own in names.items():
-        cells.check_columns(own, columns, option)
+    for option, named in names.items():
+        cells.check_columns(named, columns, option)
     X = columns_of(fitted, read_columns(fitted, table, form))
     with naming(table):
         found = fitted.counterfactual(
@@ -87,7 +87,7 @@ def counterfactual(
             names["--direction"], n, bounds=names["--bounds"], whole=names["--whole"], gap=gap, time_limit=time_limit,
             output=cells.output(fitted, output),
         )  # fmt: skip
-    if any(own.status == "interrupted" for own in found):
+    if any(change.status == "interrupted" for change in found):
         note("the search was interrupted: these are the changes so far")
     _show(found, row or 0, out, raw_text, as_json)
 
@@ -99,14 +99,14 @@ def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool
     if out is not None:
         write(frame.to_native(), out, raw_text=raw_text)
     if as_json:
-        print_json({"changes": [_described(own, first) for own in found]})
+        print_json({"changes": [_described(change, first) for change in found]})
     elif out != STREAM:
-        say("\n".join(f"row {own.row + first}: {own}" for own in found))
-    if all(own.changes is None for own in found):
+        say("\n".join(f"row {change.row + first}: {change}" for change in found))
+    if all(change.changes is None for change in found):
         complain("no change was found that reaches the target")
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _described(own: Any, first: int) -> dict[str, Any]:
+def _described(change: Any, first: int) -> dict[str, Any]:
     names = ("number", "status", "goal", "before", "after", "changes", "cost", "bound", "gap", "seconds")
-    return {"row": own.row + first, "words": str(own)} | {name: getattr(own, name) for name in names}
+    return {"row": change.row + first, "words": str(change)} | {name: getattr(change, name) for name in names}

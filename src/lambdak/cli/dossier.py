@@ -101,8 +101,8 @@ def _rows(
     data = read_columns(fitted, path, form)
     if target is None:
         return columns_of(fitted, data), {}
-    own = _dataset(fitted, data, path, target, weight, exposure).rows
-    return columns_of(fitted, data), {"y": own.y, "sample_weight": own.weight, "exposure": own.offset}
+    rows = _dataset(fitted, data, path, target, weight, exposure).rows
+    return columns_of(fitted, data), {"y": rows.y, "sample_weight": rows.weight, "exposure": rows.offset}
 
 
 def _training(
@@ -122,9 +122,9 @@ def _training(
     data = read_columns(fitted, path, form)
     offset, exposure = offsets
     counted = offset is None and fitted.model_.loss.link is LOG
-    own = _dataset(fitted, data, path, target, weight, exposure if counted else offset).rows
-    beside = {"sample_weight_train": own.weight, "exposure_train" if counted else "offset_train": own.offset}
-    return {"X_train": columns_of(fitted, data), "y_train": own.y, **beside}
+    rows = _dataset(fitted, data, path, target, weight, exposure if counted else offset).rows
+    beside = {"sample_weight_train": rows.weight, "exposure_train" if counted else "offset_train": rows.offset}
+    return {"X_train": columns_of(fitted, data), "y_train": rows.y, **beside}
 
 
 def _dataset(fitted: Any, data: Any, path: str, target: str, weight: str | None, beside: str | None) -> Dataset:

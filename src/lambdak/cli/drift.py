@@ -61,8 +61,8 @@ def drift(
     _check_column(fitted, column)
     (before, weight_old), (after, weight_new) = (_table(fitted, path, form, weight) for path in (old, new))
     with naming(new):
-        own = cells.output(fitted, output)
-        found = fitted.drift(before, after, sample_weight_old=weight_old, sample_weight_new=weight_new, output=own)
+        output_ = cells.output(fitted, output)
+        found = fitted.drift(before, after, sample_weight_old=weight_old, sample_weight_new=weight_new, output=output_)
     shown = found if column is None else found[column]
     if plot is not None:
         save_picture(shown.plot(), plot)
@@ -90,7 +90,7 @@ def _table(fitted: Any, path: str, form: tables.Format | None, weight: str | Non
         if weight is None:
             return columns_of(fitted, table), None
         tables.check_names([weight], table, path, "--weight")
-        own = numbers(table, weight, path)
-        if (own < 0).any() or not own.any():
+        weights = numbers(table, weight, path)
+        if (weights < 0).any() or not weights.any():
             raise InputError(f"column {weight!r} of {path} must hold weights, none negative and one of them positive")
-        return columns_of(fitted, table), own
+        return columns_of(fitted, table), weights

@@ -69,8 +69,8 @@ def explain(
         X = None if table is None else columns_of(fitted, read_columns(fitted, table, form))
         if row is not None:
             X = _only(X, row, str(table))
-        own = cells.output(fitted, output)
-        explanation = fitted.explain_local(X, output=own) if one else fitted.explain_global(X, output=own)
+        output_ = cells.output(fitted, output)
+        explanation = fitted.explain_local(X, output=output_) if one else fitted.explain_global(X, output=output_)
     if plot is not None:
         ax = explanation.plot()
         ax.set_title(ax.get_title() if row is None else ax.get_title().replace("Row 0", f"Row {row}"))
@@ -100,7 +100,9 @@ def _show(explanation: Any, row: int | None, out: str | None, raw_text: bool, as
     elif out is None and "row" in frame.columns:
         write(frame.to_native(), STREAM, raw_text=raw_text)
     elif out is None:
-        print_columns(_short(frame.drop("kind").to_dict(as_series=False)), _LEGEND)
+        print_columns(_short(frame.drop("kind", "promised", strict=False).to_dict(as_series=False)), _LEGEND)
+        for words in explanation.promised:
+            say(f"promised: {words}")
 
 
 def _short(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""``lambdak export``: the model as C, JavaScript, ONNX, SQL, or tables that people read."""
+"""``lambdak export``: the model as C, Java, JavaScript, ONNX, R, SQL, or tables that people read."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ EXAMPLES = (
     "lambdak export --to c",
     "lambdak export --to sql --dialect sqlite --table patients --out score.sql",
     "lambdak export --to onnx --explain --dtype float32",
+    "lambdak export --out Score.java --package com.bank.scores",
     "lambdak export patients.csv --target progression --to table --out patients.json",
 )
 
@@ -77,7 +78,8 @@ def export(
         typer.Option(help="The file, or for js a folder.", show_default="the model's name with another ending"),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="With the influence of every column.")] = False,
-    name: Annotated[str | None, typer.Option(help="c, js: what functions or the package are called.")] = None,
+    name: Annotated[str | None, typer.Option(help="c, js, r: what functions or the package are called.")] = None,
+    package: Annotated[str | None, typer.Option(help="java: of the class, such as com.bank.scores.")] = None,
     dtype: Annotated[Dtype | None, typer.Option(help="onnx: of all numbers.", show_default="float64")] = None,
     offset_input: Annotated[
         bool, typer.Option("--offset-input", help="onnx: with an input that is added to raw scores.")
@@ -107,8 +109,8 @@ def export(
     """
     kind = _kind(to, out, table)
     given = {
-        "--explain": explain or None, "--name": name, "--dtype": dtype, "--dialect": dialect, "--table": source,
-        "--offset-input": offset_input or None, "--key": key or None, "--offset": offset,
+        "--explain": explain or None, "--name": name, "--package": package, "--dtype": dtype, "--dialect": dialect,
+        "--table": source, "--offset-input": offset_input or None, "--key": key or None, "--offset": offset,
         "TABLE": table, "--target": target, "--exposure": exposure, "--two-way": two_way,
     }  # fmt: skip
     _check_taken(kind, given)
@@ -119,8 +121,8 @@ def export(
         _check_ending(kind, path)
         check_output(path, "--out")
     fitted = read_model(model)
-    plain = {"explain": explain or None, "name": name, "dtype": dtype, "dialect": dialect, "table": source,
-             "key": key or None, "offset": offset_input or offset}  # fmt: skip
+    plain = {"explain": explain or None, "name": name, "package": package, "dtype": dtype, "dialect": dialect,
+             "table": source, "key": key or None, "offset": offset_input or offset}  # fmt: skip
     options = {key: own.value if isinstance(own, Enum) else own for key, own in plain.items() if own is not None}
     with naming(table or ""):
         if kind == "table":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lambdak.cli import options, tables
+from lambdak.cli.constraint import OPTION, complete_constraint, named_columns, read_constraints
 from lambdak.cli.dataset import ColumnRoles, Dataset
 from lambdak.cli.errors import naming, note, noticing_interrupts
 from lambdak.cli.fit_summary import described, metrics, print_summary
@@ -33,6 +34,7 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
     "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
+    'lambdak fit patients.csv -t progression --constraint "Rising(bmi)" --constraint "Concave(age)"',
 )
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
 
@@ -108,6 +110,15 @@ def fit(
             help="Only these columns may interact with one another; no_interactions or pairwise alone is for all "
             "columns. Repeatable, for several groups.",
             rich_help_panel=_PROMISES,
+        ),
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHAPE(COLUMN, …)",
+            help='What is known of columns, as in Python: "Rising(income)", "Concave(age, dose)". Repeatable.',
+            rich_help_panel=_PROMISES,
+            autocompletion=complete_constraint,
         ),
     ] = None,
     drop: Annotated[
@@ -221,7 +232,7 @@ def fit(
 
     levels = None if quantiles is None else options.quantile_levels(quantiles)
     signs, caps = options.signs(monotone or ()), _caps(max_influence or ())
-    groups = options.groups(interactions or ())
+    groups, shapes = options.groups(interactions or ()), read_constraints(constraint or ())
     check_output(model, "--model")
     if checkpoint is not None:
         check_output(checkpoint, "--checkpoint")
@@ -242,6 +253,7 @@ def fit(
         ]
         tables.check_names(named, data, table, "--max-influence")
         tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data, table, "--interactions")
+        tables.check_names(named_columns(shapes), data, table, OPTION)
         with naming(table):
             task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
         check_usage(task, loss, levels, offset, exposure)
@@ -255,8 +267,9 @@ def fit(
             train, unseen = data, roles.like(data, test, form)
         estimator = estimator_of(
             task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
-            interaction_cst=groups, max_categories=max_categories, alpha=alpha, effort=effort.value, dim=dim,
-            n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed, verbose=1,
+            interaction_cst=groups, constraints=shapes or None, max_categories=max_categories, alpha=alpha,
+            effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed,
+            verbose=1,
         )  # fmt: skip
         with naming(table):
             timing = _fit_(estimator, train, checkpoint)

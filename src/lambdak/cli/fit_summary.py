@@ -33,7 +33,7 @@ def metrics(estimator: Any, rows: Scored) -> dict[str, float]:
         unknown = y[class_codes(estimator.classes_, y) < 0]
         if len(unknown):
             raise InputError(f"the test rows have a class that the model does not know: {unknown[0].item()!r}")
-    return {own.name: own.value for own in raw_metrics(estimator.model_, y, raw, weight)}
+    return {metric.name: metric.value for metric in raw_metrics(estimator.model_, y, raw, weight)}
 
 
 def described(model: Any, path: Path) -> dict[str, Any]:

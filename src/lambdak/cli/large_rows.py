@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from lambdak.cli import tables
 from lambdak.cli.dataset import ColumnRoles, Positions, cells, missing_cells, numbers, split_rows
+from lambdak.cli.errors import InputError
 from lambdak.cli.models import with_parts
 from lambdak.cli.plain_files import STREAM
-from lambdak.cli.table_streams import TableStream, Wanted, table_stream
+from lambdak.cli.table_streams import SAME, TableStream, Wanted, table_stream
 from lambdak.cli.tables import Format
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.dates import expanded
@@ -28,23 +29,31 @@ from lambdak.table.large.batches import Batches
 
 if TYPE_CHECKING:
     from lambdak.model.model import Model
+    from lambdak.table.large.parquet import ParquetBatches
 
 _HEAD = 200_000  # rows by which the task is chosen, and doubtful columns are named
 
 
 @contextmanager
 def large_data(roles: ColumnRoles, path: str, given: Format | None, cache: Path | None = None) -> Iterator[LargeRows]:
-    """All rows of a table that have a target, for the time of the block."""
+    """All rows of a table that have a target, for the time of the block.
+
+    A file that changes meanwhile, be it between two passes, is an error that names it.
+    """
+    from lambdak.table.large.parquet import path_batches
+
+    state = _state(path)  # before the file is opened: a cache of its rows is then never one of those that came later
     with table_stream(path, given) as stream:
         roles.check(stream, path)
         every = [name for name in stream.column_names if name not in roles.drop]
         stream.prepare(Wanted(roles.categorical, [], every, every), lambda _: None)
         parquet = Path(path).is_dir() or (tables.format_of(path, given) is Format.PARQUET and not path.endswith(".gz"))
-        table = _LargeTable(path, roles, stream, every, parquet and path != STREAM)
+        files = path_batches(path) if parquet and path != STREAM else None
+        table = _LargeTable(path, roles, stream, every, files, state if files is None else files.fingerprint)
         parts = list(table.targets())
         missing = np.concatenate([part for part, _ in parts])
         roles.ignores(missing, path)
-        y = np.concatenate([own for _, own in parts])
+        y = np.concatenate([targets for _, targets in parts])
         yield LargeRows(table, np.flatnonzero(~missing), y, table.column_names, cache)
 
 
@@ -65,7 +74,8 @@ class _LargeTable:
     roles: ColumnRoles
     stream: TableStream
     every: Sequence[str]  # columns that are read
-    is_parquet: bool  # read by the library itself
+    parquet: ParquetBatches | None  # Parquet, which the library itself reads: one object knows what the files were
+    fingerprint: str | None  # text that changes with what is read; None of standard input
 
     @cached_property
     def column_names(self) -> Sequence[str]:
@@ -91,11 +101,9 @@ class _LargeTable:
 
     def placed(self, columns: Sequence[str] | None = None) -> Iterator[tuple[str, Any]]:
         """Where parts come from, and the parts: of Parquet files those of the library, so that fits are the same."""
-        from lambdak.table.large.parquet import path_batches
-
         names = list(self.every if columns is None else columns)
-        if self.is_parquet:
-            for place, part in path_batches(self.path).some_columns(names).read():
+        if self.parquet is not None:
+            for place, part in self.parquet.some_columns(names).read():
                 yield place, tables.with_text(part, self.roles.categorical)
         else:
             yield from ((self.path, part) for part in self.stream.parts(names) if part.num_rows)
@@ -107,17 +115,13 @@ class _LargeTable:
             missing = missing_cells(part.column(name))
             yield missing, cells(part.filter(~missing), name)
 
-    @property
-    def fingerprint(self) -> str | None:
-        """Text that changes with the file."""
-        from lambdak.table.large.parquet import path_batches
 
-        if self.path == STREAM:
-            return None
-        if self.is_parquet:
-            return path_batches(self.path).fingerprint
-        about = os.stat(self.path)
-        return repr((os.path.realpath(self.path), about.st_size, about.st_mtime_ns))
+def _state(path: str) -> str | None:
+    """Text that changes with a file; None for standard input, and where there is no file, which is refused later."""
+    if path == STREAM or not Path(path).exists():
+        return None
+    about = os.stat(path)
+    return repr((os.path.realpath(path), about.st_size, about.st_mtime_ns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +160,9 @@ class LargeRows:
             before = before if place == last else 0
             end = int(np.searchsorted(self.rows, first + part.num_rows))
             begin = int(np.searchsorted(self.rows, first))
-            own = self.rows[begin:end] - first
-            if len(own):
-                yield place, before, self._dated(part if len(own) == part.num_rows else part.take(own))
+            taken = self.rows[begin:end] - first
+            if len(taken):
+                yield place, before, self._dated(part if len(taken) == part.num_rows else part.take(taken))
             first, last, before = first + part.num_rows, place, before + part.num_rows
 
     def _dated(self, part: Any) -> Any:
@@ -176,8 +180,12 @@ class LargeRows:
         from lambdak.eigen.runtime import get_num_threads
         from lambdak.model.rows import row_offset
 
-        roles, raw, weights = self.table.roles, list[NDArray[Any]](), list[NDArray[np.float64]]()
+        roles, done, raw, weights = self.table.roles, 0, list[NDArray[Any]](), list[NDArray[np.float64]]()
         for place, before, part in self.parts():
+            y = self.y[done : done + part.num_rows]
+            done += part.num_rows
+            if len(y) < part.num_rows or not np.array_equal(cells(part, roles.target), y):
+                raise InputError(f"the target in {place} is another one than when it was read first: {SAME}")
             weight, offset, exposure = (
                 None if name is None else numbers(part, name, place, before) for name in roles.beside.values()
             )
@@ -185,6 +193,8 @@ class LargeRows:
             raw.append(model.raw(X, row_offset(model.loss, offset, exposure, part.num_rows), get_num_threads()))
             if weight is not None:
                 weights.append(weight)
+        if done < len(self):
+            raise InputError(f"{self.table.path} has fewer rows than when it was read first: {SAME}")
         return self.y, np.concatenate(raw), np.concatenate(weights) if weights else None
 
 

@@ -78,7 +78,7 @@ def _beside(offset: str | None, exposure: str | None) -> dict[str, str]:
     """The columns that are given beside those of the model."""
     if offset is not None and exposure is not None:
         raise typer.BadParameter("give --offset or --exposure, not both", param_hint="--exposure")
-    return {name: own for name, own in (("offset", offset), ("exposure", exposure)) if own is not None}
+    return {name: values for name, values in (("offset", offset), ("exposure", exposure)) if values is not None}
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ class _Answers:
             loss = self.fitted.model_.loss
             check_exposure(loss) if option == "exposure" else check_offset(loss)
             tables.check_names([name], stream, self.path, f"--{option}")
-        own = self.fitted.model_.encoder.columns
+        columns = self.fitted.model_.encoder.columns
         copied = [*self.keep, *self.beside.values()]
         every = dict.fromkeys([*(name for name in names if name not in parts), *sources, *copied])
-        plain = [each.name for each in own if each.is_number and each.name not in parts]
+        plain = [each.name for each in columns if each.is_number and each.name not in parts]
         return Wanted(text_columns(self.fitted), plain, copied, list(every))
 
     def _answer(self, numbered: tuple[int, Any]) -> Any:

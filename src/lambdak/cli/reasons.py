@@ -63,8 +63,8 @@ def reasons(
         "--exclude": options.names(exclude or ()),
         "--immutable": options.names(immutable or ()),
     }
-    for option, own in names.items():
-        cells.check_columns(own, columns, option)
+    for option, named in names.items():
+        cells.check_columns(named, columns, option)
     X = columns_of(fitted, read_columns(fitted, table, form))
     compared = None if baseline is None else columns_of(fitted, read_columns(fitted, baseline, form))
     with naming(table):
@@ -82,14 +82,14 @@ def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool
         write(frame.with_columns(nw.col("row") + first).to_native(), out, raw_text=raw_text)
     if as_json:
         data = found.to_dict()
-        print_json(data | {"decisions": [_numbered(own, first) for own in data["decisions"]]})
+        print_json(data | {"decisions": [_numbered(decision, first) for decision in data["decisions"]]})
     elif out != STREAM:
-        say("\n".join(_renamed(found.why(i), own.row, first) for i, own in enumerate(found)))
+        say("\n".join(_renamed(found.why(i), decision.row, first) for i, decision in enumerate(found)))
 
 
 def _numbered(decision: dict[str, Any], first: int) -> dict[str, Any]:
     row = decision["row"] + first
-    reasons = [own | {"row": row} for own in decision["reasons"]]
+    reasons = [reason | {"row": row} for reason in decision["reasons"]]
     return decision | {"row": row, "reasons": reasons, "why": _renamed(decision["why"], decision["row"], first)}
 
 

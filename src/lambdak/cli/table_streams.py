@@ -7,6 +7,7 @@ JSON lines are read as a whole. pyarrow has no threads of its own here either, s
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from lambdak.cli.tables import Format
 ROWS = 1 << 15  # at a time
 _PAGES = 1 << 20  # bytes of a column that are read at a time, however large its chunks are
 _HEAD = 1 << 16  # bytes by which a file shows what it is
+SAME = "run the command again while nothing writes to it"
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def table_stream(path: str, given: Format | None = None) -> Iterator[TableStream
 
 class _CsvTable(TableStream):
     def __init__(self, file: BinaryIO, path: str) -> None:
+        self._file, self._state = file, _state(file)
         self._path, self._stream = path, CsvStream(file, path)
         self.column_names = self._stream.column_names
 
@@ -84,8 +87,18 @@ class _CsvTable(TableStream):
         return rows
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        for block in self._stream.parts(columns):
-            yield from _some_rows(block)
+        self._check_same()
+        try:
+            for block in self._stream.parts(columns):
+                yield from _some_rows(block)
+        except InputError:
+            self._check_same()  # other rows cannot be read with the types of the old ones
+            raise
+        self._check_same()
+
+    def _check_same(self) -> None:
+        if _state(self._file) != self._state:
+            raise InputError(f"{self._path} was changed while it was read: {SAME}")
 
 
 class _ParquetTable(TableStream):
@@ -94,20 +107,24 @@ class _ParquetTable(TableStream):
         with self._explained():
             library = tables.arrow("pyarrow.parquet")
             self._parquet = library.ParquetFile(file, pre_buffer=False, buffer_size=_PAGES)
-            self.column_names = self._parquet.schema_arrow.names
+            self._schema = self._parquet.schema_arrow  # pyarrow makes it anew whenever it is asked for
+            self.column_names = self._schema.names
 
     def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
         self._wanted = wanted
         tables.check_rows(self._parquet.metadata.num_rows, self._path)
-        tables.check_text([self._parquet.schema_arrow.field(name) for name in wanted.columns], self._path)
+        tables.check_text([self._schema.field(name) for name in wanted.columns], self._path)
         return int(self._parquet.metadata.num_rows)
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         with self._explained():
-            library, names = tables.arrow(), list(columns or self._wanted.columns)
+            library, names, read = tables.arrow(), list(columns or self._wanted.columns), 0
             parts = self._parquet.iter_batches(ROWS, columns=names, use_threads=False)
             for part in parts:
                 yield tables.with_text(library.Table.from_batches([part]), self._wanted.text)
+                read += part.num_rows
+            if read != self._parquet.metadata.num_rows:
+                raise ValueError(f"it says that it has {self._parquet.metadata.num_rows} rows, and holds {read}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -157,6 +174,12 @@ class _WholeTable(TableStream):
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         return _some_rows(self._table if columns is None else self._table.select(list(columns)))
+
+
+def _state(file: BinaryIO) -> tuple[int, int]:
+    """Size and time of change of a file that is open."""
+    about = os.fstat(file.fileno())
+    return about.st_size, about.st_mtime_ns
 
 
 def _some_rows(table: Any) -> Iterator[Any]:

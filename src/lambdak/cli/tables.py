@@ -19,7 +19,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import typer
 
-from lambdak.cli import tables
 from lambdak.cli.errors import InputError, listed, note
 from lambdak.cli.outputs import check_output
 from lambdak.cli.plain_files import STREAM, csv_reason, jsonl_reason, not_text, parquet_reason, plain_file, too_deep
@@ -198,7 +197,8 @@ LARGE = 1 << 30  # bytes of memory that a fit may take before rows are no longer
 # Bytes of memory that a fit takes for each byte of a file, where all rows are in memory: measured on 20 columns, six of
 # them text, were 3.0 of CSV, 3.2 of JSON lines, and 8.1 of Parquet that hardly compresses: most does twice as well.
 _MEMORY_OF_A_BYTE = {Format.PARQUET: 16, Format.CSV: 4, Format.JSONL: 4}
-_OF_GZIP = 5  # bytes that a byte of a compressed file stands for
+_MEMORY_OF_A_CELL = 64  # the same for a cell of Parquet, however well it compresses: 51 measured of small whole numbers
+_OF_GZIP = 5  # bytes that a byte of a compressed file stands for, at least
 MEMORY = f"a fit that would take more than {LARGE >> 30} GiB of memory"
 
 
@@ -210,12 +210,39 @@ def is_large(path: str, given: Format | None, requested: bool | None) -> bool:
         return True
     if requested is not None or path == STREAM or not Path(path).is_file():
         return bool(requested)
-    size = Path(path).stat().st_size
-    taken = size * _MEMORY_OF_A_BYTE[tables.format_of(path, given)] * (_OF_GZIP if path.endswith(".gz") else 1)
+    taken = _memory(path, format_of(path, given))
     if taken <= LARGE:
         return False
-    note(f"{path} has {size / 1e6:,.0f} MB: its rows are read in batches, and are not all in memory (or --no-large)")
+    note(
+        f"{path} would take {taken / 1e9:,.1f} GB of memory: its rows are read in batches, and are not all in memory "
+        "(or --no-large)"
+    )
     return True
+
+
+def _memory(path: str, form: Format) -> int:
+    """Bytes that a fit takes where all rows of a file are in memory, estimated from its size and from what it says."""
+    size = Path(path).stat().st_size
+    if path.endswith(".gz"):
+        return _MEMORY_OF_A_BYTE[form] * max(_OF_GZIP * size, _length_before_gzip(path))
+    cells = _parquet_cells(path) if form is Format.PARQUET else 0
+    return max(_MEMORY_OF_A_BYTE[form] * size, _MEMORY_OF_A_CELL * cells)
+
+
+def _length_before_gzip(path: str) -> int:
+    """What the end of a compressed file says of its length, modulo 2³²: some text is a hundred times as long."""
+    with Path(path).open("rb") as file:
+        file.seek(max(0, file.seek(0, io.SEEK_END) - 4))
+        return int.from_bytes(file.read(), "little")
+
+
+def _parquet_cells(path: str) -> int:
+    """Rows times columns of a Parquet file; none of a file that is no such file, which is refused when it is read."""
+    try:
+        about = arrow("pyarrow.parquet").read_metadata(path)
+    except (OSError, arrow().ArrowException):
+        return 0
+    return int(about.num_rows * about.num_columns)
 
 
 def check_large_usage(large: bool, balance: bool, cache: Path | None) -> None:

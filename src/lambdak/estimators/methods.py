@@ -226,7 +226,7 @@ class ModelMethods:
         return scorecard(self._fitted, X, y, **options)
 
     def export(self, path: str | os.PathLike[str], to: str | None = None, **options: Any) -> None:
-        """Write the model as C, JavaScript, ONNX, SQL or tables, by the ending of ``path`` or by ``to``.
+        """Write the model as C, Java, JavaScript, ONNX, R, SQL or tables, by the ending of ``path`` or by ``to``.
 
         ``model.export("model.onnx", explain=True)``: see :func:`lambdak.export.export_model`.
         """

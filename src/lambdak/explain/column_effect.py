@@ -74,6 +74,10 @@ class ColumnEffect:
         Rows of X between the ``edges``, or with each level; empty if there is no X.
     edges : array
         Ends of the bins of a number, one more than ``counts``; empty for a category.
+    promised : tuple of str
+        What else was promised of the column, for every row: one sentence for each shape that says more than ``sign``.
+    named : tuple of float
+        Numbers that these promises name, such as the turn of a valley.
     output, link : str
         What the raw score stands for, and how predictions come from it: "identity", "log", "logit" or "softmax".
     """
@@ -104,6 +108,8 @@ class ColumnEffect:
     edges: Float64Array
     output: str
     link: str
+    promised: tuple[str, ...] = ()
+    named: tuple[float, ...] = ()
 
     @property
     def words(self) -> str:
@@ -115,6 +121,7 @@ class ColumnEffect:
         lines = [f"{self.column}: what it does to the {self.words}{promise}"]
         if np.isfinite(self.importance):
             lines.append(f"  on average it moves it by {number(self.importance)}, at most by {number(self.observed)}")
+        lines += [f"  promised: {words}" for words in self.promised]
         within = " within the training range" if self.within_range else ""
         lines.append(f"  proven: no change of it{within} moves it by more than {upwards(self.proven)}, in any row")
         return "\n".join(map(visible, lines))

@@ -10,6 +10,7 @@ import numpy as np
 from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.pair_surface import PairSurface, pair_surface
+from lambdak.explain.promised import all_promised, with_promises
 from lambdak.explain.rows import baseline_row, local_slopes, observed_table
 from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
@@ -43,6 +44,8 @@ class GlobalExplanation:
         The largest mean effect over the rows of X first; without X, the largest proven bound.
     interactions : tuple of Interaction
         The largest joint effect first; the largest commutator if there are no rows.
+    promised : tuple of str
+        What was requested of the model and holds for every row, in plain words.
     """
 
     output: str
@@ -52,6 +55,7 @@ class GlobalExplanation:
     _model: Model
     _chosen: Any = None  # as the user said it
     _like: Any = None  # the rows
+    promised: tuple[str, ...] = ()
 
     def __getitem__(self, column: str) -> ColumnEffect:
         for effect in self.effects:
@@ -71,10 +75,12 @@ class GlobalExplanation:
         return effect_words(self.link, self.output)
 
     def to_frame(self) -> Any:
-        """One line for each column, in a frame of the library that X came from."""
+        """One line for each column, in a frame of the library that X came from; with what was promised, if anything."""
         names = ("column", "kind", "sign", "importance", "proven", "per_unit", "observed", "tightness", "slope_min",
                  "slope_median", "slope_max")  # fmt: skip
-        return make_frame({name: [getattr(effect, name) for effect in self.effects] for name in names}, self._like)
+        columns = {name: [getattr(effect, name) for effect in self.effects] for name in names}
+        promised = ["; ".join(effect.promised) for effect in self.effects]
+        return make_frame(columns | ({"promised": promised} if any(promised) else {}), self._like)
 
     def interactions_to_frame(self) -> Any:
         """One line for each pair of columns."""
@@ -113,6 +119,7 @@ class GlobalExplanation:
         lines.append(f"proven limit: no change of the column moves it by more, in any row{within}")
         if any(effect.sign for effect in self.effects):
             lines.append("↑ ↓: proven never to fall, or never to rise, as the column rises")
+        lines += ["promised, for every row:", *(f"  {words}" for words in self.promised)] if self.promised else []
         labels = output_labels(self._model)
         if len(labels) > 2:
             named = shown_names(map(str, labels))
@@ -167,9 +174,13 @@ def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExp
     steep = None if slopes is None else local_slopes(readout, packed, slopes, slopes).influence
     work = Work(DOUBTS)
     effects = [
-        column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work)
+        with_promises(
+            column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work),
+            model, readout, i,
+        )
         for i in range(n)
-    ]
+    ]  # fmt: skip
     ordered = sorted(effects, key=lambda effect: (-effect.importance if rows else 0.0, -effect.proven))
     pairs = interactions(readout, design if rows else None)
-    return GlobalExplanation(readout.name, rows, tuple(ordered), pairs, model, output, X)
+    promised = all_promised(model, readout)
+    return GlobalExplanation(readout.name, rows, tuple(ordered), pairs, model, output, X, promised)

@@ -61,9 +61,11 @@ FACTOR_TABLES = {".xlsx": "to_excel", ".csv": "to_csv", ".json": "to_json"}  # b
 
 TARGETS = {
     "c": ExportTarget("lambdak.export.c:to_c", (".c",), "compile it with its header, cc -O3 -c"),
+    "java": ExportTarget("lambdak.export.java:to_java", (".java",), "compile it with the program that calls it"),
     "js": ExportTarget("lambdak.export.javascript:to_javascript", (".mjs", ".js"), "import it in a browser or in Node",
                  folder=True),
     "onnx": ExportTarget("lambdak.export.onnx:to_onnx", (".onnx",), "run it with onnxruntime", any_ending=True),
+    "r": ExportTarget("lambdak.export.r:to_r", (".R", ".r"), "source it in R"),
     "sql": ExportTarget("lambdak.export.sql:to_sql", (".sql",), "run it in the database", any_ending=True),
     "table": ExportTarget("lambdak.export.targets:to_table", tuple(FACTOR_TABLES),
                     "a base and one table per column, with the proven deviation from the model"),
@@ -78,12 +80,14 @@ def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None
     model : estimator, Model or path
         Fitted, or the file that ``save`` wrote.
     path : path
-        The file; its ending says what it is to be: .c, .js or .mjs, .onnx, .sql, or .xlsx, .csv, .json for tables.
-    to : {"c", "js", "onnx", "sql", "table"}, optional
+        The file; its ending says what it is to be: .c, .java, .js or .mjs, .onnx, .R, .sql, or .xlsx, .csv, .json for
+        tables.
+    to : {"c", "java", "js", "onnx", "r", "sql", "table"}, optional
         The same for a path with another ending, or for a folder.
     **options
-        Of :func:`~lambdak.export.to_c`, :func:`~lambdak.export.to_javascript`, :func:`~lambdak.export.to_onnx`,
-        :func:`~lambdak.export.to_sql` or :func:`~lambdak.export.to_table`, such as ``explain=True``.
+        Of :func:`~lambdak.export.to_c`, :func:`~lambdak.export.to_java`, :func:`~lambdak.export.to_javascript`,
+        :func:`~lambdak.export.to_onnx`, :func:`~lambdak.export.to_r`, :func:`~lambdak.export.to_sql` or
+        :func:`~lambdak.export.to_table`, such as ``explain=True``.
     """
     if isinstance(model, str | os.PathLike) and os.path.realpath(model) == os.path.realpath(path):
         raise ValueError(f"path must not be the model itself, which would be lost; got {os.fspath(path)!r}")

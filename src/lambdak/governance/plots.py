@@ -93,9 +93,9 @@ def draw_ranking(found: Drift, ax: Axes | None = None) -> Axes:
     ax = ax or new_axes(8.6, 1.8 + 0.3 * max(len(shown), 6))
     place = np.arange(len(shown))
     for words, colour in _COLOURS.items():
-        own = [i for i, each in enumerate(shown) if each.reading == words]
-        if own:
-            ax.barh(own, [shown[i].psi for i in own], height=0.62, color=colour, label=words)
+        matching = [i for i, each in enumerate(shown) if each.reading == words]
+        if matching:
+            ax.barh(matching, [shown[i].psi for i in matching], height=0.62, color=colour, label=words)
     ax.plot([each.chance for each in shown], place, "|", color=DARK, markersize=11, label="below: may be chance")
     widest = max(each.psi for each in shown)
     for limit in (LITTLE, LARGE):
@@ -131,7 +131,7 @@ def _largest(found: ColumnDrift) -> tuple[list[str], Float64Array, Float64Array]
     first = order if len(order) <= _MOST_LEVELS else order[: _MOST_LEVELS - 1]
     rest = order[len(first) :]
     names = [*(found.names[i] for i in first), *([f"… and {len(rest)} more levels"] if len(rest) else [])]
-    old, new = (np.append(own[first], own[rest].sum())[: len(names)] for own in (found.old, found.new))
+    old, new = (np.append(share[first], share[rest].sum())[: len(names)] for share in (found.old, found.new))
     return names, old, new
 
 
@@ -146,7 +146,7 @@ def draw_flips(found: Fairness, ax: Axes | None = None) -> Axes:
     for y, pair in enumerate(pairs):
         _draw_pair(ax, len(pairs) - 1 - y, found, pair, not y)
     ax.axvline(0, color=DARK, linewidth=0.8)
-    ax.set_yticks(range(len(pairs)), [f"{_level(own.first)} → {_level(own.second)}" for own in reversed(pairs)])
+    ax.set_yticks(range(len(pairs)), [f"{_level(pair.first)} → {_level(pair.second)}" for pair in reversed(pairs)])
     ax.set_ylim(-0.7, max(len(pairs), 1) - 0.3)
     unit, name = "relative change" if found.factor else "change", _short(found.column)
     hidden = len(found.flips.pairs) - len(pairs)
@@ -174,7 +174,7 @@ def _draw_pair(ax: Axes, y: int, found: Fairness, pair: Pair, named: bool) -> No
 
 def _changes(found: Fairness, pair: Pair) -> Float64Array:
     levels = list(found.flips.levels)
-    first, second = (found.flips.predictions[levels.index(own)] for own in (pair.first, pair.second))
+    first, second = (found.flips.predictions[levels.index(level)] for level in (pair.first, pair.second))
     return np.asarray(second / first - 1 if found.factor else second - first)
 
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.losses import LOG, Loss, Predicts
 from lambdak.shapes.bending import Concave, Convex
 from lambdak.shapes.contract import Effect, Shape
@@ -67,9 +68,13 @@ class Promises:
         """Return the shapes of these classes."""
         return [shape for shape in self.shapes if isinstance(shape, kinds)]
 
+    def about(self, i: int, columns: Sequence[Column]) -> list[Shape]:
+        """Return the shapes that speak of the effect of the column at this position."""
+        return [shape for shape in self.shapes if i in shape.about(columns)]
+
     # ---- what readers ask ---------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def signs(self) -> tuple[int, ...]:
         """Of each column: 1 if predictions never fall with it, -1 if they never rise, otherwise 0."""
         signs = {own.positions[0]: own.sign for own in self.of(Rising, Falling) if own.order is None}
@@ -80,10 +85,11 @@ class Promises:
         """Position of each monotone column → its sign."""
         return {i: sign for i, sign in enumerate(self.signs) if sign}
 
-    @property
+    @cached_property
     def caps(self) -> tuple[float, ...]:
         """The most that a change of each column can do to a raw score; infinite where nothing was requested."""
-        return tuple(self.capped.get(i, np.inf) for i in range(self.columns))
+        capped = self.capped
+        return tuple(capped.get(i, np.inf) for i in range(self.columns))
 
     @property
     def capped(self) -> Mapping[int, float]:
@@ -143,8 +149,8 @@ class Promises:
     def others(self) -> list[Shape]:
         """Shapes that have no reader of their own: what they say is proven, attacked and worded by their contract."""
         ordered = [own for own in self.of(Rising, Falling) if own.order is not None]
-        readers = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions)
-        return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != self.shape]
+        readers, shape = (Rising, Falling, MaxInfluence, MaxSlope, OutputRange, Interactions), self.shape
+        return ordered + [own for own in self.shapes if not isinstance(own, readers) and own.kind != shape]
 
     def end(self, flip: int, names: Sequence[str] = ()) -> int:
         """Return 1 if the raw score must be the last eigenvalue, -1 if the first, 0 if any, for a loss of this sign."""

@@ -4,7 +4,8 @@ Modules: ``axes`` the free columns, ``scores`` raw scores over them, of models a
 ``relaxation`` bounds on boxes, ``frontier`` how a search goes.
 
 ``minimum/``: ``expression`` what users write, ``build`` to a ``problem`` of functions that are ``bounded`` on boxes,
-``branch`` and bound, ``descent`` to the best point, ``minimizing`` the function, ``result``.
+``pinning`` of columns to where a score can be lowest, ``branch`` and bound, ``descent`` to the best point,
+``minimizing`` the function, ``result``.
 
 ``convex/``: ``solver`` for levels and whole numbers, ``lifted`` the problem over points and bounds from its dual,
 ``interior`` the interior-point method, ``cvxpy``.

@@ -159,10 +159,10 @@ def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
 
 def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
     """The bounds of a column: the user's, and where those are None the training range."""
-    name, seen = columns[0].name, (min(column.low for column in columns), max(own.high for own in columns))
+    name, seen = columns[0].name, (min(column.low for column in columns), max(number.high for number in columns))
     given = (None, None) if bounds is None else bounds
     try:
-        low, high = (own if end is None else float(end) for own, end in zip(seen, given, strict=True))
+        low, high = (outermost if end is None else float(end) for outermost, end in zip(seen, given, strict=True))
     except (TypeError, ValueError):
         raise ValueError(f"bounds of column {name!r} must be (low, high); got {bounds!r}") from None
     if not low <= high:
@@ -174,4 +174,4 @@ def _ends(columns: Sequence[Numeric], bounds: Any) -> tuple[float, float]:
 
 def cells_of(axes: Sequence[Axis], x: Float64Array) -> Mapping[str, Any]:
     """The user's cells at the coordinates (axes,)."""
-    return {axis.name: axis.cell(own) for axis, own in zip(axes, x.tolist(), strict=True)}
+    return {axis.name: axis.cell(coordinate) for axis, coordinate in zip(axes, x.tolist(), strict=True)}

@@ -55,8 +55,8 @@ class LinearRows:
 
     def excess(self, x: Float64Array) -> Float64Array:
         """By how much points (n, axes) miss each constraint, (n, rows), beyond what rounding allows; at least 0."""
-        own = x @ self.matrix.T
-        return np.asarray(np.maximum(np.maximum(self.low - own, own - self.high) - self.rooms(x, x), 0.0))
+        sums = x @ self.matrix.T
+        return np.asarray(np.maximum(np.maximum(self.low - sums, sums - self.high) - self.rooms(x, x), 0.0))
 
     def rooms(self, low: Float64Array, high: Float64Array) -> Float64Array:
         """By how much points between these, (n, axes), may miss each constraint, (n, rows)."""

@@ -62,8 +62,8 @@ class Boxes:
     @classmethod
     def between(cls, axes: Sequence[Axis], low: Float64Array, high: Float64Array, joint: bool = False) -> Boxes:
         """The boxes with these ends."""
-        own = (axis.vertices(low[:, i], high[:, i]) for i, axis in enumerate(axes))
-        return cls(low, high, tuple(own), joint)
+        ends = (axis.vertices(low[:, i], high[:, i]) for i, axis in enumerate(axes))
+        return cls(low, high, tuple(ends), joint)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -75,7 +75,7 @@ class Boxes:
             return self.vertices
         sizes = [vertex.shape[1] for vertex in self.vertices]
         places = np.indices(sizes).reshape(len(sizes), -1)
-        return tuple(own[:, at] for own, at in zip(self.vertices, places, strict=True))
+        return tuple(vertices[:, at] for vertices, at in zip(self.vertices, places, strict=True))
 
     def part(self, axis: int) -> int:
         """The part of a function that depends on an axis."""
@@ -84,8 +84,8 @@ class Boxes:
     def points(self, places: Sequence[NDArray[np.intp]]) -> Float64Array:
         """Points (n, axes) from positions within each part, (n,) each."""
         rows = np.arange(len(self))
-        own = [x[rows, places[self.part(i)]] for i, x in enumerate(self.coordinates)]
-        return np.stack(own, axis=1)
+        points = [x[rows, places[self.part(i)]] for i, x in enumerate(self.coordinates)]
+        return np.stack(points, axis=1)
 
     def take(self, rows: slice) -> Boxes:
         """Boxes in a slice of these."""
@@ -143,11 +143,11 @@ def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
     vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(vertex.shape[1] for vertex in boxes.vertices)
     step = max(1, _AT_ONCE // (len(score.weights) * vertices * score.constant.shape[-1]))
     found = [_relax(score, boxes.take(slice(i, i + step)), steps) for i in range(0, len(boxes), step)]
-    parts = zip(*(own.parts for own in found), strict=True)
+    parts = zip(*(part.parts for part in found), strict=True)
     return Separable(
-        np.concatenate([own.base for own in found]),
+        np.concatenate([part.base for part in found]),
         tuple(map(np.concatenate, parts)),
-        np.concatenate([own.loose for own in found]),
+        np.concatenate([part.loose for part in found]),
     )
 
 
@@ -227,9 +227,9 @@ def _changes(score: Score, boxes: Boxes, compress: Float64Array) -> list[Float64
     for i, (axis, curve) in enumerate(zip(score.axes, score.curves, strict=True)):
         at_points = (curve @ turned).reshape(members, -1, count, width)
         middle = 0.5 * boxes.low[:, i] + 0.5 * boxes.high[:, i]
-        own = _between(axis.piece(boxes.vertices[i]), at_points)
-        own -= _between(axis.piece(middle[:, None]), at_points)
-        found.append(own)
+        changes = _between(axis.piece(boxes.vertices[i]), at_points)
+        changes -= _between(axis.piece(middle[:, None]), at_points)
+        found.append(changes)
     return found
 
 
@@ -268,8 +268,8 @@ def _relative(score: Score, rank: int) -> float:
 def slack(score: Score) -> float:
     """About how far a bound on the smallest box is from the score, in units of its ``error``: by rounding alone."""
     rank = score.dim - score.index
-    own = (_relative(score, rank) + 64 * rank * UNIT) * float(np.abs(score.weights) @ score.size)
-    return 1.0 + float(own / score.error)
+    relative = (_relative(score, rank) + 64 * rank * UNIT) * float(np.abs(score.weights) @ score.size)
+    return 1.0 + float(relative / score.error)
 
 
 def compression(vectors: Float64Array) -> Float64Array:

@@ -104,9 +104,11 @@ class Score:
     def packed(self, x: Float64Array) -> Float64Array:
         """A(x), (members, n, D)."""
         total = np.repeat(self.constant[:, None], len(x), axis=1)
-        for i, own in enumerate(x.T):
-            same = len(own) > 1 and bool((own == own[0]).all())  # one matrix for all rows is faster
-            total += self.curve_at(i, own[:1] if same else own)
+        for i, coordinates in enumerate(x.T):
+            same = len(coordinates) > 1 and bool(
+                (coordinates == coordinates[0]).all()
+            )  # one matrix for all rows is faster
+            total += self.curve_at(i, coordinates[:1] if same else coordinates)
         return total
 
     def values(self, x: Float64Array) -> Float64Array:
@@ -131,10 +133,10 @@ class Score:
     @cached_property
     def size(self) -> Float64Array:
         """At least ‖A_m(x)‖_F for every x, (members,)."""
-        own = frobenius(self.constant)
+        size = frobenius(self.constant)
         for curve in self.curves:
-            own = own + frobenius(curve).max(axis=-1)
-        return np.asarray(own)
+            size = size + frobenius(curve).max(axis=-1)
+        return np.asarray(size)
 
     @cached_property
     def error(self) -> float:
@@ -197,9 +199,9 @@ def _fixed(readout: Readout, design: Design, keep: Sequence[bool]) -> tuple[Floa
     total, reach = readout.constant.copy(), readout.constant_size.copy()
     for kept, slots in zip(keep, slots_of(readout.columns), strict=True):
         for slot in slots if kept else ():
-            own = design.weights[0, slot] * readout.coef[:, design.ids[0, slot]]
-            total += own
-            reach += frobenius(own)
+            part = design.weights[0, slot] * readout.coef[:, design.ids[0, slot]]
+            total += part
+            reach += frobenius(part)
     return total, reach
 
 

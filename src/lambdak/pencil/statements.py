@@ -22,6 +22,8 @@ from lambdak.pencil.spectrum import extremes
 
 Combination = Mapping[int, Fraction]  # position of a row → its factor
 
+_DENSE = 1 << 14  # entries of moves: of fewer, a dense product takes less time than SciPy needs to begin a sparse one
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -69,10 +71,12 @@ class Statements:
         factors = self._factors()
         packed = combined(factors, self.rows).reshape(-1, self.rows.shape[-1])
         # A row, or a difference of two rows, is rounded once; other combinations have rounded factors and products.
-        used, units = np.diff(factors.indptr), np.abs(factors) == 1
-        once = np.tile((units.sum(axis=1) == used) & (used <= 2), len(self.rows))
-        parts = (np.abs(factors) @ frobenius(self.rows).T).T
-        error = np.where(once, UNIT * frobenius(packed), 6 * UNIT * parts.reshape(-1))
+        used, sizes = np.diff(factors.indptr), np.abs(factors)
+        others = np.flatnonzero(sizes.data != 1)  # factors
+        once = used <= 2
+        once[np.searchsorted(factors.indptr, others, side="right") - 1] = False
+        parts = (sizes @ frobenius(self.rows).T).T
+        error = np.where(np.tile(once, len(self.rows)), UNIT * frobenius(packed), 6 * UNIT * parts.reshape(-1))
         return packed, np.asarray(SAFE * error)
 
     def _factors(self) -> Any:
@@ -101,9 +105,11 @@ class Statements:
 
 def combined(moves: Any, rows: Float64Array) -> Float64Array:
     """Moves (n, p), also sparse ones, of packed matrices (members, p, D), (members, n, D)."""
+    if not isinstance(moves, np.ndarray) and moves.shape[0] * moves.shape[1] <= _DENSE:
+        moves = moves.toarray()
     if isinstance(moves, np.ndarray):
         return np.asarray(moves @ rows, np.float64)
-    return np.stack([moves @ own for own in rows]) if len(rows) else np.zeros((0, moves.shape[0], rows.shape[-1]))
+    return np.stack([moves @ member for member in rows]) if len(rows) else np.zeros((0, moves.shape[0], rows.shape[-1]))
 
 
 def rises(increments: Any, sign: int) -> list[Combination]:

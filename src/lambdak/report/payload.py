@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.explain.promised import named_numbers, promised_of
 from lambdak.export.javascript.engine import engine_column, engine_model
 from lambdak.governance.performance import Performance
 from lambdak.losses import Predicts
@@ -35,6 +36,8 @@ def payload(findings: Findings) -> dict[str, Any]:
             "unit": findings.units.get(column.name, ""),
             "identifier": i in identifiers,
             "choices": _choices(examples, i),
+            "promised": promised_of(model, outputs[0], i),
+            "named": named_numbers(model, i),
         }
         for i, (column, bound) in enumerate(zip(model.encoder.columns, what.proven, strict=True))
     ]  # fmt: skip

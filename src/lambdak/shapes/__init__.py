@@ -4,10 +4,10 @@
 ``max_influence`` and ``interaction_cst`` are shorthands for some of them.
 
 Modules: ``contract`` what a shape is, ``registry`` all of them, ``requested`` from the settings of an estimator to
-shapes, ``naming`` columns by name or position; ``spreads`` in which coordinates training keeps them,
-``generators`` of cones; one file for each kind: ``rising``, ``bending``, ``turning``, ``directions``, ``influence``,
-``slope``, ``output_range``, ``interactions``, ``anchored``, ``joint``, with ``ends`` (which end of the spectrum is
-read, and which way columns move it) and ``patterns`` (how training keeps that).
+shapes, ``naming`` columns by name or position, ``spelling`` shapes as text; ``spreads`` in which coordinates training
+keeps them, ``generators`` of cones; one file for each kind: ``rising``, ``bending``, ``turning``, ``directions``,
+``influence``, ``slope``, ``output_range``, ``interactions``, ``anchored``, ``joint``, with ``ends`` (which end of the
+spectrum is read, and which way columns move it) and ``patterns`` (how training keeps that).
 """
 
 from lambdak.shapes.anchored import Anchored
@@ -23,20 +23,6 @@ from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
 __all__ = [
-    "Anchored",
-    "Complements",
-    "Concave",
-    "Convex",
-    "Dominates",
-    "Falling",
-    "Interactions",
-    "MaxInfluence",
-    "MaxSlope",
-    "OutputRange",
-    "Peak",
-    "Rising",
-    "RisingAlong",
-    "Shape",
-    "Substitutes",
-    "Valley",
-]
+    "Anchored", "Complements", "Concave", "Convex", "Dominates", "Falling", "Interactions", "MaxInfluence", "MaxSlope",
+    "OutputRange", "Peak", "Rising", "RisingAlong", "Shape", "Substitutes", "Valley",
+]  # fmt: skip

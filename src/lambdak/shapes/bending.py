@@ -45,6 +45,8 @@ class _Bending(Shape):
         """Return the positions of its columns: all columns of numbers if it names none."""
         return self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
 
+    about = numbers
+
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
         """Return every change of slope: it is semidefinite."""
         found: list[Combination] = []
@@ -89,9 +91,10 @@ class _Bending(Shape):
         return first, last, middle
 
     def words(self, names: Sequence[str], what: str) -> str:
-        """Return that it is convex, or concave."""
-        which = f" in {', '.join(names[i] for i in self.positions)}" if self.columns else ""
-        return f"the raw score is {self.kind}{which} for any fixed other cells"
+        """Return what a further unit adds, compared with the one before."""
+        chosen, least = [names[i] for i in self.positions], "least" if self.sign > 0 else "most"
+        step = f"unit of {chosen[0]}" if len(chosen) == 1 else f"step along {' and '.join(chosen) or 'any numbers'}"
+        return f"every further {step} adds at {least} as much to the raw score as the one before ({self.kind})"
 
 
 @final

@@ -12,7 +12,7 @@ Only ``certify/lambdak_check.py``, which shares nothing with the library on purp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,7 @@ from lambdak.shapes.naming import position_of, unknown_columns
 from lambdak.table.column_contract import Column
 
 Key = str | int  # a column by name or by position
+ANYTHING = "anything"  # the topic of shapes that may contradict one of any column
 Draw = Callable[
     [int], Float64Array
 ]  # numbers of the column at a position: random ones, at knots, beside them, far away
@@ -80,12 +81,23 @@ class Shape(ABC):
                 raise ValueError(f"{self!r} needs a column of numbers, but {names[i]!r} is a category")
         return self.renamed(positions)
 
+    def topics(self) -> Iterable[Hashable]:
+        """Return what it speaks of: its columns, or :data:`ANYTHING` if it may contradict shapes of any column.
+
+        Only shapes with a topic in common are compared: pairs of thousands would be millions.
+        """
+        return self.positions or (ANYTHING,)
+
     def nodes(self) -> Mapping[Key, Sequence[float]]:
         """Return the numbers at which its columns must have knots, by key; those outside of the training range do not.
 
         It is asked before a table is read, so the shape need not be placed.
         """
         return {}
+
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return the positions of the columns whose own effects it speaks of; it must be placed."""
+        return self.positions
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return why it and another placed shape cannot both hold, and the way out; empty if they can."""

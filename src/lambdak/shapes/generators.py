@@ -144,10 +144,11 @@ def _first_beyond(statements: Float64Array, direction: Float64Array) -> Iterator
 
 
 def _vertex(statements: Float64Array, direction: Float64Array) -> Float64Array:
-    """Return the point of {y : Q y ≥ 0, Σ Q y ≤ 1} that is furthest in a direction."""
-    limits = np.append(np.zeros(len(statements)), 1.0)
-    rows = np.vstack([-statements, statements.sum(axis=0)])
-    found = linprog(-direction, rows, limits, bounds=(None, None), method="highs-ds")
+    """Return the point of the slice {y : Q y ≥ 0, Σ Q y = 1} that is furthest in a direction; zero if there is none."""
+    slice_ = statements.sum(axis=0, keepdims=True)
+    found = linprog(
+        -direction, -statements, np.zeros(len(statements)), slice_, [1.0], bounds=(None, None), method="highs-ds"
+    )
     return np.zeros(len(direction)) if found.x is None else np.asarray(found.x)
 
 

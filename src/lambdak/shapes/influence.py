@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 from lambdak.shapes.contract import Key, Shape
 from lambdak.shapes.naming import is_cap
+from lambdak.table.category_levels import shown
 
 
 @final
@@ -47,6 +48,10 @@ class MaxInfluence(Shape):
             tuple(sorted(keys, key=str if isinstance(keys[0], str) else None)) if len(keys) > 1 else keys[0], self.cap
         )
 
+    def topics(self) -> Iterable[Hashable]:
+        """Return its column or group, as a whole: groups may overlap."""
+        return [(MaxInfluence, self.positions)]
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two caps."""
         if isinstance(other, MaxInfluence) and other.positions == self.positions and other.cap != self.cap:
@@ -56,4 +61,4 @@ class MaxInfluence(Shape):
     def words(self, names: Sequence[str], what: str) -> str:
         """Return the cap."""
         who = ", ".join(names[i] for i in self.positions) + (" together" if len(self.positions) > 1 else "")
-        return f"no change of {who} moves a raw score by more than {self.cap}"
+        return f"no change of {who} moves a raw score by more than {shown(self.cap)}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from lambdak.shapes.contract import Key, Shape
+from lambdak.shapes.contract import ANYTHING, Key, Shape
 from lambdak.shapes.naming import position_of, unknown_columns
 from lambdak.table.column_contract import Column
 
@@ -63,12 +64,20 @@ class Interactions(Shape):
         groups = self.groups if isinstance(self.groups, str) else tuple(tuple(names[k] for k in g) for g in self.groups)
         return type(self)(groups, self.pairs)
 
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return none: it speaks of what columns do together."""
+        return ()
+
     def placed(self, columns: Sequence[Column]) -> Self:
         """Return the groups as positions; a single one where everything is allowed."""
         found = requested_interactions(self.groups, [column.name for column in columns])
         return type(self)(
             (tuple(range(len(columns))),) if found is None else found.groups, found is not None and found.pairs
         )
+
+    def topics(self) -> Iterable[Hashable]:
+        """Return that it is about all columns, whichever it names."""
+        return [ANYTHING]
 
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that groups were given twice."""
@@ -112,11 +121,30 @@ def requested_interactions(interaction_cst: Any, names: Sequence[str]) -> Intera
         if len(names) < 2 or (pairs and len(names) == 2):
             return None
         return Interactions(() if pairs else tuple((i,) for i in range(len(names))), pairs)
-    groups = [frozenset(_positions(group, names)) for group in listed_groups(interaction_cst)]
-    rest = frozenset(range(len(names))).difference(*groups)
-    groups = [*dict.fromkeys([*groups, rest])]
-    kept = sorted(tuple(sorted(group)) for group in groups if group and not any(group < other for other in groups))
+    places = {name: i for i, name in enumerate(names)}
+    groups = {frozenset(_positions(group, places)) for group in listed_groups(interaction_cst)}
+    kept = _largest({*groups, frozenset(range(len(names))).difference(*groups)} - {frozenset()})
     return None if len(kept) == 1 else Interactions(tuple(kept))
+
+
+def _largest(groups: set[frozenset[int]]) -> list[tuple[int, ...]]:
+    """The groups that are no part of another one, sorted: each is compared with few of the larger ones.
+
+    >>> _largest({frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({2, 3})})
+    [(0, 1), (1, 2, 3)]
+    """
+    larger, found = defaultdict[int, list[frozenset[int]]](list), list[frozenset[int]]()  # by each of their columns
+    for _, alike in groupby(sorted(groups, key=len, reverse=True), len):
+        kept = [group for group in alike if not _is_within(group, min([larger[i] for i in group], key=len))]
+        for group in kept:
+            for i in group:
+                larger[i].append(group)
+        found += kept
+    return sorted(tuple(sorted(group)) for group in found)
+
+
+def _is_within(group: frozenset[int], others: list[frozenset[int]]) -> bool:
+    return any(group <= other for other in others)
 
 
 def listed_groups(interaction_cst: Any) -> list[list[Any]]:
@@ -136,12 +164,11 @@ def listed_groups(interaction_cst: Any) -> list[list[Any]]:
     return [list(group) for group in interaction_cst]
 
 
-def _positions(group: Sequence[Any], names: Sequence[str]) -> list[int]:
-    positions = {name: i for i, name in enumerate(names)}
-    found = {key: position_of(key, positions) for key in group}
+def _positions(group: Sequence[Any], places: Mapping[str, int]) -> list[int]:
+    found = {key: position_of(key, places) for key in group}
     unknown = [key for key, position in found.items() if position is None]
     if unknown:
-        raise ValueError(unknown_columns("interaction_cst", unknown, names))
+        raise ValueError(unknown_columns("interaction_cst", unknown, list(places)))
     if len({*found.values()}) < len(found):
         raise ValueError(f"a group of interaction_cst must name a column once, by name or by position; got {group}")
     return [position for position in found.values() if position is not None]

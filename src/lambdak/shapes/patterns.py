@@ -3,8 +3,9 @@ r"""How training moves columns that work together: A(x) = c(x) I + h_1(x) P + h_
 P is a diagonal of zeros and ones.
 The values of A(x) are u = c + h_1 on P's ones and v = c + h_2
 elsewhere. Every other shape of the column asks that the same sums Q of u, and of v, are not negative; c, h_1 and h_2
-each satisfy that, h_1 goes one way and h_2 the other, so u − v = h_1 − h_2 goes the way it must. If no other shape asks
-for anything, h_2 is not needed, because c is free.
+each satisfy that, h_1 goes one way and h_2 the other, so u − v = h_1 − h_2 goes the way it must. Where c is free one of
+the two would do, but c would have to undo what rises where the target falls: minus a product was then fitted far worse
+than a product (benchmarks/joint.py).
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def all_spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -
     for i, way in ways.items():
         if columns[i].n_steps:
             moves = _moves(shapes, columns, flip, i, way, Support(numbers[i], 1))
-            moves += _moves(shapes, columns, flip, i, -way, Support(numbers[i], -1)) if i in alone else []
+            moves += _moves(shapes, columns, flip, i, -way, Support(numbers[i], -1))
             if not moves and columns[i].n_rising(0, 1):
                 named = [column.name for column in columns]
                 asked = ", ".join(repr(own.named(named)) for own in shapes if i in own.positions)

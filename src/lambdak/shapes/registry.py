@@ -15,8 +15,8 @@ from lambdak.shapes.slope import MaxSlope
 from lambdak.shapes.turning import Peak, Valley
 
 _ALL: tuple[type[Shape], ...] = (
-    Rising, Falling, Convex, Concave, Valley, Peak, RisingAlong, Dominates, Complements, Substitutes, Anchored,
-    MaxInfluence, MaxSlope, OutputRange, Interactions,
+    Rising, Falling, Valley, Peak, RisingAlong, Dominates, Convex, Concave, MaxSlope, MaxInfluence, OutputRange,
+    Anchored, Complements, Substitutes, Interactions,
 )  # fmt: skip
 SHAPES = {shape.__name__: shape for shape in _ALL}
 

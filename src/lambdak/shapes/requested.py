@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from lambdak.shapes.bending import Concave, Convex
-from lambdak.shapes.contract import Key, Shape
+from lambdak.shapes.contract import ANYTHING, Key, Shape
 from lambdak.shapes.influence import MaxInfluence
 from lambdak.shapes.interactions import Interactions, requested_interactions
 from lambdak.shapes.naming import check_positions, influence_caps, influence_groups, monotone_signs
@@ -16,6 +15,7 @@ from lambdak.shapes.slope import MaxSlope
 from lambdak.table.column_contract import Column
 
 BENDS = {"convex": Convex, "concave": Concave}
+_MOST_ALIKE = 200  # all pairs of them are compared: a file of 1 MB then takes seconds, not minutes
 _EXAMPLE = "[shapes.Rising('age')]"
 
 
@@ -32,14 +32,28 @@ def requested_shapes(
     placed = [*shorthands, *(own.placed(columns) for own in listed(constraints))]
     everything = Interactions((tuple(range(len(columns))),))
     found = tuple(dict.fromkeys(own for own in placed if own != everything))
-    names = [column.name for column in columns]
-    for first, second in combinations(found, 2):
-        reason = first.contradicts(second, names) or second.contradicts(first, names)
-        if reason:
-            raise ValueError(
-                f"constraints contradict each other: {first.named(names)} and {second.named(names)}: {reason}"
-            )
+    _check_contradictions(found, columns)
     return found
+
+
+def _check_contradictions(placed: Sequence[Shape], columns: Sequence[Column]) -> None:
+    """Refuse shapes that cannot hold together; only those that speak of the same are compared."""
+    names, about = [column.name for column in columns], dict[Hashable, list[Shape]]()
+    for count, shape in enumerate(placed):
+        topics = list(shape.topics())
+        near = [other for topic in (ANYTHING, *topics) for other in about.get(topic, ())]
+        for other in dict.fromkeys(placed[:count] if ANYTHING in topics else near):
+            if reason := other.contradicts(shape, names) or shape.contradicts(other, names):
+                raise ValueError(
+                    f"constraints contradict each other: {other.named(names)} and {shape.named(names)}: {reason}"
+                )
+        for topic in topics:
+            about.setdefault(topic, []).append(shape)
+            if len(about[topic]) > _MOST_ALIKE:
+                raise ValueError(
+                    f"constraints must have at most {_MOST_ALIKE} shapes that speak of the same column; got "
+                    f"{shape.named(names)} after as many: leave out those that others imply"
+                )
 
 
 def listed(constraints: Any) -> list[Shape]:

@@ -84,6 +84,10 @@ class MaxSlope(Shape):
         alone = self.positions or tuple(i for i, column in enumerate(columns) if column.is_number)
         return tuple(((i, 1.0),) for i in alone)
 
+    def about(self, columns: Sequence[Column]) -> tuple[int, ...]:
+        """Return the positions of the columns of its directions."""
+        return tuple(dict.fromkeys(i for direction in self.directions(columns) for i, _ in direction))
+
     def contradicts(self, other: Shape, names: Sequence[str]) -> str:
         """Return that there are two limits."""
         if isinstance(other, MaxSlope) and other.columns == self.columns and other.limit != self.limit:

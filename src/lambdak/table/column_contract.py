@@ -22,6 +22,7 @@ from scipy import sparse
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import EntryKind
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_rules import CellRule, KnotRule
 from lambdak.table.cells import Cells
 from lambdak.table.plain import Entries
@@ -146,7 +147,7 @@ class Column(ABC):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Its levels from the lowest to the highest, if the table said so; nothing if they have no order."""
+        """The levels from the lowest to the highest, if the table said so; nothing if they have no order."""
         return ()
 
     def without_order(self) -> Column:
@@ -272,10 +273,16 @@ class Column(ABC):
 
     def bends(self) -> Any:
         """(steps − 1, p), sparse: by how much the slope grows from each step to the next."""
+        return self._bends
+
+    @cached_property
+    def _bends(self) -> Any:
         if self.n_steps < 2:
             return sparse.csr_array((0, self.width))
-        slopes = (sparse.diags_array(1 / self.lengths()) @ self.increments()).tocsr()
-        return slopes[1:] - slopes[:-1]
+        steps = self.increments().tocsr()
+        slopes = steps.data * np.repeat(1 / self.lengths(), np.diff(steps.indptr))
+        rates = sparse.csr_array((slopes, steps.indices, steps.indptr), shape=steps.shape)
+        return rates[1:] - rates[:-1]
 
     def nearby(self, tolerance: float | None) -> Float64Array:
         """(moves, p): the extreme differences A(b) − A(a) with |b − a| ≤ tolerance, each in one of its two directions.

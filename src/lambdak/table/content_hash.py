@@ -115,7 +115,7 @@ def _cell_bits(cells: Cells) -> NDArray[np.uint64]:
         return _numbers(cells).view(np.uint64)
     codes, levels = cells.levels()
     digests = [hashlib.sha256(json.dumps(level).encode()).digest()[:8] for level in levels]
-    return np.array([int.from_bytes(own, "little") for own in digests], np.uint64)[codes]
+    return np.array([int.from_bytes(digest, "little") for digest in digests], np.uint64)[codes]
 
 
 def _mixed(hashes: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

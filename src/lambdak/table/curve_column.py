@@ -182,7 +182,13 @@ class Curve(Numeric):
 
     def increments(self) -> Any:
         """(K − 1, p), sparse: from knot to knot."""
-        return sparse.diags_array([-1.0, 1.0], offsets=[0, 1], shape=(self.n_ramps, self.width), format="csr")
+        return self._increments
+
+    @cached_property
+    def _increments(self) -> Any:
+        steps = np.arange(self.n_ramps)
+        parts = (np.tile([-1.0, 1.0], len(steps)), (steps[:, None] + [0, 1]).ravel(), 2 * np.arange(len(steps) + 1))
+        return sparse.csr_array(parts, shape=(len(steps), self.width))
 
     def lengths(self) -> Float64Array:
         """(K − 1,): distances from knot to knot."""

@@ -48,13 +48,13 @@ def expanded(X: Any, columns: Sequence[str], parts: Sequence[str] = PARTS) -> An
             order.append(name)
             continue
         numbers = parts_of(_dates(frame.get_column(name), name), parts)
-        own = part_names(name, parts)
-        taken = [each for each in own if each in frame.columns]
+        new_names = part_names(name, parts)
+        taken = [each for each in new_names if each in frame.columns]
         if taken:
             raise ValueError(f"column {taken[0]!r} is there already, and {name!r} would become it: rename one of them")
-        order += own
+        order += new_names
         made += [nw.new_series(each, numbers[part], nw.Float64, backend=frame.implementation)
-                 for each, part in zip(own, parts, strict=True)]  # fmt: skip
+                 for each, part in zip(new_names, parts, strict=True)]  # fmt: skip
     return frame.with_columns(*made).select(nw.col(*order)).to_native()
 
 

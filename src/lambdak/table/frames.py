@@ -32,8 +32,8 @@ def emptied(like: Any) -> Any:
 
 def _library(like: Any) -> Library:
     known: tuple[Library, ...] = get_args(Library)
-    own = str(type(like).__module__).split(".")[0]
-    for library in sorted(known, key=lambda name: name != own):
+    origin = str(type(like).__module__).split(".")[0]
+    for library in sorted(known, key=lambda name: name != origin):
         if find_spec(library):
             return library
     raise ImportError("a table needs one of pandas, polars and pyarrow: pip install pandas")

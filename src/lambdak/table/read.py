@@ -130,15 +130,15 @@ def named_array(X: NDArray[Any], names: Sequence[str]) -> Table:
     >>> named_array(np.zeros((2, 1)), ["age"]).names
     ('age',)
     """
-    own = tuple(names)
-    return _array_table(X, own, True, own, keep=True)
+    columns = tuple(names)
+    return _array_table(X, columns, True, columns, keep=True)
 
 
 def one_row(cells: Sequence[Any], names: Sequence[str]) -> Table:
     """A table of one row."""
-    own = np.empty((1, len(names)), object)
-    own[0] = cells
-    return named_array(own, names)
+    row_cells = np.empty((1, len(names)), object)
+    row_cells[0] = cells
+    return named_array(row_cells, names)
 
 
 def position_names(n_features: int) -> tuple[str, ...]:

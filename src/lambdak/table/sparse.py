@@ -38,8 +38,8 @@ def _check_values(csr: Any, rows: RowIndex = EVERY_ROW) -> None:
     if huge.any():
         cell = int(np.argmax(huge))
         name = position_names(csr.shape[1])[csr.indices[cell]]
-        own = int(np.searchsorted(csr.indptr, cell, side="right")) - 1
-        row = own if isinstance(rows, slice) else rows[own]
+        bad_row = int(np.searchsorted(csr.indptr, cell, side="right")) - 1
+        row = bad_row if isinstance(rows, slice) else rows[bad_row]
         raise ValueError(
             f"column {name!r} contains infinity or a value too large; got {csr.data[cell]} in row {row}: "
             "replace it with NaN, which counts as missing, or with a finite cap"

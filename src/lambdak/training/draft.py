@@ -197,8 +197,8 @@ def draft(
     encoder = _with_lines_through_anchors(encoder, promises)
     rows = given.encoded(encoder, settings.threads)
     loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
-    promises = settled(promises, loss, encoder, rows)
     _warn_of_targets_outside(rows, promises, loss)
+    promises = settled(promises, loss, encoder, rows)
     start = loss.start(rows.y, rows.weight, rows.offset)
     scale = check_spread(loss.scale(rows.y, rows.weight, rows.offset), loss)
     dim = settings.recipe.dim
@@ -261,6 +261,20 @@ def _without_interactions(sketch: Draft) -> Draft:
     return replace(sketch, terms=terms)
 
 
+def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
+    """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
+
+    Columns that bend the other way than the raw score are multiples of I. Columns that work together move an eigenvalue
+    along one direction, which is a function of a single sum: two of them express what one cannot.
+    """
+    scalar = promises.scalar(flip)
+    together = any(own.joint for own in promises.shapes)
+    if not (scalar or together):
+        return None
+    rest = tuple(i for i in range(promises.columns) if i not in scalar)
+    return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
+
+
 def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss) -> None:
     """Say which rows have targets that no prediction reaches."""
     wanted = promises.output_range
@@ -274,20 +288,6 @@ def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss)
             UserWarning,
             stacklevel=2,
         )
-
-
-def terms_of_shapes(promises: Promises, flip: int) -> Terms | None:
-    """Return the terms that shapes need beside interactions, for a loss of this sign; None if they need none.
-
-    Columns that bend the other way than the raw score are multiples of I. Columns that work together move an eigenvalue
-    along one direction, which is a function of a single sum: two of them express what one cannot.
-    """
-    scalar = promises.scalar(flip)
-    together = any(own.joint for own in promises.shapes)
-    if not (scalar or together):
-        return None
-    rest = tuple(i for i in range(promises.columns) if i not in scalar)
-    return Terms((rest,) * (JOINT_TERMS if together else 1), tuple(sorted(scalar)))
 
 
 def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:

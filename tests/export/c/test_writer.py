@@ -1,4 +1,7 @@
-"""The C file of a model says what the model says."""
+"""The C file of a model says what the model says.
+
+Tests ``tables``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ES module of a model says what the model says, and refuses what it cannot read in the same words."""
+"""The ES module of a model says what the model says, and refuses what it cannot read in the same words.
+
+Tests ``engine``.
+"""
 
 from __future__ import annotations
 

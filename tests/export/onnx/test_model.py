@@ -1,4 +1,7 @@
-"""ONNX files of fitted models: they answer like the model, and say what goes in and comes out."""
+"""ONNX files of fitted models: they answer like the model, and say what goes in and comes out.
+
+Tests ``design``, ``inputs`` and ``matrices``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Eigenvalues (``eigenvalue``) and slopes (``rows``) inside of a graph, against LAPACK, on matrices of every sort."""
+"""Eigenvalues (``eigenvalue``) and slopes (``rows``) inside of a graph, against LAPACK, on matrices of every sort.
+
+Tests ``graph``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Names and levels that end strings, comments and queries, and those that a database cannot tell apart."""
+"""Names and levels that end strings, comments and queries, and those that a database cannot tell apart.
+
+Tests ``dialects``.
+"""
 
 from __future__ import annotations
 

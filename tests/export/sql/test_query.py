@@ -1,3 +1,8 @@
+"""The query of a model answers what the model answers, in every dialect.
+
+Tests ``cells``, ``influences``, ``links``, ``matrices``, ``scores``, ``script`` and ``tridiagonal``.
+"""
+
 from __future__ import annotations
 
 from dataclasses import replace

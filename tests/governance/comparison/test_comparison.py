@@ -1,4 +1,7 @@
-"""Two sides on the same rows: sums add up, differences are paired, changes are those of the prices."""
+"""Two sides on the same rows: sums add up, differences are paired, changes are those of the prices.
+
+Tests ``rate_change`` and ``rival``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Drift: PSI by hand, what training did not see, and what the drift of a column does to the mean prediction."""
+"""Drift: PSI by hand, what training did not see, and what the drift of a column does to the mean prediction.
+
+Tests ``stability``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fairness: flips tried one by one through predict, bounds attacked, proxies and metrics against other libraries."""
+"""Fairness: flips tried one by one through predict, bounds attacked, proxies and metrics against other libraries.
+
+Tests ``assessing``, ``assessment``, ``flips`` and ``groups``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bands, levels and periods: every row is in one, names say which, and nothing hostile comes through."""
+"""Bands, levels and periods: every row is in one, names say which, and nothing hostile comes through.
+
+Tests ``columns``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Performance of every kind of model: totals add up, metrics are those of scikit-learn, intervals are seeded."""
+"""Performance of every kind of model: totals add up, metrics are those of scikit-learn, intervals are seeded.
+
+Tests ``bootstrap``, ``measures``, ``outcome``, ``scored`` and ``segments``.
+"""
 
 from __future__ import annotations
 

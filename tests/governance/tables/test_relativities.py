@@ -1,4 +1,7 @@
-"""Factor tables: what they predict, what stays monotone, and what is refused."""
+"""Factor tables: what they predict, what stays monotone, and what is refused.
+
+Tests ``factor_table``, ``factors``, ``layout``, ``making``, ``relativity``, ``subject`` and ``two_way``.
+"""
 
 from __future__ import annotations
 

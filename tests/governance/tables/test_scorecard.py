@@ -1,4 +1,7 @@
-"""Scorecards: points that add up, which class is good, and what scores separate."""
+"""Scorecards: points that add up, which class is good, and what scores separate.
+
+Tests ``cutoffs`` and ``scorecards``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tables in files: readers that know nothing of lambdak get the same numbers, whatever names are in them."""
+"""Tables in files: readers that know nothing of lambdak get the same numbers, whatever names are in them.
+
+Tests ``excel`` and ``table_set``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Criteo's columns as active ids, as the released runs of the paper and as its text have them."""
+"""Criteo's columns as active ids, as the released runs of the paper and as its text have them.
+
+Tests ``encoders``.
+"""
 
 from __future__ import annotations
 

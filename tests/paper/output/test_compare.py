@@ -1,4 +1,7 @@
-"""Published against ours: the oracle is the table of raw rows, worked through with pandas."""
+"""Published against ours: the oracle is the table of raw rows, worked through with pandas.
+
+Tests ``published``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The competitors in PyTorch, and the plain reference of our own model."""
+"""The competitors in PyTorch, and the plain reference of our own model.
+
+Tests ``learner``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The studies of HIGGS and Criteo, end to end on generated files."""
+"""The studies of HIGGS and Criteo, end to end on generated files.
+
+Tests ``origin``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The grids of the synthetic studies."""
+"""The grids of the synthetic studies.
+
+Tests ``profiles``.
+"""
 
 from __future__ import annotations
 

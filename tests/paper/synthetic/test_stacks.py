@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lambdak.eigen.packing import packed_size, sym
+from lambdak.eigen.packing import packed_dim, packed_size, sym, unsym
 from lambdak.paper.synthetic import stacks
 from lambdak.paper.synthetic.grid import Cell, study
 from lambdak.paper.synthetic.stacks import BandStack, Stack, make_stack
-from lambdak.pencil.constraints import SEMIDEFINITE, Tridiagonal
+from lambdak.pencil.constraints import SEMIDEFINITE, Constraint, Factor, Family, Tridiagonal
 
 BETAS, EPS = (0.9, 0.999), 1e-8
 TINY_GRID = replace(study("bivariate", "quick"), protocol="own", targets=2, seeds=2, rates=(1e-3, 1e-1), batch=8)
@@ -157,6 +157,37 @@ def test_constrained_matrices_stay_semidefinite_even_at_the_highest_rate(constra
         values = np.linalg.eigvalsh(matrices(stack, 5)[:, first:])
         assert (values[..., 0] >= -1e-6 * values[..., -1]).all()
     assert (np.abs(matrices(stack, 5)[:, first:] - before).max(axis=(-2, -1)) > 1e-3).all()
+
+
+class Lifted(Constraint):
+    """A toy: A = L Lᵀ + I."""
+
+    def size(self, dim):
+        return packed_size(dim)
+
+    def dim(self, size):
+        return packed_dim(size)
+
+    def _forward(self, theta):
+        return Factor().forward(theta) + unsym(np.eye(self.dim(theta.shape[-1]), dtype=theta.dtype))
+
+    def _vjp(self, theta, grad):
+        return Factor().vjp(theta, grad)
+
+    def _right_inverse(self, packed):
+        return Factor().right_inverse(packed - unsym(np.eye(self.dim(packed.shape[-1]), dtype=packed.dtype)))
+
+    def _contains(self, packed, tol):
+        return np.linalg.eigvalsh(sym(packed))[..., 0] >= 1 - tol
+
+
+def test_a_toy_constraint_is_a_class_and_one_line(monkeypatch):
+    monkeypatch.setitem(SEMIDEFINITE, "lifted", Family(Lifted(), False, False, False))
+    stack = stack_of(Cell(2, "monotone", 5, 0.0, 5), "lifted")
+    for step in range(30):
+        x, y = points(4, 8, 2, step)
+        stack.step(x, -x[..., 1] - y)
+    assert Lifted().contains(stack.coef[:, 2, : packed_size(5)]).all()
 
 
 def squareplus(torch, x):

@@ -1,4 +1,7 @@
-"""A summary of batches chooses the knots and levels of the whole table, and draws the same rows for everyone."""
+"""A summary of batches chooses the knots and levels of the whole table, and draws the same rows for everyone.
+
+Tests ``sample``.
+"""
 
 from __future__ import annotations
 

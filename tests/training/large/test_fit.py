@@ -1,4 +1,7 @@
-"""Fits of processes that each have a part of the rows: one model for all of them, or one error."""
+"""Fits of processes that each have a part of the rows: one model for all of them, or one error.
+
+Tests ``targets``.
+"""
 
 from __future__ import annotations
 

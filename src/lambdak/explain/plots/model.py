@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from lambdak.explain import MOST_BARS
 from lambdak.explain.plots.canvas import (
     BLUE,
     DARK,
+    GREEN,
     GREY,
     RED,
     SKY,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 _PROMISES = {1: ": never falls", -1: ": never rises", 0: ""}
+_MOST_PROMISES, _LINE, _LINE_HEIGHT = 2, 52, 0.18  # sentences below a picture; characters of its lines, and inches
 _DENSITY = 0.13  # of the picture, kept free for the rows
 _ROUNDING = 1e-9  # of the largest joint effect: what is smaller is none
 _PROVEN, _MOST, _MEAN, _ROWS = "proven: no row can leave", "90 % of the rows", "mean of the rows", "where the rows are"
@@ -50,12 +53,21 @@ def draw_effect(effect: ColumnEffect, ax: Axes | None = None) -> Axes:
     """The mean change along a column, that of most rows, the region that no row can leave, and where the rows are."""
     levels = min(len(effect.x), MOST_BARS)
     height = 4.2 if effect.kind == "number" else max(4.2, 1.9 + 0.26 * levels)
-    ax = ax or side_by_side(1, (4.6 if effect.kind == "number" else 6.4, height))[0]
+    promised = _promised_lines(effect)
+    ax = ax or side_by_side(1, (4.6 if effect.kind == "number" else 6.4, height + _LINE_HEIGHT * len(promised)))[0]
     draw = _draw_curve if effect.kind == "number" else _draw_levels
     draw(effect, ax)
     ax.set_title(short_name(effect.column) + _PROMISES[effect.sign])
+    ax.set_xlabel("\n".join([ax.get_xlabel(), *promised]))
     legend_above(ax, columns=2)
     return ax
+
+
+def _promised_lines(effect: ColumnEffect) -> list[str]:
+    """Return what was promised of a column, in lines that fit below its picture."""
+    found = [f"promised: {words}" for words in effect.promised[:_MOST_PROMISES]]
+    more = len(effect.promised) - len(found)
+    return [line for words in found for line in wrap(words, _LINE)] + ([f"and {more} more"] if more else [])
 
 
 def change_label(effect: ColumnEffect, name: str) -> str:
@@ -71,6 +83,9 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
     ax.plot(effect.x, effect.effect, color=BLUE, linewidth=2.5, label=_MEAN)
     if np.isfinite(effect.missing):
         ax.axhline(effect.missing, color=RED, linestyle=":", linewidth=1.5, label="mean if the cell is missing")
+    for i, number in enumerate(number for number in effect.named if effect.x[0] <= number <= effect.x[-1]):
+        label = "_" if i else "named by the promise"
+        ax.axvline(number, color=GREEN, linestyle="--", linewidth=1.5, zorder=0.6, label=label)
     ax.axhline(0, color=DARK, linewidth=0.6, zorder=0.5)
     if effect.counts.any():
         ax.set_ylim(_with_room(*ax.get_ylim()), auto=False)

@@ -61,12 +61,12 @@ def identifiers(texts: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     found, used = [], set(taken)
     for text in texts:
         name, number = identifier(text), 1
-        own = name
-        while own in used:
+        unique = name
+        while unique in used:
             number += 1
-            own = f"{name}_{number}"
-        used.add(own)
-        found.append(own)
+            unique = f"{name}_{number}"
+        used.add(unique)
+        found.append(unique)
     return found
 
 
@@ -126,18 +126,18 @@ class RowStructure:
 
     def positions(self) -> Iterator[str]:
         """An enumeration of the columns."""
-        return (f"  {self.name.upper()}_COLUMN_{own} = {i}" for i, own in enumerate(self.names))
+        return (f"  {self.name.upper()}_COLUMN_{field} = {i}" for i, field in enumerate(self.names))
 
     def fields(self) -> Iterator[str]:
         """The fields, each with a comment."""
-        for own, column in zip(self.names, self.columns, strict=True):
+        for field, column in zip(self.names, self.columns, strict=True):
             kind = {"cell": f"{self.name}_cell ", "text": "const char *", "number": "double "}[_kind(column)]
-            yield f"  {kind}{own}; /* {comment(f'{column.name!r}: {_meaning(column)}')} */"
+            yield f"  {kind}{field}; /* {comment(f'{column.name!r}: {_meaning(column)}')} */"
 
     def reading(self) -> Iterator[str]:
         """The statements that turn a row into cells."""
-        for i, (own, column) in enumerate(zip(self.names, self.columns, strict=True)):
-            cell = f"row->{own}"
+        for i, (field, column) in enumerate(zip(self.names, self.columns, strict=True)):
+            cell = f"row->{field}"
             text, number = f"{self.name}_level({i}, {cell}", f"{self.name}_number_level({i}, {cell}"
             if not column.is_number:
                 cell = {
@@ -178,8 +178,8 @@ def _meaning(column: Column) -> str:
     if isinstance(rule, NumberRule):
         seen = f"a number, {rule.low:g} to {rule.high:g} in training"
         return f"{seen}; {gap} is missing" + ("" if rule.has_missing else f", and counts as {rule.median:g}")
-    own = [repr(shown(level)) for level in rule.levels if level is not None and level is not OTHER]
-    more = f" and {len(own) - _LEVELS_SHOWN} more" if len(own) > _LEVELS_SHOWN else ""
+    levels = [repr(shown(level)) for level in rule.levels if level is not None and level is not OTHER]
+    more = f" and {len(levels) - _LEVELS_SHOWN} more" if len(levels) > _LEVELS_SHOWN else ""
     others = "the rare ones" if OTHER in rule.levels else "their average"
     missing = "" if rule.missing != rule.unseen else ", and counts as another"
-    return f"a level: {', '.join(own[:_LEVELS_SHOWN])}{more}; others count as {others}; {gap} is missing{missing}"
+    return f"a level: {', '.join(levels[:_LEVELS_SHOWN])}{more}; others count as {others}; {gap} is missing{missing}"

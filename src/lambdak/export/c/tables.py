@@ -35,8 +35,8 @@ class MatrixLanes:
     @classmethod
     def of(cls, formula: Formula) -> MatrixLanes:
         """Layout of the matrices of a model."""
-        own = {id(family.coef) for family in formula.families}
-        return cls(formula, len(own), len(formula.model.weights))
+        coefs = {id(family.coef) for family in formula.families}
+        return cls(formula, len(coefs), len(formula.model.weights))
 
     @property
     def lanes(self) -> int:
@@ -72,7 +72,9 @@ class MatrixLanes:
     def constants(self) -> Float64Array:
         """(layers, groups, width)."""
         families = self.formula.families
-        layers = (np.concatenate([own.constant for own in families[i :: self.layers]]) for i in range(self.layers))
+        layers = (
+            np.concatenate([family.constant for family in families[i :: self.layers]]) for i in range(self.layers)
+        )
         return np.stack([self._in_lanes(layer) for layer in layers])
 
     def reads(self) -> list[list[tuple[int, int]]]:
@@ -82,9 +84,9 @@ class MatrixLanes:
 
     def _in_lanes(self, stacked: Float64Array) -> Float64Array:
         """(groups, …, width) from (matrices, …, size): the lanes of an entry are neighbours; the rest is zero."""
-        own = np.zeros((self.groups * self.lanes, *stacked.shape[1:]))
-        own[: len(stacked)] = stacked
-        lanes = np.moveaxis(own.reshape(self.groups, self.lanes, *stacked.shape[1:]), 1, -1)
+        in_lanes = np.zeros((self.groups * self.lanes, *stacked.shape[1:]))
+        in_lanes[: len(stacked)] = stacked
+        lanes = np.moveaxis(in_lanes.reshape(self.groups, self.lanes, *stacked.shape[1:]), 1, -1)
         padded = np.zeros((*lanes.shape[:-2], self.width))
         padded[..., : self.size * self.lanes] = lanes.reshape(*lanes.shape[:-2], -1)
         return padded
@@ -96,7 +98,9 @@ def tables(formula: Formula, layout: MatrixLanes) -> str:
     matrices, constants, reads = layout.matrices(), layout.constants(), layout.reads()
     first_read = np.cumsum([0, *map(len, reads)]).tolist()
     listed = (
-        f"  {{{index}, {output}, {_expected(index, formula.model.dim)!r}}}" for own in reads for index, output in own
+        f"  {{{index}, {output}, {_expected(index, formula.model.dim)!r}}}"
+        for pairs in reads
+        for index, output in pairs
     )
     return "\n\n".join([
         _array(f"stored matrices[GROUPS][{matrices.shape[1]} * WIDTH]",

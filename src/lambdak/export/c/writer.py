@@ -50,10 +50,10 @@ def to_c(model: Any, path: str | os.PathLike[str], *, explain: bool = False, nam
             f"path must be a name that C can include; got {target.name!r}: omit quotes, backslashes, question marks "
             "and what cannot be printed"
         )
-    own = identifier(target.stem.lower()) if name is None else name
-    if not isinstance(own, str) or own != identifier(own):
-        raise ValueError(f"name must be a plain C identifier; got {own!r}: try {identifier(str(own))!r}")
-    file = _File(Formula.of(model), own, target.with_suffix(".h").name, explain)
+    prefix = identifier(target.stem.lower()) if name is None else name
+    if not isinstance(prefix, str) or prefix != identifier(prefix):
+        raise ValueError(f"name must be a plain C identifier; got {prefix!r}: try {identifier(str(prefix))!r}")
+    file = _File(Formula.of(model), prefix, target.with_suffix(".h").name, explain)
     write_texts({target.with_suffix(".h"): file.header(), target: file.source()})
 
 
@@ -157,7 +157,9 @@ class _File:
             f"{name}_result_names[RESULTS]": list(formula.result_names),
             **({f"{name}_labels[RESULTS]": list(map(str, formula.labels))} if formula.labels else {}),
         }
-        names = (f"const char *const {own} = {{{', '.join(map(literal, texts))}}};" for own, texts in listed.items())
+        names = (
+            f"const char *const {array} = {{{', '.join(map(literal, texts))}}};" for array, texts in listed.items()
+        )
         return "\n".join([*names, "", tables(formula, self.layout)])
 
     def _links(self) -> list[str]:

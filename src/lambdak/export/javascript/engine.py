@@ -94,11 +94,11 @@ def _families(model: Model) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     for family in families(model):
         if not blocks or blocks[-1] is not family.coef:
             blocks.append(family.coef)
-        own = [
+        written = [
             {"position": i, "name": outputs[i].name, "index": index, "start": outputs[i].start}
             for i, index in zip(family.outputs, family.indices, strict=True)
         ]
-        listed.append({"block": len(blocks) - 1, "constant": _array(family.constant), "outputs": own})
+        listed.append({"block": len(blocks) - 1, "constant": _array(family.constant), "outputs": written})
     return [_array(coef.astype(model.stored_dtype)) for coef in blocks], listed
 
 

@@ -63,11 +63,11 @@ def to_javascript(model: Any, path: str | os.PathLike[str], *, explain: bool = F
     if single:
         texts = {target.with_suffix(_TYPES[target.suffix]): types, target: code}
     else:
-        own = package_name(name, target.resolve().name)
+        package = package_name(name, target.resolve().name)
         texts = {
             target / "index.d.ts": types,
-            target / "README.md": readme(formula, own, explain),
-            target / "package.json": package_json(formula, own),
+            target / "README.md": readme(formula, package, explain),
+            target / "package.json": package_json(formula, package),
             target / "index.js": code,
         }
         _make_folder(target)

@@ -128,10 +128,10 @@ def number_weights(graph: Graph, ramps: Ramps, rules: Sequence[NumberRule], x: V
     gaps = graph("IsNaN", x)
     one = graph("Expand", graph.number([[1.0]]), graph.join([graph.whole([1]), graph.count(x, 1)]))
     parts, places = [one, one - one], [_ONE, _ZERO]
-    own = [i for i, rule in enumerate(rules) if rule.has_missing]
-    if own:
-        parts.append(graph("Not", gaps.take(own)).cast(graph.dtype))
-        places += [("present", i) for i in own]
+    missing = [i for i, rule in enumerate(rules) if rule.has_missing]
+    if missing:
+        parts.append(graph("Not", gaps.take(missing)).cast(graph.dtype))
+        places += [("present", i) for i in missing]
     if ramps.ramps:
         parts.append(_heights(graph, ramps.ramps, rules, x, gaps))
         places += [("ramp", j) for j in range(len(ramps.ramps))]
@@ -143,15 +143,15 @@ def number_weights(graph: Graph, ramps: Ramps, rules: Sequence[NumberRule], x: V
 def _heights(graph: Graph, ramps: Sequence[Ramp], rules: Sequence[NumberRule], x: Value, gaps: Value) -> Value:
     """(ramps, rows): zero where a missing cell has a matrix of its own, else that of the median."""
     numbers = graph.where(gaps, _vertical(graph, [rule.median for rule in rules]), x)
-    own = [ramp.column for ramp in ramps]
-    rise = numbers.take(own) - _vertical(graph, [ramp.left for ramp in ramps])
+    columns = [ramp.column for ramp in ramps]
+    rise = numbers.take(columns) - _vertical(graph, [ramp.left for ramp in ramps])
     share = rise / _vertical(graph, [ramp.length for ramp in ramps])
     above = graph("Max", share, _vertical(graph, [ramp.low for ramp in ramps]))
     heights = graph("Min", above, _vertical(graph, [ramp.high for ramp in ramps]))
-    marked = [[rules[i].has_missing] for i in own]
+    marked = [[rules[i].has_missing] for i in columns]
     if not any(mark for (mark,) in marked):
         return heights
-    return graph.where(graph("And", gaps.take(own), graph.flags(marked)), 0.0, heights)
+    return graph.where(graph("And", gaps.take(columns), graph.flags(marked)), 0.0, heights)
 
 
 def number_slopes(graph: Graph, ramps: Sequence[Ramp], x: Value) -> Value:
@@ -215,8 +215,8 @@ class DesignTensors:
 
     def _looked_up(self, code: Value, column: Column) -> Value:
         graph = self._graph
-        own = self._matrices.coef[..., column.start : column.stop].reshape(-1, column.width).T
-        table = np.concatenate([np.zeros((1, own.shape[1])), own])  # first that of no level at all
+        looked_up = self._matrices.coef[..., column.start : column.stop].reshape(-1, column.width).T
+        table = np.concatenate([np.zeros((1, looked_up.shape[1])), looked_up])  # first that of no level at all
         place = graph("Max", code - graph.whole(column.start - 1), graph.whole(0))
         return graph.number(table).take(place).permute(1, 0)
 
@@ -224,7 +224,7 @@ class DesignTensors:
 
     def lower(self, cells: CellTensors) -> Value:
         """Entries of lower triangles, (E, outputs · members · rows)."""
-        graph, own = self._graph, self._matrices
+        graph, matrices = self._graph, self._matrices
         weights, ids = [], []
         if cells.numbers is not None:
             weights.append(number_weights(graph, self._ramps, self._rules, cells.numbers))
@@ -234,11 +234,11 @@ class DesignTensors:
             ids += [id_ for _, id_ in self._levels]
         parts = list(cells.wide)
         if weights:
-            flat = own.coef[..., ids].reshape(-1, len(ids))
+            flat = matrices.coef[..., ids].reshape(-1, len(ids))
             parts.append(graph("MatMul", graph.number(flat), graph.join(weights)))
         total = reduce(Value.__add__, parts)
-        whole = total.reshape(*own.coef.shape[:3], -1) + graph.number(own.constant)
-        return whole.reshape(len(own.coef), -1)
+        whole = total.reshape(*matrices.coef.shape[:3], -1) + graph.number(matrices.constant)
+        return whole.reshape(len(matrices.coef), -1)
 
     # ---- dA/dx -------------------------------------------------------------------------------------------------
 
@@ -267,13 +267,13 @@ class DesignTensors:
     def _level_parts(self, cells: CellTensors, spread: Value) -> list[Value]:
         if cells.hot is None:
             return []
-        own = self._matrices.coef[..., [id_ for _, id_ in self._levels]]
-        return [self._shares(own, cells.hot, [self._categories[i] for i, _ in self._levels], spread)]
+        of_levels = self._matrices.coef[..., [id_ for _, id_ in self._levels]]
+        return [self._shares(of_levels, cells.hot, [self._categories[i] for i, _ in self._levels], spread)]
 
-    def _shares(self, own: NDArray[np.float64], factors: Value, columns: Sequence[Column], spread: Value) -> Value:
+    def _shares(self, coef: NDArray[np.float64], factors: Value, columns: Sequence[Column], spread: Value) -> Value:
         """From matrices (E, groups, members, n), their factors (n, rows), and the columns they belong to."""
         graph = self._graph
-        table = np.transpose(own, (1, 3, 0, 2)).reshape(own.shape[1], own.shape[3], -1)
+        table = np.transpose(coef, (1, 3, 0, 2)).reshape(coef.shape[1], coef.shape[3], -1)
         each = graph("MatMul", graph.number(table), self._flat(spread)) * factors  # (outputs, n, rows)
         return graph("MatMul", graph.number(self._owners(columns)), each)
 

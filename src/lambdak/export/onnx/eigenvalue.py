@@ -266,9 +266,9 @@ def _divided(
     stack = graph.join([*tri.diagonal, *tri.squares]).take(place, axis=1)
     each = graph.nodes("Split", 2 * size - 1, stack, graph.whole([1] * (2 * size - 1)), axis=0)
     some = replace(tri, diagonal=each[:size], squares=each[size:])
-    own = below if not isinstance(below, Value) else below.take(place, axis=2)
+    pivot = below if not isinstance(below, Value) else below.take(place, axis=2)
     left, ends = (part.take(place, axis=2) for part in (low, width))
     bits = np.finfo(graph.dtype).nmant - done
-    left, ends = bracket(graph, some, own, left, ends, bits)
+    left, ends = bracket(graph, some, pivot, left, ends, bits)
     middle = (left + ends * 0.5).reshape(-1)
     return graph("ScatterElements", value.reshape(-1), place, middle, axis=0)

@@ -115,14 +115,14 @@ class Graph:
 
     def _looks_neutral(self, value: Value, neutral: float) -> bool:
         """Whether a double is another number, but onnxruntime drops the node: it looks at it in single precision."""
-        own = self._single_doubles.get(value.name)
-        return own is not None and 0.0 < abs(own.item() - neutral) < _LOOKS_NEUTRAL[neutral]
+        number = self._single_doubles.get(value.name)
+        return number is not None and 0.0 < abs(number.item() - neutral) < _LOOKS_NEUTRAL[neutral]
 
-    def _without_neutral(self, op: str, value: Value, own: NDArray[np.float64]) -> Value:
+    def _without_neutral(self, op: str, value: Value, number: NDArray[np.float64]) -> Value:
         """Value of a node that onnxruntime would drop, by operators that it keeps: powers of two are exact."""
         if _NEUTRAL[op] == 0.0:
-            return self("Sum", value, self.number(own if op == "Add" else -own))
-        return self(op, value, self.number(own / 2 if op == "Mul" else own * 2)) * 2.0
+            return self("Sum", value, self.number(number if op == "Add" else -number))
+        return self(op, value, self.number(number / 2 if op == "Mul" else number * 2)) * 2.0
 
     def nodes(self, op: str, outputs: int, *inputs: Value | float, domain: str = "", **attributes: Any) -> list[Value]:
         """The values that a node with several outputs yields."""

@@ -85,11 +85,11 @@ def read_inputs(
     levels = [rule if isinstance(rule, LevelRule) else None for rule in rules]
     kinds = [None if rule is None or not rule.take_text else object for rule in levels]
     cells = _matrix(graph, formula, kinds) if matrix else [graph.given(name) for name in names]
-    numbers = [cell for cell, own in zip(cells, levels, strict=True) if own is None]
+    numbers = [cell for cell, listed in zip(cells, levels, strict=True) if listed is None]
     codes = [
-        _codes(graph, own, cell, column.name, missing, opset)
-        for cell, own, column in zip(cells, levels, formula.columns, strict=True)
-        if own is not None
+        _codes(graph, listed, cell, column.name, missing, opset)
+        for cell, listed, column in zip(cells, levels, formula.columns, strict=True)
+        if listed is not None
     ]
     infos = (
         [_info(graph, free_name(MATRIX, ()), graph.dtype, [ROWS, len(cells)])]
@@ -206,8 +206,8 @@ def _searched(graph: Graph, numbers: Any, ids: list[int], unseen: int, cells: Va
     for step in reversed(range(steps)):
         ahead = place + graph.whole([1 << step])
         place = graph.where(graph("LessOrEqual", table.take(ahead), cells), ahead, place)
-    own = graph.whole(np.append(np.array(ids)[order], np.full(len(padded) - len(ids), unseen))).take(place)
-    return graph.where(graph("Equal", table.take(place), cells), own, graph.whole([unseen]))
+    sorted_ids = graph.whole(np.append(np.array(ids)[order], np.full(len(padded) - len(ids), unseen))).take(place)
+    return graph.where(graph("Equal", table.take(place), cells), sorted_ids, graph.whole([unseen]))
 
 
 def _held(levels: LevelRule, name: str, dtype: np.dtype[np.floating]) -> tuple[Any, list[int]]:

@@ -115,9 +115,9 @@ class RowScores:
 
         From numbers (rows, columns) and the design columns of categories (rows, columns).
         """
-        graph, own = self._graph, self._matrices
+        graph, matrices = self._graph, self._matrices
         rows = graph.count(next(each for each in (numbers, codes) if each is not None))
-        most = max(1, _BLOCK_FLOATS // (own.per_row * own.dim**2))
+        most = max(1, _BLOCK_FLOATS // (matrices.per_row * matrices.dim**2))
         size = graph("Max", graph("Min", rows, graph.whole([most])), graph.whole([1]))
         rounds = graph("Squeeze", (rows + size - graph.whole([1])) / size)
         within = graph("Range", graph.whole(0), graph("Squeeze", size), graph.whole(1))
@@ -127,7 +127,7 @@ class RowScores:
             parts = [None if each is None else each.take(chosen).permute(1, 0) for each in (numbers, codes)]
             return (), self._block(*parts)
 
-        shapes = [[len(own.indices)], [len(own.indices), self._columns]]
+        shapes = [[len(matrices.indices)], [len(matrices.indices), self._columns]]
         found = graph.loop(rounds, [], block)
         flat = [each.reshape(-1, *shape) for each, shape in zip(found, shapes, strict=False)]
         return [graph("Slice", each, graph.whole([0]), rows, graph.whole([0])) for each in flat]
@@ -161,21 +161,23 @@ class RowScores:
 
     def _raw(self, value: Value) -> Value:
         """(rows, outputs), from eigenvalues (1, outputs · members · rows)."""
-        graph, own = self._graph, self._matrices
-        outputs, members = len(own.indices), len(own.weights)
-        mean = graph("MatMul", graph.number(own.weights[None] * own.scale), value.reshape(outputs, members, -1))
-        return mean.reshape(outputs, -1).permute(1, 0) + graph.number(own.start)
+        graph, matrices = self._graph, self._matrices
+        outputs, members = len(matrices.indices), len(matrices.weights)
+        mean = graph(
+            "MatMul", graph.number(matrices.weights[None] * matrices.scale), value.reshape(outputs, members, -1)
+        )
+        return mean.reshape(outputs, -1).permute(1, 0) + graph.number(matrices.start)
 
     def _per_raw_score(self, spread: Value) -> Value:
         """(outputs, E, members, rows), in units of raw scores, from (E, outputs · members · rows)."""
-        own = self._matrices
-        whole = spread.reshape(len(own.coef), len(own.indices), len(own.weights), -1)
-        return (whole * self._graph.number((own.scale * own.weights)[:, None])).permute(1, 0, 2, 3)
+        matrices = self._matrices
+        whole = spread.reshape(len(matrices.coef), len(matrices.indices), len(matrices.weights), -1)
+        return (whole * self._graph.number((matrices.scale * matrices.weights)[:, None])).permute(1, 0, 2, 3)
 
     def _where_simple(self, influence: Value, same: Value | None) -> Value:
         """NaN in all columns of a row where an eigenvalue is repeated in a member."""
         if same is None:
             return influence
-        graph, own = self._graph, self._matrices
-        marks = same.cast(graph.dtype).reshape(len(own.indices), len(own.weights), -1)
+        graph, matrices = self._graph, self._matrices
+        marks = same.cast(graph.dtype).reshape(len(matrices.indices), len(matrices.weights), -1)
         return graph.where(graph("Greater", marks.reduce("Sum", 1), 0.5), float(np.nan), influence)

@@ -193,8 +193,8 @@ class ColumnReading:
             for each, name in zip(found, names, strict=True):
                 each.append(name)
         chosen = []
-        for values, own in zip(results, found, strict=True):
-            known = ", ".join([*own, values[unseen]])
+        for values, column in zip(results, found, strict=True):
+            known = ", ".join([*column, values[unseen]])
             chosen.append(f"CASE WHEN {self._absent} THEN {values[missing]} ELSE COALESCE({known}) END")
         return chosen, joins
 

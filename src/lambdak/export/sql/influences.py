@@ -58,8 +58,8 @@ def _mark_repeated(script: Script, dim: int, held: Sequence[str]) -> None:
     for first in range(0, dim, AT_ONCE):
         counted: dict[str, str] = {}
         for side in sides:
-            own = pivots(script.dialect, first, min(first + AT_ONCE, dim), side, f"q_{side}")
-            counted |= {f"below_{side}": f"below_{side} + {pivots_below(own)}", f"q_{side}": own[-1]}
+            steps = pivots(script.dialect, first, min(first + AT_ONCE, dim), side, f"q_{side}")
+            counted |= {f"below_{side}": f"below_{side} + {pivots_below(steps)}", f"q_{side}": steps[-1]}
         script.select(f"sides_{first}", same([*held, *band, *sides]) | counted)
     close = "CASE WHEN below_high - below_low > 1 THEN 1 ELSE 0 END"
     script.select("repeated", same([*held, *band]) | {"twice": close})
@@ -140,10 +140,10 @@ def add_influences(script: Script, pencils: Pencils, readings: Sequence[ColumnRe
         source=f"{script.last} AS o LEFT JOIN {cells} AS c ON c.lambdak_row = o.lambdak_row",
     )
     for reading in readings:
-        own, slopes = (np.flatnonzero(some.any(axis=(0, 1))).tolist() for some in pencils.at(reading))
+        entries, slopes = (np.flatnonzero(some.any(axis=(0, 1))).tolist() for some in pencils.at(reading))
         i, numeric = reading.position, reading.along() is not None
-        own = [] if reading.column.is_number else own
-        products = [f"{outer[e]} * {'s' if numeric else 'c'}{e}" for e in (slopes if numeric else own)]
+        entries = [] if reading.column.is_number else entries
+        products = [f"{outer[e]} * {'s' if numeric else 'c'}{e}" for e in (slopes if numeric else entries)]
         value = f"({script.dialect.settled(total(products))})" + (f" * g{i}" if numeric else "")
         chosen = [name for name in chosen if name not in _needed(reading)]
         join = f" LEFT JOIN {PREFIX}column_{i} ON {matches(pencils, reading)}"
@@ -159,8 +159,8 @@ def summed(formula: Formula, readings: Sequence[ColumnReading]) -> dict[str, str
         mine = "" if formula.n_outputs == 1 else f"output = {output} AND "
         sums[f"twice_{output}"] = f"MAX(CASE WHEN {mine}twice = 1 THEN 1 ELSE 0 END)"
         for i in (reading.position for reading in readings):
-            own = f"weight * i{i}" if not mine else f"CASE WHEN output = {output} THEN weight * i{i} ELSE 0 END"
-            sums[f"i{i}_{output}"] = f"SUM({own})"
+            term = f"weight * i{i}" if not mine else f"CASE WHEN output = {output} THEN weight * i{i} ELSE 0 END"
+            sums[f"i{i}_{output}"] = f"SUM({term})"
     return sums
 
 

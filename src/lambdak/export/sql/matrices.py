@@ -81,11 +81,11 @@ class Pencils:
     def at(self, reading: ColumnReading) -> tuple[Float64Array, Float64Array]:
         """Matrices and slopes at each choice of a column, both (choices, blocks, D)."""
         ids = np.array(reading.positions)
-        own = np.where((ids == NOTHING)[:, None, None], 0.0, self.blocks[:, ids].transpose(1, 0, 2))
-        slopes = np.zeros_like(own)
+        matrices = np.where((ids == NOTHING)[:, None, None], 0.0, self.blocks[:, ids].transpose(1, 0, 2))
+        slopes = np.zeros_like(matrices)
         match reading.rule:
             case LineRule():
-                slopes[0], own[0] = own[0], 0.0
+                slopes[0], matrices[0] = matrices[0], 0.0
             case KnotRule() as rule:
                 knots = slice(rule.start, rule.start + rule.n_entries)
                 slopes[: rule.n_pieces] = np.diff(self.blocks[:, knots], axis=1).transpose(1, 0, 2)
@@ -93,7 +93,7 @@ class Pencils:
                 pass
             case unknown:
                 assert_never(unknown)
-        return own, slopes
+        return matrices, slopes
 
 
 def entry(i: int, j: int) -> str:
@@ -128,13 +128,13 @@ def assemble(
 
 def lookup(script: Script, pencils: Pencils, reading: ColumnReading) -> tuple[str, list[int], list[int]]:
     """Add a table of the matrices of a column; its name, and which entries of matrices and slopes it has, (D,)."""
-    own, slopes = pencils.at(reading)
-    has_own, has_slope = (np.flatnonzero(some.any(axis=(0, 1))).tolist() for some in (own, slopes))
+    matrices, slopes = pencils.at(reading)
+    has_matrix, has_slope = (np.flatnonzero(some.any(axis=(0, 1))).tolist() for some in (matrices, slopes))
     i = reading.position
-    columns = [*(f"c{e}" for e in has_own), *(f"s{e}" for e in has_slope)]
-    numbers = np.concatenate([own[..., has_own], slopes[..., has_slope]], axis=-1).reshape(-1, len(columns))
+    columns = [*(f"c{e}" for e in has_matrix), *(f"s{e}" for e in has_slope)]
+    numbers = np.concatenate([matrices[..., has_matrix], slopes[..., has_slope]], axis=-1).reshape(-1, len(columns))
     rows = (([place], each) for place, each in enumerate(numbers))
-    return script.numbers(f"column_{i}", [f"m{i}"], columns, rows), has_own, has_slope
+    return script.numbers(f"column_{i}", [f"m{i}"], columns, rows), has_matrix, has_slope
 
 
 def matches(pencils: Pencils, reading: ColumnReading) -> str:
@@ -167,9 +167,9 @@ def _add(
     script: Script, pencils: Pencils, reading: ColumnReading, carried: Sequence[str], names: Sequence[str]
 ) -> None:
     """Add the step that adds the matrix of one column."""
-    table, own, slopes = lookup(script, pencils, reading)
+    table, matrices, slopes = lookup(script, pencils, reading)
     sums = {name: [name] for name in names}
-    for e in own:
+    for e in matrices:
         sums[names[e]].append(f"c{e}")
     for e in slopes:
         sums[names[e]].append(f"t{reading.position} * s{e}")

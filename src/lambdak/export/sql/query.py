@@ -78,11 +78,13 @@ def to_sql(
     >>> bool(abs(scores[7] - model.predict([[30.0, 2.0]])[0]) < 1e-12)
     True
     """
-    formula, own = Formula.of(model), dialect_of(dialect)
+    formula, language = Formula.of(model), dialect_of(dialect)
     if not isinstance(prefix, str):
         raise ValueError(f"prefix must be text; got {prefix!r}")
     added = offset_name(formula, offset)
-    query = _Query(formula, own, table_name(own, table), column_names(key, "key"), added, result, bool(explain), prefix)
+    query = _Query(
+        formula, language, table_name(language, table), column_names(key, "key"), added, result, bool(explain), prefix
+    )
     text = query.text()
     if path is not None:
         write_text(path, text)
@@ -144,7 +146,7 @@ class _Query:
         chosen = {"raw": raw, "prediction": predictions, "both": predictions | raw}[self.result]
         columns = enumerate(self.formula.columns, 1) if self.explain else ()
         chosen |= {f"i{i}": f"influence_{column.name}" for i, column in columns}
-        return {own: self.prefix + name for own, name in chosen.items()}
+        return {result: self.prefix + name for result, name in chosen.items()}
 
     # ---- what is kept of a row ---------------------------------------------------------------------------------
 
@@ -212,7 +214,9 @@ class _Query:
 
     def _final(self, script: Script, names: dict[str, str]) -> str:
         without = {f"i{i}" for i in range(1, len(self.formula.columns) + 1)} - self._effective(script)
-        results = [f"r.{'i0' if own in without else own} AS {self.dialect.name(name)}" for own, name in names.items()]
+        results = [
+            f"r.{'i0' if result in without else result} AS {self.dialect.name(name)}" for result, name in names.items()
+        ]
         if self._by_rowid:
             tables = f"{script.last} AS r JOIN {self.table} AS {TABLE} ON {TABLE}.{self._rowid} = r.lambdak_row"
             kept = [self.dialect.unfold("")]
@@ -230,4 +234,4 @@ class _Query:
     def _unfolded(self, home: str) -> list[str]:
         if self.key is None:
             return [self.dialect.unfold(f"{home}.lambdak_kept")]
-        return [f"{home}.{own} AS {self.dialect.name(name)}" for own, name in zip(self._kept, self.key, strict=True)]
+        return [f"{home}.{kept} AS {self.dialect.name(name)}" for kept, name in zip(self._kept, self.key, strict=True)]

@@ -33,7 +33,7 @@ def add_effects(script: Script, formula: Formula, carried: Sequence[str], explai
     own_readings = used_readings(script, formula)
     for reading in own_readings:
         names = [f"f{reading.position}_{i}" for i in effects]
-        chosen, join = reading.choose(script, [choices(reading, own) for own in effects.values()])
+        chosen, join = reading.choose(script, [choices(reading, effect) for effect in effects.values()])
         columns |= dict(zip(names, chosen, strict=True))
         notes[names[0]] = f"what column {visible(repr(reading.column.name))} adds"
         joins += join
@@ -67,17 +67,17 @@ def _slopes(
     for output in explained_outputs(formula):
         columns[f"twice_{output}"] = "0"
         for reading in own_readings:
-            own, name = effects[of[output]], f"i{reading.position}_{output}"
+            effect, name = effects[of[output]], f"i{reading.position}_{output}"
             added = adds[f"f{reading.position}_{of[output]}"]
-            columns[name] = _slope(script, reading, own) if reading.column.is_number else added
+            columns[name] = _slope(script, reading, effect) if reading.column.is_number else added
     return columns
 
 
-def _slope(script: Script, reading: ColumnReading, own: Float64Array) -> str:
+def _slope(script: Script, reading: ColumnReading, effect: Float64Array) -> str:
     rule, say = reading.rule, script.dialect.number
     if isinstance(rule, LevelRule) or reading.along() is None:
         return say(0.0)
-    ends = own[rule.start : rule.start + rule.n_entries]
+    ends = effect[rule.start : rule.start + rule.n_entries]
     rises = ends if isinstance(rule, LineRule) else np.diff(ends)
     rates = [*map(say, np.clip(rises / rule.lengths(), -1e300, 1e300).tolist())]
     chosen, _ = reading.choose(script, [[*rates, say(0.0)][: len(reading.positions)]])
@@ -93,15 +93,15 @@ def used_readings(script: Script, formula: Formula) -> list[ColumnReading]:
     return readings(formula.columns, script.dialect, matters)
 
 
-def choices(reading: ColumnReading, own: Float64Array) -> list[str]:
+def choices(reading: ColumnReading, effect: Float64Array) -> list[str]:
     """The effect of each piece or level, where ``own`` are the effects of design columns (P,)."""
     say, along = reading.dialect.number, reading.along() or []
-    values = [0.0 if id_ == NOTHING else float(own[id_]) for id_ in reading.positions]
+    values = [0.0 if id_ == NOTHING else float(effect[id_]) for id_ in reading.positions]
     match reading.rule:
         case LineRule():
             pieces = [f"{say(values[0])} * ({along[0]})"]
         case KnotRule() as rule:
-            slopes = np.diff(own[rule.start : rule.start + rule.n_entries]).tolist()
+            slopes = np.diff(effect[rule.start : rule.start + rule.n_entries]).tolist()
             pieces = [
                 say(value) if not slope else f"{say(value)} + {say(slope)} * ({share})"
                 for value, slope, share in zip(values, slopes, along, strict=False)
@@ -144,8 +144,8 @@ def add_scores(
 def _sums(script: Script, formula: Formula) -> dict[str, str]:
     sums = {}
     for i, start in enumerate(formula.model.start):
-        own = "weight * y" if formula.n_outputs == 1 else f"CASE WHEN output = {i} THEN weight * y ELSE 0 END"
-        sums[f"r{i}"] = f"{script.dialect.number(float(start))} + SUM({own})"
+        term = "weight * y" if formula.n_outputs == 1 else f"CASE WHEN output = {i} THEN weight * y ELSE 0 END"
+        sums[f"r{i}"] = f"{script.dialect.number(float(start))} + SUM({term})"
     return sums
 
 

@@ -53,12 +53,12 @@ class Script:
         """Add a step that begins with the last one, and is repeated on its own rows while the condition is true."""
         self._check_width(len(first))
         parts = [", ".join(f"{value} AS {alias}" for alias, value in each.items()) for each in (first, again)]
-        own = PREFIX + name
+        table = PREFIX + name
         body = (
-            f"SELECT {parts[0]}\n  FROM {self.last}\n  UNION ALL\n  SELECT {parts[1]}\n  FROM {own} WHERE {condition}"
+            f"SELECT {parts[0]}\n  FROM {self.last}\n  UNION ALL\n  SELECT {parts[1]}\n  FROM {table} WHERE {condition}"
         )
-        self._steps.append(f"{own} AS (\n  {body}\n)")
-        self.last = own
+        self._steps.append(f"{table} AS (\n  {body}\n)")
+        self.last = table
 
     def values(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         """Add a table of literals, and return its name; the last step stays the last one."""
@@ -79,10 +79,10 @@ class Script:
         """Add a table of whole numbers and of numbers, and return its name."""
         say = self.dialect.number
         if not self.dialect.lists or not columns:
-            plain = ([*map(str, own), *map(say, numbers.tolist())] for own, numbers in rows)
+            plain = ([*map(str, keys), *map(say, numbers.tolist())] for keys, numbers in rows)
             return self.values(name, [*keys, *columns], plain)
         # One text is parsed in a fraction of the time that literals take.
-        packed = ([*map(str, own), f"'{numbers.tolist()}'"] for own, numbers in rows)
+        packed = ([*map(str, keys), f"'{numbers.tolist()}'"] for keys, numbers in rows)
         texts = self.values(f"{name}_text", [*keys, "numbers"], packed)
         entries = [f"numbers[{i}]" for i in range(1, len(columns) + 1)]
         read = f"SELECT * REPLACE (CAST(numbers AS DOUBLE[]) AS numbers) FROM {texts}"

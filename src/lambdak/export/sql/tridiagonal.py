@@ -42,11 +42,11 @@ def _reflect(script: Script, dim: int, j: int, done: list[str], keep: bool) -> l
     v = {i: f"v{j}_{i}" for i in rows}
     script.select(f"norm_{j}", same(done) | _vector(j, rows, keep) | same(left))
     done = [*done, f"d{j}", f"e{j}", *([f"o{j}", *v.values(), f"b{j}"] if keep else [])]
-    own = [name for name in [*v.values(), f"b{j}"] if name not in done]
+    names = [name for name in [*v.values(), f"b{j}"] if name not in done]
     products = {f"p{i}": f"b{j} * ({total([f'{entry(i, c)} * {v[c]}' for c in rows])})" for i in rows}
-    script.select(f"product_{j}", same([*done, *own, *left]) | products)
+    script.select(f"product_{j}", same([*done, *names, *left]) | products)
     middle = f"0.5 * b{j} * ({total([f'p{i} * {v[i]}' for i in rows])})"
-    script.select(f"middle_{j}", same([*done, *own, *left, *products]) | {"c": middle})
+    script.select(f"middle_{j}", same([*done, *names, *left, *products]) | {"c": middle})
     settled = script.dialect.settled
     rest = {
         entry(i, k): settled(f"{entry(i, k)} - {v[i]} * (p{k} - c * {v[k]}) - {v[k]} * (p{i} - c * {v[i]})")
@@ -109,7 +109,7 @@ def _repeat(script: Script, dim: int, place: str, fixed: Sequence[str]) -> None:
     """All rounds as one step that reads itself, in turns of some pivots each: SQLite's parser is not deep."""
     dialect, starts = script.dialect, range(0, dim, AT_ONCE)
     turns = [pivots(dialect, first, min(first + AT_ONCE, dim)) for first in starts]
-    below = [("below + " if i else "") + pivots_below(own) for i, own in enumerate(turns)]
+    below = [("below + " if i else "") + pivots_below(turn) for i, turn in enumerate(turns)]
     last = len(turns) - 1
     again = {
         "h": _at_turn(last, {last: f"h * {dialect.number(0.5)}"}, "h"),
@@ -117,7 +117,7 @@ def _repeat(script: Script, dim: int, place: str, fixed: Sequence[str]) -> None:
         "round": _at_turn(last, {last: "round - 1"}, "round"),
         "turn": _at_turn(last, {last: "0"}, "turn + 1"),
         "below": _at_turn(last, dict(enumerate(below[:-1])), "0"),
-        "q": _at_turn(last, {i: own[-1] for i, own in enumerate(turns[:-1])}, dialect.number(0.0)),
+        "q": _at_turn(last, {i: turn[-1] for i, turn in enumerate(turns[:-1])}, dialect.number(0.0)),
     }
     begin = {"round": str(ROUNDS), "turn": "0", "below": "0", "q": dialect.number(0.0)}
     script.repeat("rounds", same([*fixed, "h", "y"]) | begin, same(fixed) | again, "round > 0")
@@ -139,11 +139,11 @@ def _halved(dialect: Dialect, dim: int, place: str) -> str:
 def _count(dialect: Dialect, first: int, dim: int) -> str:
     """How many pivots from one on are negative: a list of one pivot, so that it is computed once for those after it."""
     last = min(first + _AT_ONCE_IN_LISTS, dim)
-    own = pivots(dialect, first, last)
-    below = pivots_below(own)
+    steps = pivots(dialect, first, last)
+    below = pivots_below(steps)
     if last == dim:
         return below
-    return f"{below} + list_transform([{own[-1]}], lambda q: {_count(dialect, last, dim)})[1]"
+    return f"{below} + list_transform([{steps[-1]}], lambda q: {_count(dialect, last, dim)})[1]"
 
 
 def pivots_below(found: Sequence[str]) -> str:

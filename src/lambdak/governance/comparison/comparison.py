@@ -92,12 +92,12 @@ class Comparison:
         first, second = (Measures(scored) for scored in self._observed())
         found = self.resampling.intervals(lambda counts: first(counts) - second(counts))
         sides = zip(first.known, first().tolist(), second().tolist(), found.tolist(), strict=True)
-        return tuple(self._difference(own, a, b, interval) for own, a, b, interval in sides)
+        return tuple(self._difference(metric, a, b, interval) for metric, a, b, interval in sides)
 
-    def _difference(self, own: Metric, model: float, other: float, interval: Sequence[float]) -> Difference:
+    def _difference(self, metric: Metric, model: float, other: float, interval: Sequence[float]) -> Difference:
         gap, low, high = interval
-        better = self._better(own.better, low, high, abs(model) + abs(other))
-        return Difference(own.name, model, other, gap, low, high, better, own.meaning)
+        better = self._better(metric.better, low, high, abs(model) + abs(other))
+        return Difference(metric.name, model, other, gap, low, high, better, metric.meaning)
 
     def _better(self, direction: int, low: float, high: float, size: float) -> str:
         worst, best = sorted((direction * low, direction * high))
@@ -121,10 +121,12 @@ class Comparison:
         lines = [f"{first} against {second}, {len(self.exposure):,} rows: off-balance factor {self.off_balance:.4f}"]
         if self._scored is None:
             return lines[0]
-        for own in self.metrics:
-            interval = "" if np.isnan(own.low) else f" [{own.low:+.3g}, {own.high:+.3g}]"
-            better = f": {own.better} is better" if own.better else ""
-            lines.append(f"  {own.name} {own.model:.4g} and {own.other:.4g}, {own.difference:+.3g}{interval}{better}")
+        for metric in self.metrics:
+            interval = "" if np.isnan(metric.low) else f" [{metric.low:+.3g}, {metric.high:+.3g}]"
+            better = f": {metric.better} is better" if metric.better else ""
+            lines.append(
+                f"  {metric.name} {metric.model:.4g} and {metric.other:.4g}, {metric.difference:+.3g}{interval}{better}"
+            )
         return "\n".join([*lines, self.resampling.words])
 
     def double_lift(self, bands: int = BANDS) -> Segments:
@@ -226,24 +228,24 @@ def compare(
     >>> len(found.double_lift(5)), found["RMSE"].low < found["RMSE"].difference < found["RMSE"].high
     (5, True)
     """
-    own = _Side.of(model, X, y, exposure, sample_weight, offset, output, groups)
-    columns = Columns(model.encoder, X, own.rows, own.exposure, own.table_rows)
-    theirs = rival_predictions(model, other, columns, offset, output)[own.rows]
+    ours = _Side.of(model, X, y, exposure, sample_weight, offset, output, groups)
+    columns = Columns(model.encoder, X, ours.rows, ours.exposure, ours.table_rows)
+    theirs = rival_predictions(model, other, columns, offset, output)[ours.rows]
     called = _checked_names(names)
-    for name, predicted in zip(called, (own.predicted, theirs), strict=True):
-        check_predictions(predicted, own.rows, name)
-    factors = _factors(own, theirs) if rebase else (1.0, 1.0)
-    both = (own.predicted * factors[0], theirs * factors[1])
+    for name, predicted in zip(called, (ours.predicted, theirs), strict=True):
+        check_predictions(predicted, ours.rows, name)
+    factors = _factors(ours, theirs) if rebase else (1.0, 1.0)
+    both = (ours.predicted * factors[0], theirs * factors[1])
     scored = None
-    if own.scored is not None:
+    if ours.scored is not None:
         scored = (
-            rescored(own.scored, model, both[0], called[0]) if rebase else own.scored,
-            rescored(own.scored, model, both[1], called[1]),
+            rescored(ours.scored, model, both[0], called[0]) if rebase else ours.scored,
+            rescored(ours.scored, model, both[1], called[1]),
         )
-    together = None if own.scored is None else own.scored.groups
-    resampling = Resampling(len(own.rows), together, n_resamples, confidence, random_state)
+    together = None if ours.scored is None else ours.scored.groups
+    resampling = Resampling(len(ours.rows), together, n_resamples, confidence, random_state)
     unit = exposure_word(exposure, sample_weight)
-    return Comparison(called, own.exposure, *both, factors, resampling, columns, scored, unit)
+    return Comparison(called, ours.exposure, *both, factors, resampling, columns, scored, unit)
 
 
 @final
@@ -263,8 +265,8 @@ class _Side:
     ) -> _Side:
         """Predict a table."""
         if y is not None:
-            own = score_rows(model, X, y, exposure, weight, offset, output, groups)
-            return cls(own.rows, own.exposure, own.predicted, own.table_rows, own)
+            scored = score_rows(model, X, y, exposure, weight, offset, output, groups)
+            return cls(scored.rows, scored.exposure, scored.predicted, scored.table_rows, scored)
         given = read_rows(X, None, weight, offset, exposure, keep=False)
         predicted = prediction_of(model, model.raw(given.X, given.offset), output)
         check_exposed(given)
@@ -272,10 +274,10 @@ class _Side:
         return cls(counted, given.mass[counted], predicted[counted], len(predicted), None)
 
 
-def _factors(own: _Side, theirs: Float64Array) -> tuple[float, float]:
+def _factors(ours: _Side, theirs: Float64Array) -> tuple[float, float]:
     """What makes the totals of both sides equal: what was observed, or that of the other side."""
-    totals = float(own.predicted @ own.exposure), float(theirs @ own.exposure)
-    wanted = totals[1] if own.scored is None else float(own.scored.actual.sum())
+    totals = float(ours.predicted @ ours.exposure), float(theirs @ ours.exposure)
+    wanted = totals[1] if ours.scored is None else float(ours.scored.actual.sum())
     if min(*totals, wanted) <= 0:
         raise ValueError(f"rebase needs positive totals; got {totals[0]:g} and {totals[1]:g}, and {wanted:g} to reach")
     return wanted / totals[0], wanted / totals[1]

@@ -165,7 +165,10 @@ class SegmentChange:
     def __str__(self) -> str:
         shares = zip(*(map(percent, part.tolist()) for part in (self.change, self.falls, self.rises)), strict=True)
         totals = zip(*(map(number, part.tolist()) for part in (self.rows, self.exposure)), strict=True)
-        rows = [[visible(name), *own, *share] for name, own, share in zip(self.names, totals, shares, strict=True)]
+        rows = [
+            [visible(name), *sums_of_row, *share]
+            for name, sums_of_row, share in zip(self.names, totals, shares, strict=True)
+        ]
         title = visible(f"{self.lines[0]} against {self.lines[1]}, by {self.about}")
         return "\n".join([title, *headed(["", "rows", "exposure", "change", "falls", "rises"], rows)])
 
@@ -211,7 +214,9 @@ def segment_change(changes: Changes, split: Split, lines: tuple[str, str], unit:
     rows = np.bincount(codes, minlength=size).astype(np.float64)
     exposure = sums(codes, changes.exposure, size)
     old, new = (sums(codes, price * changes.exposure, size) for price in (changes.old, changes.new))
-    falls, rises = (per_unit(sums(codes, changes.exposure * own, size), exposure) for own in (change < 0, change > 0))
+    falls, rises = (
+        per_unit(sums(codes, changes.exposure * moved, size), exposure) for moved in (change < 0, change > 0)
+    )
     low, high = _quantiles_by(codes, size, change, changes.exposure)
     kept = order_of(split.names, split.kind, rows, exposure)
     return SegmentChange(
@@ -234,8 +239,8 @@ def _quantiles_by(codes: Codes, size: int, values: Float64Array, weight: Float64
     found = np.full((2, size), np.nan)
     for i, (first, last) in enumerate(pairwise(starts)):
         if last > first:
-            own = order[first:last]
-            ends = np.cumsum(weight[own])
-            places = np.searchsorted(ends, np.array(_ENDS) * ends[-1]).clip(0, len(own) - 1)
-            found[:, i] = values[own[places]]
+            members = order[first:last]
+            ends = np.cumsum(weight[members])
+            places = np.searchsorted(ends, np.array(_ENDS) * ends[-1]).clip(0, len(members) - 1)
+            found[:, i] = values[members[places]]
     return found[0], found[1]

@@ -26,10 +26,10 @@ def rival_predictions(
     """Predictions of the other side, (rows,), per unit of exposure, of all rows of the table."""
     if other is None:
         raise TypeError("other must be a fitted model, an array, a number, or the name of a column of X; got None")
-    own = other if isinstance(other, Model) else getattr(other, "model_", None)
-    _check_same(model, other if own is None else own)
-    if isinstance(own, Model):
-        return _own_chances(model, own, columns.X, offset, output)
+    rival = other if isinstance(other, Model) else getattr(other, "model_", None)
+    _check_same(model, other if rival is None else rival)
+    if isinstance(rival, Model):
+        return _own_chances(model, rival, columns.X, offset, output)
     if model.classes is not None and hasattr(other, "predict_proba"):
         return _chances(model, other, columns.X, output)
     if hasattr(other, "predict"):
@@ -101,19 +101,19 @@ def rescored(scored: ScoredRows, model: Model, predicted: Float64Array, name: st
 
 
 def _outcome(scored: ScoredRows, model: Model, predicted: Float64Array, name: str) -> Outcome:
-    own = scored.outcome
-    if own.task == "coverage":
+    outcome = scored.outcome
+    if outcome.task == "coverage":
         raise ValueError(
             "compare with y needs predictions of means or probabilities; this model predicts quantiles: leave y out, "
             "or read performance(X, y) of both models"
         )
-    if own.task == "class":
+    if outcome.task == "class":
         _refuse((predicted < 0) | (predicted > 1), predicted, scored, name, "be probabilities in [0, 1]")
-        return of_chance(own.observed, predicted, scored.exposure, own.words or "")
+        return of_chance(outcome.observed, predicted, scored.exposure, outcome.words or "")
     if model.loss.link is LOG:
         _refuse(predicted <= 0, predicted, scored, name, f"be positive for loss={model.loss.name!r}")
-        return of_numbers(model.loss, np.log(predicted), predicted, own.observed, scored.exposure)
-    return of_numbers(model.loss, predicted, predicted, own.observed, scored.exposure)
+        return of_numbers(model.loss, np.log(predicted), predicted, outcome.observed, scored.exposure)
+    return of_numbers(model.loss, predicted, predicted, outcome.observed, scored.exposure)
 
 
 def _refuse(bad: Any, predicted: Float64Array, scored: ScoredRows, name: str, wanted: str) -> None:

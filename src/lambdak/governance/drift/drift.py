@@ -132,10 +132,10 @@ class Drift:
 
     def __getitem__(self, column: str) -> ColumnDrift:
         """The drift of a column."""
-        for own in self.columns:
-            if own.column == column:
-                return own
-        known = [own.column for own in self.columns]
+        for drifted in self.columns:
+            if drifted.column == column:
+                return drifted
+        known = [drifted.column for drifted in self.columns]
         raise KeyError(f"column must be one of {known}; got {column!r}{asked(column, known)}")
 
     def to_frame(self) -> Any:
@@ -145,7 +145,7 @@ class Drift:
 
     def __str__(self) -> str:
         head = f"{self.rows_old:,} old rows, {self.rows_new:,} new rows; mean prediction {self.mean_old:.4g} → "
-        shown = [_line(own) for own in (self.prediction, *self.columns[:_PRINTED])]
+        shown = [_line(column) for column in (self.prediction, *self.columns[:_PRINTED])]
         left = len(self.columns) - _PRINTED
         more = [f"  … and {left} more columns with a smaller PSI"] if left > 0 else []
         return "\n".join([f"{head}{self.mean_new:.4g}", *shown, *more])
@@ -157,11 +157,11 @@ class Drift:
         return draw_ranking(self, ax) if column is None else self[column].plot(ax)
 
 
-def _line(own: ColumnDrift) -> str:
-    chance = ", which may be chance" if own.psi <= own.chance else ""
-    unseen = f"; {100 * own.unseen_new:.3g} % not seen in training" if own.unseen_new > 0 else ""
-    moved = f"; mean prediction {own.mean_shift:+.2g}" if own.mean_shift and not chance else ""
-    return f"  PSI {own.psi:.3f} {visible(own.column)}: {own.reading}{chance}{moved}{unseen}"
+def _line(drifted: ColumnDrift) -> str:
+    chance = ", which may be chance" if drifted.psi <= drifted.chance else ""
+    unseen = f"; {100 * drifted.unseen_new:.3g} % not seen in training" if drifted.unseen_new > 0 else ""
+    moved = f"; mean prediction {drifted.mean_shift:+.2g}" if drifted.mean_shift and not chance else ""
+    return f"  PSI {drifted.psi:.3f} {visible(drifted.column)}: {drifted.reading}{chance}{moved}{unseen}"
 
 
 def drift(
@@ -200,8 +200,8 @@ def drift(
     found = [_column(each, old.reader(i), new.reader(i), old, new, bands) for i, each in columns]
     first, second = (each.some_rows(model, seed) for each in (old, new))
     shifts = mean_shifts(model, first, second, lambda raw: prediction_of(model, raw, output), seed)
-    moved = [replace(own, mean_shift=float(shift)) for own, shift in zip(found, shifts, strict=True)]
-    ranked = tuple(sorted(moved, key=lambda own: -own.psi))
+    moved = [replace(column, mean_shift=float(shift)) for column, shift in zip(found, shifts, strict=True)]
+    ranked = tuple(sorted(moved, key=lambda column: -column.psi))
     return Drift(ranked, _prediction(old, new, bands), old.mean, new.mean, old.rows, new.rows)
 
 
@@ -221,8 +221,8 @@ class _Sample:
         predicted = prediction_of(model, model.raw(X), output)
         if not len(predicted):
             raise ValueError(f"X_{name} must have at least one row; got none")
-        own = np.ones(len(predicted)) if weight is None else check_weight(weight, len(predicted), f"_{name}")
-        return cls(X, own / own.max(), predicted, column_reader(model.encoder, X))
+        mass = np.ones(len(predicted)) if weight is None else check_weight(weight, len(predicted), f"_{name}")
+        return cls(X, mass / mass.max(), predicted, column_reader(model.encoder, X))
 
     @property
     def rows(self) -> int:

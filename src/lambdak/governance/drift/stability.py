@@ -92,8 +92,8 @@ def mean_shifts(
         first, second = (_part(design, slots, places) for design in (old, new))
         moved = np.flatnonzero((first.ids != second.ids).any(axis=1) | (first.weights != second.weights).any(axis=1))
         if moved.size:
-            own = Design(old.ids[moved][:, list(slots)], old.weights[moved][:, list(slots)])
-            rest = [part[:, moved] - _matrices(each, own) for part, each in zip(packed, outputs, strict=True)]
+            replaced = Design(old.ids[moved][:, list(slots)], old.weights[moved][:, list(slots)])
+            rest = [part[:, moved] - _matrices(each, replaced) for part, each in zip(packed, outputs, strict=True)]
             before, after = (predicted(_raw(model, outputs, rest, each.take(moved))) for each in (first, second))
             shifts[i] = float((after - before).sum()) / len(old)
     return shifts
@@ -107,18 +107,21 @@ def _part(design: Design, slots: range, places: Float64Array) -> Design:
     return Design(ids[rows], weights[rows])
 
 
-def _matrices(readout: Readout, own: Design) -> Float64Array:
+def _matrices(readout: Readout, column_rows: Design) -> Float64Array:
     """(members, rows, D): what one column adds."""
     return sum(
-        (own.weights[:, slot, None] * readout.coef[:, own.ids[:, slot]] for slot in range(own.ids.shape[1])),
-        np.zeros((len(readout.coef), len(own), readout.coef.shape[-1])),
+        (
+            column_rows.weights[:, slot, None] * readout.coef[:, column_rows.ids[:, slot]]
+            for slot in range(column_rows.ids.shape[1])
+        ),
+        np.zeros((len(readout.coef), len(column_rows), readout.coef.shape[-1])),
     )
 
 
-def _raw(model: Model, outputs: tuple[Readout, ...], rest: list[Float64Array], own: Design) -> Float64Array:
+def _raw(model: Model, outputs: tuple[Readout, ...], rest: list[Float64Array], column_rows: Design) -> Float64Array:
     """Raw scores as the model gives them, (rows,) or (rows, outputs)."""
     scores = [
-        each.start + each.over_members(eigenvalue(part + _matrices(each, own), each.dim, each.index))
+        each.start + each.over_members(eigenvalue(part + _matrices(each, column_rows), each.dim, each.index))
         for each, part in zip(outputs, rest, strict=True)
     ]
     return scores[0] if model.outputs.single else np.column_stack(scores)

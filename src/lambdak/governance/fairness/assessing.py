@@ -67,31 +67,33 @@ def fairness(
     >>> found.effect.max() <= found.alone.prediction <= 0.025 + 1e-9
     True
     """
-    own = model_of(model)
-    i, table = column_named(own, column), given_table(own, X)
-    design = own.encoder.transform(table, np.float64)
+    fitted = model_of(model)
+    i, table = column_named(fitted, column), given_table(fitted, X)
+    design = fitted.encoder.transform(table, np.float64)
     offsets = optional_rows(offset, len(design), "offset")
     added = np.zeros(len(design)) if offsets is None else np.asarray(offsets, np.float64)
-    approval, cells = _approval(own, target, threshold, output), table.cells(own.encoder.positions(table)[i])
-    found, largest = proxies_of(own, table, i), float(np.abs(added).max(initial=0.0))
+    approval, cells = _approval(fitted, target, threshold, output), table.cells(fitted.encoder.positions(table)[i])
+    found, largest = proxies_of(fitted, table, i), float(np.abs(added).max(initial=0.0))
     with single_threaded_blas():
-        flips = flipped(own, approval, design, added, i, cells, output)
-        raw = by_output(own.scores(design, offsets))
+        flips = flipped(fitted, approval, design, added, i, cells, output)
+        raw = by_output(fitted.scores(design, offsets))
         effect = np.ptp(flips.predictions, axis=0) if len(flips.levels) else np.zeros(len(design))
         return Fairness(
-            column=own.encoder.feature_names[i],
-            measure=chosen(own, output).words if approval is None else approval.what,
+            column=fitted.encoder.feature_names[i],
+            measure=chosen(fitted, output).words if approval is None else approval.what,
             approval=None if approval is None else approval.goal.words,
             flips=flips,
             effect=effect,
-            alone=_bound(own, [i], largest),
+            alone=_bound(fitted, [i], largest),
             proxies=found,
-            together=_bound(own, [i, *_chosen(own, i, found, proxies)], largest),
-            limited=not all(each.bounded for each in own.encoder.columns),
-            factor=own.loss.link.name == "log",
-            _groups=_groups(own, i, cells),
+            together=_bound(fitted, [i, *_chosen(fitted, i, found, proxies)], largest),
+            limited=not all(each.bounded for each in fitted.encoder.columns),
+            factor=fitted.loss.link.name == "log",
+            _groups=_groups(fitted, i, cells),
             _now=None if approval is None else approval.reached(raw),
-            _predictions=chosen(own, output).predictions(raw) if approval is None else approval.measured(own, raw),
+            _predictions=chosen(fitted, output).predictions(raw)
+            if approval is None
+            else approval.measured(fitted, raw),
             _positive=_positive(approval, y, len(design)),
             _like=X,
         )
@@ -120,9 +122,9 @@ def _bound(model: Model, columns: Sequence[int], offset: float) -> JointBound:
 def _chosen(model: Model, i: int, found: Sequence[Proxy], proxies: Any) -> list[int]:
     """Positions of the proxies, those that the user names or those with a strong association."""
     if proxies is None:
-        return [column_named(model, own.column) for own in found if own.association >= PROXY]
+        return [column_named(model, proxy.column) for proxy in found if proxy.association >= PROXY]
     listed = [proxies] if isinstance(proxies, str | int) else list(proxies)
-    return [own for own in dict.fromkeys(column_named(model, name) for name in listed) if own != i]
+    return [column for column in dict.fromkeys(column_named(model, name) for name in listed) if column != i]
 
 
 def _groups(model: Model, i: int, cells: Any) -> list[str]:
@@ -133,7 +135,7 @@ def _groups(model: Model, i: int, cells: Any) -> list[str]:
     numbers = cells.numbers()
     middle = float(np.nanmedian(numbers)) if (~np.isnan(numbers)).any() else np.nan
     words = {True: f"{middle:g} or more", False: f"below {middle:g}"}
-    return ["missing" if np.isnan(own) else words[bool(own >= middle)] for own in numbers]
+    return ["missing" if np.isnan(number) else words[bool(number >= middle)] for number in numbers]
 
 
 def _positive(approval: Approval | None, y: Any, rows: int) -> NDArray[np.bool_] | None:

@@ -90,16 +90,16 @@ class Fairness:
         """A table of the "pairs" of levels, of the "proxies", or of the "rows", one line each."""
         if what == "pairs":
             names = ("mean", "largest", "row", "changed", "score_bound", "bound")
-            table = {name: [shown(getattr(own, name)) for own in self.flips.pairs] for name in ("first", "second")}
-            table |= {name: [getattr(own, name) for own in self.flips.pairs] for name in names}
-            return make_frame({name: own for name, own in table.items() if None not in own}, self._like)
+            table = {name: [shown(getattr(pair, name)) for pair in self.flips.pairs] for name in ("first", "second")}
+            table |= {name: [getattr(pair, name) for pair in self.flips.pairs] for name in names}
+            return make_frame({name: values for name, values in table.items() if None not in values}, self._like)
         if what == "proxies":
             found = zip(*self.proxies, strict=True) if self.proxies else ((), ())
             return make_frame(dict(zip(("column", "association"), found, strict=True)), self._like)
         if what == "rows":
             rows = {
-                f"prediction if {shown(own)}": p
-                for own, p in zip(self.flips.levels, self.flips.predictions, strict=True)
+                f"prediction if {shown(level)}": p
+                for level, p in zip(self.flips.levels, self.flips.predictions, strict=True)
             }
             settled = {} if self.flips.settled is None else {"decision is proven to stay": self.flips.settled}
             return make_frame(
@@ -109,12 +109,12 @@ class Fairness:
 
     def to_dict(self) -> dict[str, Any]:
         """The assessment as plain data."""
-        pairs = [dict(vars(own)) for own in self.flips.pairs]
+        pairs = [dict(vars(pair)) for pair in self.flips.pairs]
         return {
             "column": self.column, "measure": self.measure, "approval": self.approval, "pairs": pairs,
             "changed": self.changed, "factor": self.factor,
             "rows": len(self.effect), "alone": asdict(self.alone), "together": asdict(self.together),
-            "proxies": [own._asdict() for own in self.proxies],
+            "proxies": [proxy._asdict() for proxy in self.proxies],
         }  # fmt: skip
 
     def plot(self, ax: Any = None) -> Any:
@@ -127,7 +127,7 @@ class Fairness:
         return "\n".join(visible(line) for line in self._lines())
 
     def _lines(self) -> list[str]:
-        rows, levels = len(self.effect), ", ".join(shown(own) for own in self.flips.levels)
+        rows, levels = len(self.effect), ", ".join(shown(level) for level in self.flips.levels)
         lines = [f"What {self.column} does ({levels}), on {rows:,} rows and proven for every row"]
         if self.approval is not None:
             lines.append(f"Approved means: {self.approval}.")
@@ -144,7 +144,7 @@ class Fairness:
             )
         lines.append(f"Proven: {self._bounded(self.alone)}.")
         if self.proxies:
-            named = ", ".join(f"{own.column} {own.association:.2f}" for own in self.proxies[:_SHOWN])
+            named = ", ".join(f"{proxy.column} {proxy.association:.2f}" for proxy in self.proxies[:_SHOWN])
             lines.append(f"Association of other columns with {self.column} (0 none, 1 tells all): {named}.")
         if len(self.together.columns) > 1:
             lines.append(f"Proven, with its proxies: {self._bounded(self.together)}.")
@@ -158,12 +158,12 @@ class Fairness:
         ratio = np.divide(high, low, out=np.ones_like(high), where=low > 0)
         return f", and by a factor of {ratio.max():.4g} at most"
 
-    def _bounded(self, own: JointBound) -> str:
-        what = f"no change of {_together(own.columns)}" + (" at once" if len(own.columns) > 1 else "")
-        by = f"by more than {upwards(own.prediction, 3)}"
+    def _bounded(self, joint: JointBound) -> str:
+        what = f"no change of {_together(joint.columns)}" + (" at once" if len(joint.columns) > 1 else "")
+        by = f"by more than {upwards(joint.prediction, 3)}"
         if self.factor:
-            by = f"by a factor of more than {upwards(1 + own.prediction, 4)}"
-        return f"{what} moves a raw score by more than {upwards(own.score, 3)}, nor {self.measure} {by}" + (
+            by = f"by a factor of more than {upwards(1 + joint.prediction, 4)}"
+        return f"{what} moves a raw score by more than {upwards(joint.score, 3)}, nor {self.measure} {by}" + (
             ", within the training range" if self.limited else ""
         )
 

@@ -34,8 +34,8 @@ def score_bound(readout: Readout, bound: float, offset: float) -> float:
     The sums of two scores and an offset are rounded by u (|score| + |offset|) each, and the error of a readout, which
     is larger than u |score|, covers the former.
     """
-    own = of_outputs(readout, bound)
-    return own + 2 * readout.error + 4 * UNIT * offset if own and offset else own
+    rise = of_outputs(readout, bound)
+    return rise + 2 * readout.error + 4 * UNIT * offset if rise and offset else rise
 
 
 def prediction_bound(model: Model, scores: Sequence[float]) -> float:
@@ -130,9 +130,9 @@ def flipped(
     added = offset if offset.any() else None
     listed: list[tuple[Any, ...]] = [levels if known and k == i else () for k in range(len(model.encoder.columns))]
     rows = [moved(design, model.encoder.columns, {i: np.full(len(design), x)}, listed) for x in points]
-    scores = np.stack([by_output(model.scores(own, added)) for own in rows])
-    predictions = np.stack([_predicted(model, approval, own, output) for own in scores])
-    approved = None if approval is None else np.stack([approval.reached(own) for own in scores])
+    scores = np.stack([by_output(model.scores(design, added)) for design in rows])
+    predictions = np.stack([_predicted(model, approval, score, output) for score in scores])
+    approved = None if approval is None else np.stack([approval.reached(score) for score in scores])
     settled = None if approval is None else _settled(model, approval, design, offset, i)
     pairs = [
         _pair(model, i, (levels[a], levels[b]), predictions[[a, b]], None if approved is None else approved[[a, b]],
@@ -147,9 +147,9 @@ def _compared(column: Any, cells: Any) -> tuple[tuple[Any, ...], bool]:
     if not isinstance(column, Numeric):
         codes, levels = cells.levels()
         count = dict(zip(levels, np.bincount(codes, minlength=len(levels)).tolist(), strict=True))
-        own = [level for level in column.known_levels if level is not None and level is not OTHER]
-        kept = sorted(own, key=lambda level: -count.get(level, 0))[:_MOST_LEVELS]
-        return tuple(level for level in own if level in kept), True
+        named = [level for level in column.known_levels if level is not None and level is not OTHER]
+        kept = sorted(named, key=lambda level: -count.get(level, 0))[:_MOST_LEVELS]
+        return tuple(level for level in named if level in kept), True
     numbers = cells.numbers()
     numbers = np.sort(numbers[~np.isnan(numbers)])
     at = (
@@ -188,9 +188,9 @@ def _settled(model: Model, approval: Approval, design: Design, offset: Float64Ar
 
 def _unknown(model: Model, approval: Approval, design: Design, offset: Float64Array, i: int) -> NDArray[np.bool_]:
     """The decisions about rows if the cell of column i were missing, as ``predict`` computes them."""
-    ids, weights, own = design.ids.copy(), design.weights.copy(), list(slots_of(model.encoder.columns)[i])
-    ids[:, own], weights[:, own] = model.encoder.columns[i].missing, 0.0
-    weights[:, own[0]] = 1.0
+    ids, weights, slots = design.ids.copy(), design.weights.copy(), list(slots_of(model.encoder.columns)[i])
+    ids[:, slots], weights[:, slots] = model.encoder.columns[i].missing, 0.0
+    weights[:, slots[0]] = 1.0
     return approval.reached(model.scores(Design(ids, weights), offset if offset.any() else None))
 
 

@@ -35,9 +35,11 @@ def proxies_of(model: Model, table: Table, i: int) -> tuple[Proxy, ...]:
     columns = zip(model.encoder.columns, map(table.cells, positions), strict=True)
     codes = [_codes(cells, column.is_number) for column, cells in columns]
     found = [
-        Proxy(name, cramers_v(codes[i], own)) for k, (name, own) in enumerate(zip(names, codes, strict=True)) if k != i
+        Proxy(name, cramers_v(codes[i], column_codes))
+        for k, (name, column_codes) in enumerate(zip(names, codes, strict=True))
+        if k != i
     ]
-    return tuple(sorted(found, key=lambda own: -own.association))
+    return tuple(sorted(found, key=lambda proxy: -proxy.association))
 
 
 def cramers_v(first: Codes, second: Codes) -> float:
@@ -47,9 +49,9 @@ def cramers_v(first: Codes, second: Codes) -> float:
     >>> round(cramers_v(codes, codes), 6), cramers_v(codes, np.arange(100) // 50)
     (1.0, 0.0)
     """
-    rows, n = (np.unique(own, return_inverse=True)[1] for own in (first, second)), len(first)
+    rows, n = (np.unique(labels, return_inverse=True)[1] for labels in (first, second)), len(first)
     a, b = rows
-    r, k = (int(own.max(initial=-1)) + 1 for own in (a, b))
+    r, k = (int(ids.max(initial=-1)) + 1 for ids in (a, b))
     if n < 2 or min(r, k) < 2:
         return 0.0
     counts = np.bincount(a * k + b, minlength=r * k).reshape(r, k).astype(np.float64)
@@ -105,7 +107,7 @@ class GroupMetrics:
     equalized_odds_difference: float | None
 
     def __str__(self) -> str:
-        lines = [self.by_group.to_string(float_format=lambda own: f"{own:.3f}")]
+        lines = [self.by_group.to_string(float_format=lambda metric: f"{metric:.3f}")]
         lines.append(f"demographic parity difference {self.demographic_parity_difference:.3f}")
         if self.equalized_odds_difference is not None:
             lines.append(f"equalised odds difference {self.equalized_odds_difference:.3f}")
@@ -132,10 +134,10 @@ def group_metrics(
     }
     frame = metrics.MetricFrame(metrics=functions, **common).by_group
     frame.index.name = "group"
-    order = [[own == name for own in groups] for name in frame.index]
+    order = [[group == name for group in groups] for name in frame.index]
     if not np.isnan(predictions).any():
-        frame["mean prediction"] = [float(predictions[own].mean()) for own in order]
+        frame["mean prediction"] = [float(predictions[rows].mean()) for rows in order]
     if positive is not None:
-        frame["observed share"] = [float(positive[own].mean()) for own in order]
+        frame["observed share"] = [float(positive[rows].mean()) for rows in order]
     odds = None if positive is None else float(metrics.equalized_odds_difference(**common))
     return GroupMetrics(frame, float(metrics.demographic_parity_difference(**common)), odds)

@@ -63,7 +63,7 @@ class NumberBands:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Such as 18–24, or [0.5, 1) where numbers are not whole."""
+        """Names of the bands, such as 18–24, or [0.5, 1) where numbers are not whole."""
         last = len(self.ends) - 1
         return (*(self._name(j, last) for j in range(last + 1)), MISSING)
 
@@ -107,9 +107,9 @@ class LevelBands:
 
     def codes(self, cells: Cells) -> Codes:
         """The level of each cell."""
-        own, levels = cells.levels()
+        level_codes, levels = cells.levels()
         place: dict[object, int] = {level: i for i, level in enumerate(self.levels)} | {None: len(self.levels)}
-        return np.array([place.get(level, len(place)) for level in levels], np.intp)[own]
+        return np.array([place.get(level, len(place)) for level in levels], np.intp)[level_codes]
 
 
 def banding(cells: Cells, column: Column | None, weight: Float64Array | None = None, bands: int = BANDS) -> Banding:
@@ -143,10 +143,10 @@ def shared_bands(
     ('< 1', '[1, 7.5)', '≥ 7.5', 'missing')
     """
     samples = [(x[_some(x)], weight[_some(x)]) for x, weight in zip((old, new), weights, strict=True)]
-    own = number_bands(*samples[0], bands)
+    first_sample = number_bands(*samples[0], bands)
     known = samples[0][0][~np.isnan(samples[0][0]) & (samples[0][1] > 0)]
-    if not np.isin(known, own.ends).all():
-        return own
+    if not np.isin(known, first_sample.ends).all():
+        return first_sample
     x, share = (np.concatenate(both) for both in zip(*((x, w / w.sum()) for x, w in samples), strict=True))
     return number_bands(x, share, bands)
 
@@ -227,9 +227,9 @@ def _apart(names: list[str]) -> list[str]:
     taken: set[str] = {MISSING, NEW}
     result = []
     for name in names:
-        own, i = name, 2
-        while own in taken:
-            own, i = f"{name} ({i})", i + 1
-        taken.add(own)
-        result.append(own)
+        unique, i = name, 2
+        while unique in taken:
+            unique, i = f"{name} ({i})", i + 1
+        taken.add(unique)
+        result.append(unique)
     return result

@@ -63,8 +63,8 @@ class Ranking:
         exposure, actual = self.exposure, self.actual
         idle = 0.0 if self.idle is None else float(self.idle.sum() if counts is None else self.idle @ counts)
         if counts is not None:
-            own = counts[self.order]
-            exposure, actual = exposure * own, actual * own
+            repeats = counts[self.order]
+            exposure, actual = exposure * repeats, actual * repeats
         if len(self.ends) < len(exposure):
             starts = np.append(0, self.ends[:-1] + 1)
             exposure, actual = np.add.reduceat(exposure, starts), np.add.reduceat(actual, starts)
@@ -77,8 +77,8 @@ def perfect_ranking(exposure: Float64Array, actual: Float64Array) -> Ranking:
     Most policies have no claim: they are one piece, and need not be sorted.
     """
     some = np.flatnonzero(actual)
-    own = Ranking.of(actual[some] / exposure[some], exposure[some], actual[some])
-    return replace(own, order=some[own.order], idle=np.where(actual == 0, exposure, 0.0))
+    observed = Ranking.of(actual[some] / exposure[some], exposure[some], actual[some])
+    return replace(observed, order=some[observed.order], idle=np.where(actual == 0, exposure, 0.0))
 
 
 @final
@@ -119,8 +119,8 @@ class Lorenz:
         return make_frame({"exposure": self.x, "observed": self.curve, "perfect": self.perfect}, self._like)
 
     def __str__(self) -> str:
-        own, best, share = (f"{each:.4g}" for each in (self.gini, self.perfect_gini, self.normalised_gini))
-        return f"Gini {own}, of a perfect order {best}, normalised {share}"
+        gini, best, share = (f"{each:.4g}" for each in (self.gini, self.perfect_gini, self.normalised_gini))
+        return f"Gini {gini}, of a perfect order {best}, normalised {share}"
 
     def plot(self, ax: Any = None) -> Any:
         """The curve, the diagonal and the perfect order; returns the Axes."""
@@ -129,14 +129,14 @@ class Lorenz:
         return draw_lorenz(self, ax)
 
 
-def lorenz_curve(own: Ranking, perfect: Ranking, labels: tuple[str, str], like: Any) -> Lorenz:
+def lorenz_curve(ranking: Ranking, perfect: Ranking, labels: tuple[str, str], like: Any) -> Lorenz:
     """The curve of a ranking, at no more points than can be seen; Gini is that of all of them."""
-    x, L = own.curve()
+    x, L = ranking.curve()
     best = perfect.curve()
     shown = x
     if len(x) > _MOST_POINTS:
         shown = np.unique(np.append(x[np.searchsorted(x, np.linspace(0, 1, _MOST_POINTS)).clip(0, len(x) - 1)], [0, 1]))
-    return Lorenz(shown, np.interp(shown, x, L), np.interp(shown, *best), own.gini(), perfect.gini(), labels, like)
+    return Lorenz(shown, np.interp(shown, x, L), np.interp(shown, *best), ranking.gini(), perfect.gini(), labels, like)
 
 
 def refuse_lorenz(actual: Float64Array, words: str) -> None:

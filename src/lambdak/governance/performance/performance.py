@@ -80,7 +80,7 @@ class Performance:
         """Metrics with confidence intervals; the first call takes the time of all resamples."""
         found = self.resampling.intervals(self._measures)
         known = zip(self._measures.known, found.tolist(), strict=True)
-        return tuple(Estimate(own.name, value, low, high, own.meaning) for own, (value, low, high) in known)
+        return tuple(Estimate(metric.name, value, low, high, metric.meaning) for metric, (value, low, high) in known)
 
     def __getitem__(self, name: str) -> Estimate:
         """The metric of this name."""

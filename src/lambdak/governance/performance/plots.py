@@ -126,22 +126,22 @@ _BAR = "#D9D9D9"
 
 def draw_segments(found: Segments, ax: Axes | None = None) -> Axes:
     """Segments beside one another."""
-    own = _Shown(found)
-    ax = ax or segment_axes(own.names, found.kind != "levels")
-    bars = draw_exposure(ax, own.exposure, found.words.exposure)
-    place = np.arange(len(own.names))
-    reach = np.array([own.observed - own.low, own.high - own.observed])
+    shown = _Shown(found)
+    ax = ax or segment_axes(shown.names, found.kind != "levels")
+    bars = draw_exposure(ax, shown.exposure, found.words.exposure)
+    place = np.arange(len(shown.names))
+    reach = np.array([shown.observed - shown.low, shown.high - shown.observed])
     if np.isfinite(reach).any():
-        ax.errorbar(place, own.observed, yerr=np.nan_to_num(reach), fmt="none", ecolor=DARK, elinewidth=1, capsize=2)
-    lines = [("observed", own.observed, "o", DARK), (found.lines[0], own.predicted, "D", BLUE)]
-    if own.other is not None:
-        lines.append((found.lines[1], own.other, "s", RED))
-    joined = 0 if found.kind == "levels" else len(place) - (own.names[-1] == MISSING)
+        ax.errorbar(place, shown.observed, yerr=np.nan_to_num(reach), fmt="none", ecolor=DARK, elinewidth=1, capsize=2)
+    lines = [("observed", shown.observed, "o", DARK), (found.lines[0], shown.predicted, "D", BLUE)]
+    if shown.other is not None:
+        lines.append((found.lines[1], shown.other, "s", RED))
+    joined = 0 if found.kind == "levels" else len(place) - (shown.names[-1] == MISSING)
     for label, values, marker, colour in lines:
         ax.plot(place, values, marker, color=colour, markersize=5, label=short(label, 32))
         ax.plot(place[:joined], values[:joined], color=colour, linewidth=1.6)
-    ax.set(xlabel=_below(found, own.more), ylabel=short(found.words.rate, 44))
-    label_segments(ax, own.names, found.kind != "levels")
+    ax.set(xlabel=_below(found, shown.more), ylabel=short(found.words.rate, 44))
+    label_segments(ax, shown.names, found.kind != "levels")
     separated(ax.yaxis)
     titled(ax, _title(found))
     legend_above(ax, [bars])

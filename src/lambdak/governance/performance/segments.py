@@ -104,8 +104,8 @@ class Segments:
         """What the segments are of, in words."""
         if self.kind != "predictions":
             return self.about
-        own = "prediction" if self.other is None else f"{self.lines[0]} over {self.lines[1]}"
-        return f"{own}, the lowest first"
+        ratio = "prediction" if self.other is None else f"{self.lines[0]} over {self.lines[1]}"
+        return f"{ratio}, the lowest first"
 
     def plot(self, ax: Any = None) -> Any:
         """Exposure as bars, observed and expected as lines above them; returns the Axes."""
@@ -177,6 +177,6 @@ def _squares(scored: ScoredRows, codes: Codes, residual: Float64Array, size: int
     if scored.groups is None:
         return np.bincount(codes, minlength=size).astype(np.float64), sums(codes, residual**2, size)
     pairs, place = np.unique(scored.groups * size + codes, return_inverse=True)
-    own = pairs % size
+    segment = pairs % size
     squares = sums(place, residual, len(pairs)) ** 2
-    return np.bincount(own, minlength=size).astype(np.float64), sums(own, squares, size)
+    return np.bincount(segment, minlength=size).astype(np.float64), sums(segment, squares, size)

@@ -34,12 +34,12 @@ _STEP = 1e-12  # of the largest number in a table: by which rows of a pair rise 
 def rising_tables(layout: Layout, values: Float64Array, weight: Float64Array, signs: Mapping[int, int]) -> Float64Array:
     """The parameters with every column of ``signs`` rising (1) or falling (−1); ``weight`` is what each counts."""
     found = values.copy()
-    own, weights = layout.tables(found), layout.tables(weight + _FLOOR * weight.mean() + 1e-300)
+    tables, weights = layout.tables(found), layout.tables(weight + _FLOOR * weight.mean() + 1e-300)
     for i, sign in signs.items():
-        own[i][...] = _along(own[i], weights[i], sign, len_ordered(layout, i))
+        tables[i][...] = _along(tables[i], weights[i], sign, len_ordered(layout, i))
     for p, pair in enumerate(layout.pairs, len(layout.factors)):
         if signs.keys() & set(pair):
-            own[p][...] = _rising_pair(layout, own, weights[p], p, pair, signs)
+            tables[p][...] = _rising_pair(layout, tables, weights[p], p, pair, signs)
     return found
 
 
@@ -59,13 +59,13 @@ def _along(values: Float64Array, weight: Float64Array, sign: int, ordered: int) 
 
 
 def _rising_pair(
-    layout: Layout, own: list[Float64Array], weight: Float64Array, p: int, pair: Pair, signs: Mapping[int, int]
+    layout: Layout, tables: list[Float64Array], weight: Float64Array, p: int, pair: Pair, signs: Mapping[int, int]
 ) -> Float64Array:
     """The table of a pair, such that it rises together with its shares of the tables of both columns."""
-    shares = [own[i] / (len(layout.owner(i)) - 1) for i in pair]
+    shares = [tables[i] / (len(layout.owner(i)) - 1) for i in pair]
     both = shares[0][:, None] + shares[1][None, :]
     sides = [(side, signs[i], len_ordered(layout, i)) for side, i in enumerate(pair) if i in signs]
-    total = _dykstra(own[p] + both, weight, sides)
+    total = _dykstra(tables[p] + both, weight, sides)
     for side, sign, ordered in sides:  # rounding, and what is left of Dykstra's rounds
         step = _STEP * float(np.abs(total).max() + np.abs(both).max())
         turned = total if side == 0 else total.T
@@ -126,9 +126,9 @@ class Target:
         """In units in which nothing overflows."""
         share = weight / weight.max()
         share = share / share.sum()
-        own = 1.0 if link is not IDENTITY else unit
-        center = 0.0 if link not in (IDENTITY, LOG) else float(share @ (raw / own)) * own
-        return cls((raw - center) / own, share, link, center, own)
+        scale = 1.0 if link is not IDENTITY else unit
+        center = 0.0 if link not in (IDENTITY, LOG) else float(share @ (raw / scale)) * scale
+        return cls((raw - center) / scale, share, link, center, scale)
 
     def means(self, raw: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Predictions and their derivatives."""
@@ -161,8 +161,8 @@ def best_tables(
 ) -> Float64Array:
     """The parameters (size,), in units of the raw score; columns with a sign rise (1) or fall (−1)."""
     ridge = np.zeros(layout.size)
-    for own in layout.slices[len(layout.factors) :]:
-        ridge[own] = _CREDIBLE / len(coded)
+    for pair_slice in layout.slices[len(layout.factors) :]:
+        ridge[pair_slice] = _CREDIBLE / len(coded)
     begin = start / target.unit
     begin[0] -= target.center / target.unit
     search = _Search(layout.matrix(coded), target, begin, ridge)
@@ -180,9 +180,9 @@ def best_tables(
 
 def _beside(layout: Layout, start: Float64Array, found: Float64Array, weight: Float64Array) -> Float64Array:
     """Parameters whose table rows without a user's row are as far from the others of their table as they started."""
-    for first, own, heavy in zip(*map(layout.tables, (start, found, weight)), strict=True):
-        if own.ndim == 1 and heavy.any():
-            own[heavy == 0] += np.average(own - first, weights=heavy)
+    for first, table, heavy in zip(*map(layout.tables, (start, found, weight)), strict=True):
+        if table.ndim == 1 and heavy.any():
+            table[heavy == 0] += np.average(table - first, weights=heavy)
     return found
 
 
@@ -225,11 +225,11 @@ class _Search:
 
     def _step(self, gradient: Float64Array, free: NDArray[np.bool_]) -> Float64Array:
         """The solution of (Zᵀ W Z + ridge) step = gradient over what is free, and nothing elsewhere."""
-        own = self._curvature[free][:, free]
-        diagonal = own.diagonal()
+        curvature = self._curvature[free][:, free]
+        diagonal = curvature.diagonal()
         inverse = sparse.diags_array(1.0 / np.where(diagonal > 0, diagonal, 1.0))
         step = np.zeros(len(free))
-        step[free], _ = cg(own, gradient[free], rtol=1e-8, maxiter=_MOST_ROUNDS, M=inverse)
+        step[free], _ = cg(curvature, gradient[free], rtol=1e-8, maxiter=_MOST_ROUNDS, M=inverse)
         return step
 
     def _moved(self, theta: Float64Array, step: Float64Array) -> Float64Array:

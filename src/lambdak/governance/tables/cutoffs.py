@@ -40,11 +40,11 @@ def separation(score: Float64Array, bad: Float64Array, weight: Float64Array) -> 
     """
     distinct, at = np.unique(score, return_inverse=True)
     share = weight / weight.max()
-    bads, goods = (np.bincount(at, share * own, len(distinct)) for own in (bad, 1.0 - bad))
+    bads, goods = (np.bincount(at, share * part, len(distinct)) for part in (bad, 1.0 - bad))
     if not (bads.sum() > 0 and goods.sum() > 0):
         return Separation(np.nan, np.nan, np.nan)
     bads, goods = bads / bads.sum(), goods / goods.sum()
-    below_bad, below_good = (np.concatenate([[0.0], np.cumsum(own)[:-1]]) for own in (bads, goods))
+    below_bad, below_good = (np.concatenate([[0.0], np.cumsum(counts)[:-1]]) for counts in (bads, goods))
     apart = below_bad - below_good
     best = int(apart.argmax())
     area = float(goods @ (below_bad + bads / 2))
@@ -142,10 +142,10 @@ def make_cutoffs(
     ends = np.unique(_quantiles(score, weight, np.arange(1, most) / most))
     ends = ends[ends > score.min()]
     band = len(ends) - np.searchsorted(ends, score, side="right")  # the best first
-    count, bads = (np.bincount(band, own, len(ends) + 1) for own in (weight, weight * bad))
+    count, bads = (np.bincount(band, weights, len(ends) + 1) for weights in (weight, weight * bad))
     above, bad_above = np.cumsum(count), np.cumsum(bads)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = separation(score, bad, weight)
+        separated = separation(score, bad, weight)
         return Cutoffs(
             low=np.append(ends[::-1], -np.inf),
             high=np.append(np.inf, ends[::-1]),
@@ -155,9 +155,9 @@ def make_cutoffs(
             approval_rate=np.asarray(above / above[-1]),
             approved_bad_rate=np.asarray(bad_above / above),
             bad_declined=np.asarray(1.0 - bad_above / bad_above[-1]),
-            ks=own.ks,
-            ks_score=own.ks_score,
-            gini=own.gini,
+            ks=separated.ks,
+            ks_score=separated.ks_score,
+            gini=separated.gini,
             model_gini=np.nan if model is None else separation(model, bad, weight).gini,
             _like=like,
         )

@@ -90,7 +90,7 @@ def deviation(
         _least(readout, layout, values, score.negative(), -1.0, time_limit),
     )
     rounding = _rounding(readout, layout, values)
-    below, above = (max(-readout.scale * own.bound, 0.0) + rounding for own in (low, high))
+    below, above = (max(-readout.scale * optimum.bound, 0.0) + rounding for optimum in (low, high))
     worst = low if low.value <= high.value else high
     x = np.zeros(len(layout.factors)) if worst.x is None else worst.x
     return Deviation(
@@ -98,12 +98,14 @@ def deviation(
         above=above,
         below=below,
         attained=max(-readout.scale * worst.value, 0.0),
-        worst_row={own.column.name: _cell(own, at) for own, at in zip(layout.factors, x.tolist(), strict=True)},
+        worst_row={
+            factor.column.name: _cell(factor, at) for factor, at in zip(layout.factors, x.tolist(), strict=True)
+        },
         observed=seen[0],
         mean=seen[1],
         how=_how(low, high),
-        within_range=tuple(own.column.name for own in layout.factors if not own.column.bounded),
-        whole=tuple(own.column.name for own in layout.factors if isinstance(own, Bands) and own.whole),
+        within_range=tuple(factor.column.name for factor in layout.factors if not factor.column.bounded),
+        whole=tuple(factor.column.name for factor in layout.factors if isinstance(factor, Bands) and factor.whole),
     )
 
 
@@ -122,9 +124,9 @@ def _excess(readout: Readout, layout: Layout, values: Float64Array) -> Score:
     for i, factor in enumerate(layout.factors):
         vertices = factor.vertices
         shift = tables[i][vertices.owner] / total
-        own = np.array(factor.matrices(readout.column(i)), np.float64)
-        own[..., diagonal] -= shift[:, None]
-        curves.append(own)
+        matrices = np.array(factor.matrices(readout.column(i)), np.float64)
+        matrices[..., diagonal] -= shift[:, None]
+        curves.append(matrices)
         axes.append(Axis(factor.column.name, np.arange(float(len(shift))), jumps=vertices.jumps))
         reach = reach + np.sqrt(readout.dim) * np.abs(shift).max()
     begin = readout.start / readout.scale - values[0] / readout.scale
@@ -169,10 +171,10 @@ def _weyl(score: Score, pairs: tuple[PairTerm, ...]) -> float:
 def _rounding(readout: Readout, layout: Layout, values: Float64Array) -> float:
     """What computing predictions with the model and with the tables can do to their raw scores together."""
     tables = layout.tables(values)
-    size = abs(float(values[0])) + sum(float(np.abs(own).max(initial=0.0)) for own in tables)
-    own = 16 * (len(tables) + 4) * UNIT * (size + abs(readout.start))
+    size = abs(float(values[0])) + sum(float(np.abs(table).max(initial=0.0)) for table in tables)
+    of_tables = 16 * (len(tables) + 4) * UNIT * (size + abs(readout.start))
     link = 4 * readout.link.rounding + 16 * (len(tables) + 2) * UNIT * bool(readout.link.rounding)
-    return float(readout.error + own + link)
+    return float(readout.error + of_tables + link)
 
 
 def _cell(factor: Factor, at: float) -> Any:

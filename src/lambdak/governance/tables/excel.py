@@ -36,12 +36,12 @@ def write_workbook(tables: TableSet, path: str | os.PathLike[str]) -> None:
         raise ImportError("an Excel file needs openpyxl: pip install 'lambdak[excel]'") from error
     book = Workbook()
     book.remove(book.active)
-    names = sheet_names([own.name for own in tables], taken=["Summary", *(name for name, _ in tables.sheets())])
+    names = sheet_names([table.name for table in tables], taken=["Summary", *(name for name, _ in tables.sheets())])
     _summary(book.create_sheet("Summary"), tables, names)
-    for own, name in zip(tables, names, strict=True):
-        _table(book.create_sheet(name), own, tables.value_name, tables.titles)
+    for table, name in zip(tables, names, strict=True):
+        _table(book.create_sheet(name), table, tables.value_name, tables.titles)
     for name, records in tables.sheets():
-        _write(book.create_sheet(name), [list(records[0]), *(list(own.values()) for own in records)], {})
+        _write(book.create_sheet(name), [list(records[0]), *(list(record.values()) for record in records)], {})
     buffer = io.BytesIO()
     book.save(buffer)
     write_bytes(path, buffer.getvalue())
@@ -73,7 +73,7 @@ def _summary(sheet: Any, tables: TableSet, names: Sequence[str]) -> None:
     lines += [[], ["a row with the largest deviation found", ""]]
     worst = tables.deviation.worst_row.items()
     lines += [[name, "missing" if cell is None else plain_cell(cell)] for name, cell in worst]
-    lines += [[], ["table", "sheet"], *([own.name, name] for own, name in zip(tables, names, strict=True))]
+    lines += [[], ["table", "sheet"], *([table.name, name] for table, name in zip(tables, names, strict=True))]
     heads = {i for i, line in enumerate(lines, 1) if i > 1 and not lines[i - 2]}
     _write(sheet, lines, {}, heads)
     sheet.column_dimensions["A"].width = _WIDEST
@@ -97,15 +97,15 @@ def _table(sheet: Any, table: FactorTable, what: str, titles: Mapping[str, str])
             continue
         marked.add(len(lines) + 1)
         lines.append([name, *(row.label for row in table.sides[1])])
-        lines += [[label, *own] for label, own in zip(table.labels, values.tolist(), strict=True)]
+        lines += [[label, *values_of_row] for label, values_of_row in zip(table.labels, values.tolist(), strict=True)]
         lines.append([])
     _write(sheet, lines, dict.fromkeys(range(2, 2 + len(table.sides[1])), "0.0000"), marked)
 
 
 def _line(table: FactorTable, i: int, names: Sequence[str], what: str) -> list[Any]:
     row = table.sides[0][i]
-    own = {"row": row.label, "from": row.low, "to below": row.high, what: float(table.value[i])}
-    return [own[name] if name in own else float(getattr(table, name)[i]) for name in names]
+    record = {"row": row.label, "from": row.low, "to below": row.high, what: float(table.value[i])}
+    return [record[name] if name in record else float(getattr(table, name)[i]) for name in names]
 
 
 def _format(name: str) -> str:
@@ -150,7 +150,7 @@ def _fit_(sheet: Any, lines: Sequence[Sequence[Any]], heads: set[int]) -> None:
     body = [line for line in lines if len(line) > 1]
     for column in range(1, 1 + max(map(len, body), default=1)):
         cells = [line[column - 1] for line in body if len(line) >= column]
-        width = max(len(f"{own:.6g}" if isinstance(own, float) else str(own)) for own in cells)
+        width = max(len(f"{cell:.6g}" if isinstance(cell, float) else str(cell)) for cell in cells)
         sheet.column_dimensions[get_column_letter(column)].width = min(_WIDEST, 3 + width)
     if heads:
         sheet.freeze_panes = f"B{min(heads) + 1}"

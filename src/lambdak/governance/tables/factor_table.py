@@ -100,7 +100,7 @@ def make_tables(
                 sides=tuple(factor.rows for factor in factors),
                 value=own_value.copy(),
                 raw=own_raw.copy(),
-                **{name: own.reshape(shape) for name, own in zip(SEEN, seen[t], strict=True)},
+                **{name: column_seen.reshape(shape) for name, column_seen in zip(SEEN, seen[t], strict=True)},
                 sign=subject.signs.get(pair[0], 0) if len(pair) == 1 else 0,
                 beyond="straight" if factors[0].form == "knots" and not factors[0].column.bounded else "constant",
             )
@@ -110,7 +110,7 @@ def make_tables(
 
 def _seen(subject: Subject, layout: Layout, coded: Coded, expected: Float64Array) -> list[list[Float64Array]]:
     """Exposure, and means of what was observed, expected and modelled, in the rows of each table."""
-    sizes = [own.stop - own.start for own in layout.slices]
+    sizes = [part.stop - part.start for part in layout.slices]
     if not subject.given:
         return [[np.full(size, np.nan) for _ in SEEN] for size in sizes]
     model = np.asarray(subject.readout.link.predictions(subject.raw))
@@ -119,13 +119,13 @@ def _seen(subject: Subject, layout: Layout, coded: Coded, expected: Float64Array
     for (ids, weights), size in zip(layout.entries(coded), sizes, strict=True):
         mass = np.clip(weights, 0.0, 1.0) * subject.weight[:, None]  # beyond the last knot a row is seen there
         total = np.asarray(np.bincount(ids.ravel(), mass.ravel(), size), np.float64)
-        own: list[Float64Array] = [total]
+        columns: list[Float64Array] = [total]
         for values in (observed, expected, model):
             sums = np.bincount(ids.ravel(), (mass * values[:, None]).ravel(), size)
-            own.append(np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan))
+            columns.append(np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan))
         if subject.quantile_level is not None:
-            own[1] = _quantiles(ids, mass, observed, total, subject.quantile_level)
-        found.append(own)
+            columns[1] = _quantiles(ids, mass, observed, total, subject.quantile_level)
+        found.append(columns)
     return found
 
 

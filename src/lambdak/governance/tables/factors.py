@@ -84,7 +84,7 @@ class Factor(ABC):
         """See the module."""
 
     @abstractmethod
-    def matrices(self, own: Float64Array) -> Float64Array:
+    def matrices(self, matrices: Float64Array) -> Float64Array:
         """(members, vertices, D): the model's matrices at the vertices, from those of its column (members, p, D)."""
 
     @property
@@ -110,12 +110,12 @@ class _Numbers(Factor):
         """The vertices at some numbers, and that of a missing cell."""
         return Vertices((*x, None), np.array([*owner, len(self) - 1], np.intp), np.array([*jumps, True]))
 
-    def matrices(self, own: Float64Array) -> Float64Array:
+    def matrices(self, matrices: Float64Array) -> Float64Array:
         """Matrices (members, vertices, D) at the vertices: those of the numbers, then that of a missing cell."""
         x = [self.column.median if cell is None else float(cell) for cell in self.vertices.cells]
-        found = np.asarray(self.column.cell_rows(x) @ own)
+        found = np.asarray(self.column.cell_rows(x) @ matrices)
         if self.column.has_missing:
-            found[:, -1] = own[:, -1]
+            found[:, -1] = matrices[:, -1]
         return found
 
 
@@ -164,10 +164,10 @@ class Bands(_Numbers):
         owner: list[int] = []
         leaps: list[bool] = []
         for band, (first, last) in enumerate(pairwise([-np.inf, *self.edges.tolist(), np.inf])):
-            own = self._whole_vertices(first, last) if self.whole else self._vertices(first, last)
-            leaps += [True, *self._leaps(own)] if len(own) else []
-            x += own.tolist()
-            owner += [band] * len(own)
+            numbers = self._whole_vertices(first, last) if self.whole else self._vertices(first, last)
+            leaps += [True, *self._leaps(numbers)] if len(numbers) else []
+            x += numbers.tolist()
+            owner += [band] * len(numbers)
         if self.tied is None:
             return self._with_missing(x, owner, leaps[1:])
         return Vertices(tuple(x), np.array(owner, np.intp), np.array(leaps[1:], bool))
@@ -292,9 +292,9 @@ class Levels(Factor):
         owner = [*self._row_of_design.tolist(), *([len(self) - 1] if unseen else [])]
         return Vertices((*self.column.known_levels, *unseen), np.array(owner, np.intp), np.ones(len(owner) - 1, bool))
 
-    def matrices(self, own: Float64Array) -> Float64Array:
+    def matrices(self, matrices: Float64Array) -> Float64Array:
         """Matrices (members, vertices, D) of the levels, and zero for an unseen one, if no levels were pooled."""
-        return np.asarray(self.column.at_cells(own), np.float64)
+        return np.asarray(self.column.at_cells(matrices), np.float64)
 
 
 def plain(number: float) -> str:

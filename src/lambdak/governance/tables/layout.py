@@ -93,15 +93,15 @@ class Layout:
 
     def tables(self, values: Float64Array) -> list[Float64Array]:
         """The parameters of each table, (n,) or (n, m)."""
-        shapes: list[tuple[int, ...]] = [(len(own),) for own in self.factors]
+        shapes: list[tuple[int, ...]] = [(len(factor),) for factor in self.factors]
         shapes += [(len(self.factors[i]), len(self.factors[j])) for i, j in self.pairs]
-        return [values[own].reshape(shape) for own, shape in zip(self.slices, shapes, strict=True)]
+        return [values[part].reshape(shape) for part, shape in zip(self.slices, shapes, strict=True)]
 
     def code(self, X: Any) -> Coded:
         """The rows of a user's table."""
         table = read_table(dense_rows(X), keep=False)
         positions = self.encoder.positions(table)
-        found = [own.entries(table.cells(i)) for own, i in zip(self.factors, positions, strict=True)]
+        found = [factor.entries(table.cells(i)) for factor, i in zip(self.factors, positions, strict=True)]
         return Coded(tuple(ids for ids, _ in found), tuple(weights for _, weights in found))
 
     def entries(self, coded: Coded) -> list[tuple[Positions, Float64Array]]:
@@ -117,7 +117,7 @@ class Layout:
         """Z as a SciPy CSR array, (rows, size): g = Z values."""
         found = self.entries(coded)
         first = np.zeros((len(coded), 1), np.intp)
-        ids = np.hstack([first, *(ids + own.start for (ids, _), own in zip(found, self.slices, strict=True))])
+        ids = np.hstack([first, *(ids + part.start for (ids, _), part in zip(found, self.slices, strict=True))])
         weights = np.hstack([first + 1.0, *(weights for _, weights in found)])
         ends = np.arange(len(ids) + 1) * ids.shape[1]
         return sparse.csr_array(

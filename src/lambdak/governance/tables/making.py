@@ -52,8 +52,8 @@ def stretches(begins: Float64Array, curve: Float64Array, x: Float64Array, weight
     n = len(begins)
     after = np.append(curve[1:], curve[-1])
     floor = _FLOOR * float(weight.sum() / n) if len(x) and weight.any() else 1.0
-    at, own = np.maximum(np.searchsorted(begins, x, side="right") - 1, 0), np.interp(x, begins, curve)
-    sums = [np.bincount(at, weight * own**power, n) for power in (0, 1, 2)]
+    at, smooth = np.maximum(np.searchsorted(begins, x, side="right") - 1, 0), np.interp(x, begins, curve)
+    sums = [np.bincount(at, weight * smooth**power, n) for power in (0, 1, 2)]
     return Stretches(
         begins,
         np.asarray(sums[0] + floor),
@@ -62,10 +62,10 @@ def stretches(begins: Float64Array, curve: Float64Array, x: Float64Array, weight
     )
 
 
-def best_edges(own: Stretches, most: int, enough: float) -> Float64Array:
+def best_edges(pieces: Stretches, most: int, enough: float) -> Float64Array:
     """The edges of at most ``most`` bands; fewer if they leave a weighted squared distance of ``enough``."""
-    n = len(own.begins)
-    weight, first, second = (np.concatenate([[0.0], np.cumsum(each)]) for each in own[1:])
+    n = len(pieces.begins)
+    weight, first, second = (np.concatenate([[0.0], np.cumsum(each)]) for each in pieces[1:])
     with np.errstate(invalid="ignore", divide="ignore"):
         mass = weight[None, :] - weight[:, None]
         rest = second[None, :] - second[:, None] - (first[None, :] - first[:, None]) ** 2 / mass
@@ -76,12 +76,12 @@ def best_edges(own: Stretches, most: int, enough: float) -> Float64Array:
         total = best[-1][:, None] + cost
         cuts.append(total.argmin(axis=0))
         best.append(total.min(axis=0))
-    count = int(np.argmin([own[n] for own in best]))
+    count = int(np.argmin([size[n] for size in best]))
     at, found = n, []
     for own_cuts in cuts[count:0:-1]:
         at = int(own_cuts[at])
         found.append(at)
-    return np.unique([_rounded(own.begins, i) for i in found if i])
+    return np.unique([_rounded(pieces.begins, i) for i in found if i])
 
 
 def _rounded(begins: Float64Array, i: int) -> float:
@@ -110,8 +110,8 @@ def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Sequence
     enough = _NEARLY_CONSTANT * _variance(subject.raw / subject.readout.scale, subject.share)
     factors = []
     for i, column in enumerate(columns):
-        own = _factor(subject, i, column, form, wanted[column.name], enough)
-        factors.append(replace(own, whole=True) if isinstance(own, Bands) and column.name in whole else own)
+        factor = _factor(subject, i, column, form, wanted[column.name], enough)
+        factors.append(replace(factor, whole=True) if isinstance(factor, Bands) and column.name in whole else factor)
     return Layout(subject.model.encoder, tuple(factors))
 
 
@@ -136,21 +136,21 @@ def _wanted_bands(columns: Sequence[Column], bands: BandsWanted) -> dict[str, An
     if not isinstance(bands, Mapping):
         return dict.fromkeys((column.name for column in columns), check_int(bands, "bands", 1, _MOST_BANDS))
     numbers = {column.name for column in columns if column.is_number}
-    for name, own in bands.items():
+    for name, wish in bands.items():
         if name not in numbers:
             raise ValueError(
                 f"bands must name columns of numbers, {sorted(numbers)}; got {name!r}{asked(name, numbers)}"
             )
-        if isinstance(own, Sequence | np.ndarray):
-            _check_edges(name, own)
+        if isinstance(wish, Sequence | np.ndarray):
+            _check_edges(name, wish)
         else:
-            check_int(own, f"bands[{name!r}]", 1, _MOST_BANDS)
+            check_int(wish, f"bands[{name!r}]", 1, _MOST_BANDS)
     return {column.name: bands.get(column.name, 10) for column in columns}
 
 
 def _check_edges(name: str, edges: Any) -> None:
-    own = np.asarray(edges, np.float64)
-    if own.ndim != 1 or not np.isfinite(own).all() or (np.diff(own) <= 0).any():
+    numbers = np.asarray(edges, np.float64)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
         raise ValueError(f"bands[{name!r}] must hold increasing numbers at which bands end; got {edges!r}")
 
 
@@ -169,8 +169,8 @@ def _factor(subject: Subject, i: int, column: Column, form: str, wanted: Any, en
     x = subject.rows.X.cells(position).numbers()
     there = ~np.isnan(x)
     unit = subject.readout.scale
-    own = stretches(begins, (curve - curve.mean()) / unit, x[there], subject.share[there])
-    return Bands(column, best_edges(own, wanted, enough))
+    pieces = stretches(begins, (curve - curve.mean()) / unit, x[there], subject.share[there])
+    return Bands(column, best_edges(pieces, wanted, enough))
 
 
 def starting_values(subject: Subject, layout: Layout) -> Float64Array:
@@ -191,8 +191,8 @@ def exact_values(readout: Readout, layout: Layout) -> Float64Array:
     """The parameters of a model of dim 1, which is a sum over its columns, in tables with a row for each vertex."""
     found = np.zeros(layout.size)
     found[0] = readout.start + float(readout.over_members(readout.constant[:, 0]))
-    for i, (factor, own) in enumerate(zip(layout.factors, layout.tables(found)[: len(layout.factors)], strict=True)):
-        own[factor.vertices.owner] = readout.over_members(factor.matrices(readout.column(i))[..., 0])
+    for i, (factor, rows) in enumerate(zip(layout.factors, layout.tables(found)[: len(layout.factors)], strict=True)):
+        rows[factor.vertices.owner] = readout.over_members(factor.matrices(readout.column(i))[..., 0])
     return found
 
 
@@ -202,7 +202,7 @@ def fit_tables(subject: Subject, layout: Layout, two_way: Any) -> tuple[Layout, 
     pairs = check_pairs(layout, two_way)
     if pairs and any(isinstance(factor, Knots) for factor in layout.factors):
         raise ValueError("two_way needs form='bands': two-way tables have bands; got form='interpolated'")
-    if subject.readout.dim == 1 and not pairs and all(not isinstance(own, Bands) for own in layout.factors):
+    if subject.readout.dim == 1 and not pairs and all(not isinstance(factor, Bands) for factor in layout.factors):
         return layout, coded, exact_values(subject.readout, layout)
     target = Target.of(subject.raw, subject.share, subject.readout.link.free, subject.readout.scale)
     values = best_tables(layout, coded, target, starting_values(subject, layout), subject.signs)

@@ -64,8 +64,8 @@ class Scale(NamedTuple):
 
     def plain(self) -> dict[str, Any]:
         """As plain data, with what follows from it."""
-        own = {"pdo": self.pdo, "base_score": self.base_score, "base_odds": self.base_odds}
-        return {**own, "factor": self.factor, "offset": self.offset, "good": str(self.good), "bad": str(self.bad)}
+        settings = {"pdo": self.pdo, "base_score": self.base_score, "base_odds": self.base_odds}
+        return {**settings, "factor": self.factor, "offset": self.offset, "good": str(self.good), "bad": str(self.bad)}
 
 
 @final
@@ -102,8 +102,8 @@ class Scorecard(TableSet):
         """Scores of the rows of X, (rows,): the base points and those of every table."""
         values = self.combined(X)
         total = np.full(len(values[0]), self.base)
-        for own in values:
-            total = total + own
+        for points in values:
+            total = total + points
         return total
 
     def bad_probability(self, X: Any) -> Float64Array:
@@ -130,7 +130,7 @@ class Scorecard(TableSet):
 
     def heading(self) -> list[str]:
         """What the scorecard is and how far it is from the model, in sentences."""
-        own, scale = self.deviation, self.scale
+        proof, scale = self.deviation, self.scale
         good, bad = (visible(repr(each)) for each in (scale.good, scale.bad))
         lines = [
             f"Scorecard: good is {good}, bad is {bad}; a higher score is better",
@@ -138,11 +138,11 @@ class Scorecard(TableSet):
             f"  {number(scale.base_score)} points are {number(scale.base_odds)} good for one bad; "
             f"{number(scale.pdo)} points more double the odds",
             f"  proven, for every possible row{self._limits()}: the score is at most {upwards(self.proven_points)} "
-            f"points from the model's ({upwards(own.proven)} in log-odds)",
-            f"  ({own.how}; the worst row that was found: {upwards(scale.factor * own.attained)} points)",
+            f"points from the model's ({upwards(proof.proven)} in log-odds)",
+            f"  ({proof.how}; the worst row that was found: {upwards(scale.factor * proof.attained)} points)",
         ]
         if self.rows:
-            seen, mean = (upwards(scale.factor * each) for each in (own.observed, own.mean))
+            seen, mean = (upwards(scale.factor * each) for each in (proof.observed, proof.mean))
             lines.append(f"  observed, on {self.rows:,} rows: at most {seen} points, {mean} in the mean")
         if self.cutoffs is not None and not np.isnan(self.cutoffs.ks):
             lines.append(
@@ -162,8 +162,8 @@ class Scorecard(TableSet):
 
     def summary(self) -> dict[str, Any]:
         """The base points, the scale, the deviation from the model, and what the scores separate."""
-        own = self.cutoffs
-        separates = {} if own is None else {"KS": own.ks, "Gini": own.gini, "Gini of the model": own.model_gini}
+        cuts = self.cutoffs
+        separates = {} if cuts is None else {"KS": cuts.ks, "Gini": cuts.gini, "Gini of the model": cuts.model_gini}
         points = {"proven deviation in points": self.proven_points}
         return {"base points": self.base, **self.scale.plain(), **points, **self._deviations(), **separates}
 
@@ -248,12 +248,12 @@ def _scale(model: Model, pdo: float, base_score: float, base_odds: float, good: 
     labels = model.classes.tolist()
     if good is not None and good not in labels:
         raise ValueError(f"good must be one of the classes {labels}; got {good!r}")
-    own = _good_class(labels) if good is None else labels[labels.index(good)]
+    good_class = _good_class(labels) if good is None else labels[labels.index(good)]
     if isinstance(base_score, str) or not math.isfinite(base_score):
         raise ValueError(f"base_score must be a finite number; got {base_score!r}")
     score = float(base_score)
-    bad = labels[1 - labels.index(own)]
-    return Scale(check_positive(pdo, "pdo"), score, check_positive(base_odds, "base_odds"), own, bad)
+    bad = labels[1 - labels.index(good_class)]
+    return Scale(check_positive(pdo, "pdo"), score, check_positive(base_odds, "base_odds"), good_class, bad)
 
 
 def _good_class(labels: Sequence[Any]) -> Any:
@@ -270,9 +270,9 @@ def _points(
     """Base points, and points of all rows of the tables: the worst row of each has none."""
     points = values * scale.factor
     points[0] += scale.offset
-    for own in layout.tables(points):
-        lowest = own.min()
-        own -= lowest
+    for table in layout.tables(points):
+        lowest = table.min()
+        table -= lowest
         points[0] += lowest
     if not rounded:
         return points
@@ -287,9 +287,9 @@ def _result(
     time_limit: float, X: Any,
 ) -> Scorecard:  # fmt: skip
     raw, points = made
-    own = layout.matrix(coded) @ raw
-    proof = deviation(subject.readout, layout, raw, observed_deviation(subject, own), time_limit)
-    tables = make_tables(subject, layout, coded, raw, points, subject.readout.link.predictions(own))
+    raw_of_tables = layout.matrix(coded) @ raw
+    proof = deviation(subject.readout, layout, raw, observed_deviation(subject, raw_of_tables), time_limit)
+    tables = make_tables(subject, layout, coded, raw, points, subject.readout.link.predictions(raw_of_tables))
     rates = [replace(t, **{name: 1.0 - getattr(t, name) for name in ("observed", "expected", "model")}) for t in tables]
     size = float(sum(np.abs(t).max() for t in layout.tables(points))) + abs(points[0]) + abs(scale.offset)
     return Scorecard(

@@ -48,11 +48,11 @@ def pair_profile(
     readout: Readout, design: Design, pair: tuple[int, int], first: Factor, second: Factor
 ) -> Float64Array:
     """The mean raw score in each cell of the table of two columns, at one vertex of each row, (n, m)."""
-    own = []
+    scores = []
     for column, factor in zip(pair, (first, second), strict=True):
         matrices = factor.matrices(readout.column(column))
-        own.append(matrices[:, _middle_vertices(factor)])
-    both = (own[0][:, :, None] + own[1][:, None]).reshape(len(readout.weights), -1, own[0].shape[-1])
+        scores.append(matrices[:, _middle_vertices(factor)])
+    both = (scores[0][:, :, None] + scores[1][:, None]).reshape(len(readout.weights), -1, scores[0].shape[-1])
     return profile(readout, design, pair, both).reshape(len(first), len(second))
 
 
@@ -180,9 +180,9 @@ def _output(model: Model, output: Any) -> ChosenPrediction:
     return chosen(model, output)
 
 
-def _turned(own: ChosenPrediction) -> Readout:
+def _turned(wanted: ChosenPrediction) -> Readout:
     """The readout whose raw score has the sign that is meant."""
-    return own.readout if own.sign > 0 else own.readout.negated(own.readout.name)
+    return wanted.readout if wanted.sign > 0 else wanted.readout.negated(wanted.readout.name)
 
 
 def _observed(model: Model, output: ChosenPrediction, rows: Rows) -> Float64Array:

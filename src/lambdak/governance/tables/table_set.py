@@ -27,7 +27,7 @@ def shown_tables(tables: TableSet) -> str:
     """The heading, the sentences about the deviation, and every table."""
     parts = [
         "\n".join(tables.heading()),
-        *(shown_table(own, tables.value_name, tables.titles if tables.rows else {}) for own in tables),
+        *(shown_table(table, tables.value_name, tables.titles if tables.rows else {}) for table in tables),
     ]
     return "\n\n".join(parts)
 
@@ -49,8 +49,8 @@ def shown_table(table: FactorTable, what: str, titles: Mapping[str, str]) -> str
 
 def _matrix(table: FactorTable) -> list[str]:
     head = ["", *(visible(row.label) for row in table.sides[1])]
-    rows = [[visible(label), *map(number, own)] for label, own in zip(table.labels, table.value.tolist(), strict=True)]
-    return aligned([own[: MOST_ROWS // 2] for own in [head, *rows][:MOST_ROWS]])
+    rows = [[visible(label), *map(number, row)] for label, row in zip(table.labels, table.value.tolist(), strict=True)]
+    return aligned([row[: MOST_ROWS // 2] for row in [head, *rows][:MOST_ROWS]])
 
 
 def factor_sentence(above: float, below: float, noun: str) -> str:
@@ -143,9 +143,9 @@ class TableSet:
         return "".join(f", {words} {', '.join(map(visible, names))}" for words, names in limits.items() if names)
 
     def _deviations(self) -> dict[str, float]:
-        own = self.deviation
-        return {"proven": own.proven, "above": own.above, "below": own.below, "attained": own.attained,
-                "observed": own.observed, "mean": own.mean}  # fmt: skip
+        proof = self.deviation
+        return {"proven": proof.proven, "above": proof.above, "below": proof.below, "attained": proof.attained,
+                "observed": proof.observed, "mean": proof.mean}  # fmt: skip
 
     @staticmethod
     def _level(table: FactorTable, seen: dict[str, Float64Array], wanted: Float64Array) -> dict[str, Float64Array]:
@@ -154,7 +154,7 @@ class TableSet:
         if not known.any():
             return {}
         shift = np.average((wanted - seen["expected"])[known], weights=table.exposure[known])
-        return {name: np.where(np.isfinite(own), own + shift, np.nan) for name, own in seen.items()}
+        return {name: np.where(np.isfinite(values), values + shift, np.nan) for name, values in seen.items()}
 
     def combined(self, X: Any) -> list[Float64Array]:
         """The value of every table for the rows of X, (rows,) each, in the order of ``tables``."""
@@ -219,6 +219,6 @@ def _column(cells: list[Any]) -> Any:
         return np.array([np.nan if cell is None else cell for cell in cells], float)
     if len({type(cell) for cell in cells if cell is not None}) > 1:
         return [None if cell is None else str(cell) for cell in cells]
-    own = np.empty(len(cells), object)
-    own[:] = cells
-    return own
+    printed = np.empty(len(cells), object)
+    printed[:] = cells
+    return printed

@@ -140,8 +140,8 @@ class PairTerm:
         down = (table - across[:, None]).min(axis=2)
         loose = np.zeros(boxes.low.shape)
         slack = (table - across[:, None] - down[:, :, None]).max(axis=(1, 2))
-        for i, own in zip(self.pair, (first, second), strict=True):
-            loose[:, i] = np.where(np.ptp(own, axis=1) > 0, 0.5 * slack, 0.0)
+        for i, positions in zip(self.pair, (first, second), strict=True):
+            loose[:, i] = np.where(np.ptp(positions, axis=1) > 0, 0.5 * slack, 0.0)
         parts = list(nothing.parts)
         parts[self.pair[0]], parts[self.pair[1]] = down, across
         found = replace(nothing, parts=tuple(parts), loose=loose)

@@ -32,13 +32,18 @@ def schema() -> dict[str, Any]:
 
 def as_document(tables: TableSet) -> dict[str, Any]:
     """Everything as plain data that JSON can hold; numbers that are not known are null."""
-    single = [_table(own, tables.value_name) for own in tables if len(own.columns) == 1]
-    double = [_pair(own, tables.value_name) for own in tables if len(own.columns) == 2]
-    own = tables.deviation
-    proof = {"proven": own.proven, "above": own.above, "below": own.below, "attained": own.attained,
-             "observed": own.observed, "mean": own.mean, "how": own.how, "within_range": list(own.within_range),
-             "whole": list(own.whole),
-             "worst_row": {name: plain_cell(cell) for name, cell in own.worst_row.items()}}  # fmt: skip
+    single = [_table(table, tables.value_name) for table in tables if len(table.columns) == 1]
+    double = [_pair(table, tables.value_name) for table in tables if len(table.columns) == 2]
+    deviation = tables.deviation
+    proof = {
+        **{
+            name: getattr(deviation, name)
+            for name in ("proven", "above", "below", "attained", "observed", "mean", "how")
+        },
+        "within_range": list(deviation.within_range),
+        "whole": list(deviation.whole),
+        "worst_row": {name: plain_cell(cell) for name, cell in deviation.worst_row.items()},
+    }
     head = {"format": FORMAT, "version": VERSION, "value": tables.value_name}
     found: dict[str, Any] = _finite({**head, **tables.head(), "tables": single, "two_way": double, "deviation": proof})
     return found
@@ -78,9 +83,9 @@ def plain_cell(cell: Any) -> Any:
 def _finite(value: Any) -> Any:
     """Plain data with None instead of numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _finite(own) for name, own in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_finite(own) for own in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -95,9 +100,9 @@ def write_json(tables: TableSet, path: str | os.PathLike[str] | None) -> str:
 def write_csv(tables: TableSet, path: str | os.PathLike[str]) -> None:
     """One file with all tables of single columns, or a folder with the summary and a file for each table."""
     target = Path(path)
-    single = [record for own in tables if len(own.columns) == 1 for record in own.records(tables.value_name)]
+    single = [record for table in tables if len(table.columns) == 1 for record in table.records(tables.value_name)]
     if target.suffix.lower() == ".csv":
-        if any(len(own.columns) == 2 for own in tables):
+        if any(len(table.columns) == 2 for table in tables):
             raise ValueError(
                 f"one CSV file holds tables of single columns, and there are two-way tables: give a folder instead of "
                 f"{os.fspath(path)!r}"
@@ -106,20 +111,20 @@ def write_csv(tables: TableSet, path: str | os.PathLike[str]) -> None:
         return
     with building(target) as folder:
         write_text(folder / "summary.csv", _csv([{"name": k, "value": v} for k, v in tables.summary().items()]))
-        for name, own in zip(file_names(tables), tables, strict=True):
-            write_text(folder / f"{name}.csv", _csv(own.records(tables.value_name)))
+        for name, table in zip(file_names(tables), tables, strict=True):
+            write_text(folder / f"{name}.csv", _csv(table.records(tables.value_name)))
 
 
 def file_names(tables: TableSet) -> list[str]:
     """A name for the file of each table that every system takes, and none twice: its position, then its letters."""
-    return [f"{i:02d}-{re.sub(r'[^0-9A-Za-z]+', '-', own.name).strip('-')[:40]}" for i, own in enumerate(tables, 1)]
+    return [f"{i:02d}-{re.sub(r'[^0-9A-Za-z]+', '-', table.name).strip('-')[:40]}" for i, table in enumerate(tables, 1)]
 
 
 def _csv(records: list[dict[str, Any]]) -> str:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows([{name: _cell(own) for name, own in record.items()} for record in records])
+    writer.writerows([{name: _cell(cell) for name, cell in record.items()} for record in records])
     return buffer.getvalue()
 
 

@@ -177,12 +177,12 @@ class _Numbers:
         distance = np.where(surplus >= 0, np.abs(points - start[:, None]), np.inf)
         near = np.where(enough, distance.argmin(axis=1), best)
         least = np.where(enough, 0.0, self.now + _MOST_OF * gain)
-        own = self._range(near, least, start, known)
-        own, part = self._extended(own, near, enough & known & (gain > 0))
-        low, high = self._scores(own, near, part)
+        spans = self._range(near, least, start, known)
+        spans, part = self._extended(spans, near, enough & known & (gain > 0))
+        low, high = self._scores(spans, near, part)
         never = np.asarray((self.bounds.shortfall < 0).all(axis=1) & self.sweep.column.bounded)
         none = np.zeros((len(rows), 0), bool)
-        return Alternatives(gain, enough, never, *self._open(own), points[best], none, (low, high))
+        return Alternatives(gain, enough, never, *self._open(spans), points[best], none, (low, high))
 
     @property
     def _middle(self) -> float:
@@ -202,14 +202,14 @@ class _Numbers:
         ends = down[rows, near], up[rows, near]
         return _Range(*ends, points[ends[0]], points[ends[1]])
 
-    def _extended(self, own: _Range, near: Positions, which: Flags) -> tuple[_Range, Bounds | None]:
+    def _extended(self, spans: _Range, near: Positions, which: Flags) -> tuple[_Range, Bounds | None]:
         """The ranges with their nearer ends moved towards the rows, as far as an approval is proven."""
-        points, low, high = self.sweep.points, own.low.copy(), own.high.copy()
+        points, low, high = self.sweep.points, spans.low.copy(), spans.high.copy()
         above = points[near] > self.x
-        piece = np.where(above, own.first - 1, own.last)
+        piece = np.where(above, spans.first - 1, spans.last)
         rows = np.flatnonzero(which & (piece >= 0) & (piece < len(points) - 1))
         if not rows.size:
-            return own, None
+            return spans, None
         piece, up = piece[rows], above[rows]
         begin = np.where(up, points[piece + 1], points[piece])  # proven
         far = np.where(up, np.maximum(points[piece], self.x[rows]), np.minimum(points[piece + 1], self.x[rows]))
@@ -223,14 +223,14 @@ class _Numbers:
         low[rows], high[rows] = np.where(up, end, low[rows]), np.where(up, high[rows], end)
         x = _between(begin, end)
         part = some.within(piece, _ordered(x))
-        return _Range(own.first, own.last, low, high), _spread(part, rows, len(near))
+        return _Range(spans.first, spans.last, low, high), _spread(part, rows, len(near))
 
-    def _scores(self, own: _Range, near: Positions, part: Bounds | None) -> tuple[Float64Array, Float64Array]:
+    def _scores(self, spans: _Range, near: Positions, part: Bounds | None) -> tuple[Float64Array, Float64Array]:
         """Between which raw scores are in the whole range, each (outputs, rows)."""
         ends = self.bounds.ends
         assert ends is not None
         pieces, nodes = np.arange(len(self.sweep.points) - 1), np.arange(len(self.sweep.points))
-        inside = (pieces >= own.first[:, None]) & (pieces < own.last[:, None])
+        inside = (pieces >= spans.first[:, None]) & (pieces < spans.last[:, None])
         here = nodes == near[:, None]
         low = np.minimum(_least(self.bounds.low, inside), _least(ends.low, here))
         high = -np.minimum(_least(-self.bounds.high, inside), _least(-ends.high, here))
@@ -238,11 +238,11 @@ class _Numbers:
             return low, high
         return np.minimum(low, part.low.min(axis=2)), np.maximum(high, part.high.max(axis=2))
 
-    def _open(self, own: _Range) -> tuple[Float64Array, Float64Array]:
+    def _open(self, spans: _Range) -> tuple[Float64Array, Float64Array]:
         """The ends of a range; beyond the last point nothing changes if the column is constant there."""
         last, bounded = len(self.sweep.points) - 1, self.sweep.column.bounded
-        low = np.where((own.first == 0) & (own.low == self.sweep.points[0]) & bounded, -np.inf, own.low)
-        high = np.where((own.last == last) & (own.high == self.sweep.points[-1]) & bounded, np.inf, own.high)
+        low = np.where((spans.first == 0) & (spans.low == self.sweep.points[0]) & bounded, -np.inf, spans.low)
+        high = np.where((spans.last == last) & (spans.high == self.sweep.points[-1]) & bounded, np.inf, spans.high)
         return low, high
 
 

@@ -89,16 +89,16 @@ def make_request(
 ) -> Request:
     """The request of a user, checked."""
     listed = [actionable] if isinstance(actionable, str | int) else list(actionable)
-    names = tuple(dict.fromkeys(_name(model, own) for own in listed))
+    names = tuple(dict.fromkeys(_name(model, column) for column in listed))
     if not names:
         raise ValueError("actionable must name at least one column; got none")
     if not (cost == "l1" or isinstance(cost, Mapping)):
         raise ValueError(f"cost must be 'l1' or weights by column name; got {cost!r}")
-    weights = {} if isinstance(cost, str) else {_name(model, own): float(weight) for own, weight in cost.items()}
+    weights = {} if isinstance(cost, str) else {_name(model, column): float(weight) for column, weight in cost.items()}
     for name, weight in weights.items():
         if not 0 < weight < np.inf:
             raise ValueError(f"cost of column {name!r} must be positive and finite; got {weight}")
-    ways = {_name(model, own): way for own, way in (directions or {}).items()}
+    ways = {_name(model, column): way for column, way in (directions or {}).items()}
     for name, way in ways.items():
         if way not in WAYS:
             raise ValueError(f"directions of column {name!r} must be 'up' or 'down'; got {way!r}")
@@ -107,8 +107,8 @@ def make_request(
         names,
         {name: weights.get(name, 1.0) / spread[name] for name in names},
         ways,
-        {_name(model, own): ends for own, ends in (bounds or {}).items()},
-        frozenset(_name(model, own) for own in ([whole] if isinstance(whole, str) else whole)),
+        {_name(model, column): ends for column, ends in (bounds or {}).items()},
+        frozenset(_name(model, column) for column in ([whole] if isinstance(whole, str) else whole)),
     )
 
 
@@ -192,10 +192,10 @@ def counterfactual(
     seconds = np.inf if time_limit is None else float(time_limit)
     limits = Stopping(check_non_negative(gap, "gap"), seconds, progress or (lambda moment: None))
     count = check_int(n, "n", 1, 1 << 10)
-    own = read_rows(own_model, rows, offset)
-    goals = [read_target(row, target, output) for row in own]
+    decided = read_rows(own_model, rows, offset)
+    goals = [read_target(row, target, output) for row in decided]
     with single_threaded_blas():
-        found = _every_row(own, goals, request, limits, count)
+        found = _every_row(decided, goals, request, limits, count)
     return Recourse(tuple(found), own_model.encoder.feature_names, rows)
 
 
@@ -254,9 +254,9 @@ class _Work:
             limits.report,
         )
         fixed = hitting_sets(changed)
-        low, high = (np.repeat(own[None], len(fixed), axis=0) for own in (self.around.low, self.around.high))
-        for k, own in enumerate(fixed):
-            low[k, list(own)] = high[k, list(own)] = self.price.start[list(own)]
+        low, high = (np.repeat(ends[None], len(fixed), axis=0) for ends in (self.around.low, self.around.high))
+        for k, coordinates in enumerate(fixed):
+            low[k, list(coordinates)] = high[k, list(coordinates)] = self.price.start[list(coordinates)]
         reached = partial(self.goal.reached_at, self.row, self.around)
         search = Nearest(self.region, self.price, clock, reached, self._closer)
         starts = (x for free in low < high for x in Moves(self.region, self.price, free).first())
@@ -267,7 +267,7 @@ class _Work:
         if solution.x is None:
             return solution
         for outwards in (False, True):
-            x = np.array([self._short(i, own, outwards) for i, own in enumerate(solution.x.tolist())])
+            x = np.array([self._short(i, coordinate, outwards) for i, coordinate in enumerate(solution.x.tolist())])
             if self.goal.reached_at(self.row, self.around, x[None])[0]:
                 value = float(self.price.total(x[None])[0])
                 return replace(solution, x=x, value=value, bound=min(solution.bound, value))
@@ -299,7 +299,7 @@ def _change(
 ) -> Change:
     cells = None if solution.x is None else around.cells(solution.x)
     raw = row.raw([{}, cells or {}])
-    before, after = (shown_prediction(row.model, goal, own) for own in raw)
+    before, after = (shown_prediction(row.model, goal, scores) for scores in raw)
     return Change(
         row=i,
         number=k,

@@ -181,15 +181,15 @@ class Reasons:
 
     def why(self, row: int = 0) -> str:
         """The decision about one row in words."""
-        own = self.decisions[row]
-        if own.approved:
-            return f"Row {own.row}: approved, so there are no reasons."
-        if not own.reasons:
-            return f"Row {own.row}: declined. No column that may be named speaks against it."
-        lines = [f"Row {own.row}: declined. The principal reasons:"]
-        lines += [f"  {reason.rank}. {self._said(reason)}" for reason in own.reasons]
-        if own.together:
-            moves = [f"{visible(name)} been {_exact(cell)}" for name, cell in own.together.items()]
+        decision = self.decisions[row]
+        if decision.approved:
+            return f"Row {decision.row}: approved, so there are no reasons."
+        if not decision.reasons:
+            return f"Row {decision.row}: declined. No column that may be named speaks against it."
+        lines = [f"Row {decision.row}: declined. The principal reasons:"]
+        lines += [f"  {reason.rank}. {self._said(reason)}" for reason in decision.reasons]
+        if decision.together:
+            moves = [f"{visible(name)} been {_exact(cell)}" for name, cell in decision.together.items()]
             lines.append(f"  Together: had {_listed(moves, 'and')}, the decision would have been approval.")
         return "\n".join(lines)
 
@@ -217,7 +217,7 @@ class Reasons:
             return "\n".join(self.why(row) for row in range(len(self)))
         declined = self.declined
         lines = [f"{len(declined):,} of {len(self):,} rows declined"]
-        lines += [self.why(own.row) for own in declined[:_MOST_PRINTED]]
+        lines += [self.why(decision.row) for decision in declined[:_MOST_PRINTED]]
         if len(declined) > _MOST_PRINTED:
             lines.append(f"… and {len(declined) - _MOST_PRINTED:,} more: why(row) says it of one, to_frame() of all")
         return "\n".join(lines)
@@ -226,12 +226,14 @@ class Reasons:
         """One line for each reason, in a frame of the library that the rows came from."""
         found = [reason for decision in self.decisions for reason in decision.reasons]
         texts = ("column", "code", "text", "needed")
-        table: dict[str, list[Any]] = {name: [getattr(own, name) for own in found] for name in _FIELDS}
+        table: dict[str, list[Any]] = {name: [getattr(reason, name) for reason in found] for name in _FIELDS}
         for name in ("value", "levels"):  # cells of several kinds side by side
-            table[name] = [_plain(own) for own in table[name]]
+            table[name] = [_plain(cell) for cell in table[name]]
         for name in ("then", "low", "high"):
-            table[name] = [math.nan if own is None else own for own in table[name]]
-        return make_frame({name: _texts(own) if name in texts else own for name, own in table.items()}, self._like)
+            table[name] = [math.nan if cell is None else cell for cell in table[name]]
+        return make_frame(
+            {name: _texts(cells) if name in texts else cells for name, cells in table.items()}, self._like
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All decisions as plain data."""
@@ -242,9 +244,9 @@ class Reasons:
         }
 
 
-def _decision(own: Decision, why: str) -> dict[str, Any]:
-    reasons = [asdict(reason) | {"needed": reason.needed, "proven": reason.proven} for reason in own.reasons]
-    return asdict(own) | {"reasons": reasons, "together": dict(own.together), "why": why}
+def _decision(decision: Decision, why: str) -> dict[str, Any]:
+    reasons = [asdict(reason) | {"needed": reason.needed, "proven": reason.proven} for reason in decision.reasons]
+    return asdict(decision) | {"reasons": reasons, "together": dict(decision.together), "why": why}
 
 
 def _texts(values: list[Any]) -> list[str]:

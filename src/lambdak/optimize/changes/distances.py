@@ -111,9 +111,9 @@ class JointMargin:
         else:
             first = f"if no column moves by {downwards(self.lower)} of its spread, the decision stays: proven"
         found = "" if np.isinf(self.upper) else f"; a row at a distance of {self.upper:.4g} changes it"
-        ordered = sorted(self.columns, key=lambda own: own.lower / own.spread)
+        ordered = sorted(self.columns, key=lambda margin: margin.lower / margin.spread)
         more = [f"  and {len(ordered) - _SHOWN} more columns"] if len(ordered) > _SHOWN else []
-        return "\n".join([f"row {self.row}: {first}{found}", *(f"  {own}" for own in ordered[:_SHOWN]), *more])
+        return "\n".join([f"row {self.row}: {first}{found}", *(f"  {margin}" for margin in ordered[:_SHOWN]), *more])
 
 
 @final
@@ -127,12 +127,12 @@ class Margins:
     @property
     def lower(self) -> Any:
         """Proven distance of all columns together, (rows,)."""
-        return np.array([own.lower for own in self.rows])
+        return np.array([margin.lower for margin in self.rows])
 
     @property
     def upper(self) -> Any:
         """Distance at which the decision was found to change, (rows,)."""
-        return np.array([own.upper for own in self.rows])
+        return np.array([margin.upper for margin in self.rows])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -150,10 +150,10 @@ class Margins:
         """One line for each row and column, and one for all columns together, with the distances."""
         lines = [
             line
-            for own in self.rows
+            for margin in self.rows
             for line in (
-                (own.row, "all together, in spreads", None, own.lower, own.upper, _cells(own.cells)),
-                *((own.row, c.column, shown(c.cell), c.lower, c.upper, _flip(c.flip)) for c in own.columns),
+                (margin.row, "all together, in spreads", None, margin.lower, margin.upper, _cells(margin.cells)),
+                *((margin.row, c.column, shown(c.cell), c.lower, c.upper, _flip(c.flip)) for c in margin.columns),
             )
         ]
         names = ("row", "column", "cell", "lower", "upper", "changes_at")
@@ -169,9 +169,9 @@ def _flip(cell: Any) -> str | None:
 
 
 def _array(values: list[Any]) -> Any:
-    own = np.empty(len(values), object)
-    own[:] = values
-    return own
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 class Crossing(NamedTuple):

@@ -62,16 +62,16 @@ class Inverse:
     between: tuple[float, float]
 
     def __str__(self) -> str:
-        own = "" if self.current is None else f" (now {shown(self.current)})"
+        now = "" if self.current is None else f" (now {shown(self.current)})"
         if self.value is not None:
             return (
-                f"{self.column} = {shown(self.value)}{own} reaches {self.target:g}: {self.output} is then "
+                f"{self.column} = {shown(self.value)}{now} reaches {self.target:g}: {self.output} is then "
                 f"{self.prediction:.6g}"
             )
         low, high = self.reachable
         return (
             f"no value of {self.column} reaches {self.target:g}: while it goes from {shown(self.between[0])} to "
-            f"{shown(self.between[1])}{own}, {self.output} stays between {low:.6g} and {high:.6g}"
+            f"{shown(self.between[1])}{now}, {self.output} stays between {low:.6g} and {high:.6g}"
         )
 
 
@@ -94,13 +94,13 @@ def inverse(
     >>> 13 < found.value < 17, round(found.prediction, 9)
     (True, 45.0)
     """
-    own = read_row(model_of(model), row, offset)
-    i, wanted = column_named(own.model, column), chosen(own.model, output)
-    sign = wanted.sign * _direction(own.model, wanted.readout, i)
+    decided = read_row(model_of(model), row, offset)
+    i, wanted = column_named(decided.model, column), chosen(decided.model, output)
+    sign = wanted.sign * _direction(decided.model, wanted.readout, i)
     goal = float(target)
     if np.isnan(goal):
         raise ValueError("target must be a number; got nan")
-    return _Search(own, wanted, i, sign, goal).result()
+    return _Search(decided, wanted, i, sign, goal).result()
 
 
 def _direction(model: Model, readout: Readout, i: int) -> int:
@@ -178,8 +178,8 @@ class _Search:
         return None
 
     def _is_there(self, numbers: Sequence[float], up: bool) -> NDArray[np.bool_]:
-        own = self.predictions(numbers)
-        return np.asarray(own >= self.target if up else own <= self.target)
+        predicted = self.predictions(numbers)
+        return np.asarray(predicted >= self.target if up else predicted <= self.target)
 
     def _steps(self, begin: float, way: int) -> list[tuple[float, float]]:
         """Intervals in which to look, one after the other: to the end of the training range, then ever further."""
@@ -197,7 +197,7 @@ class _Search:
         while abs(high - low) > 1:
             tried = sorted({low + (high - low) * k // _AT_ONCE for k in range(1, _AT_ONCE)} - {low, high})
             tried = tried if high > low else tried[::-1]
-            there = self._is_there([_float(own) for own in tried], up)
+            there = self._is_there([_float(number) for number in tried], up)
             first = int(np.argmax(there)) if there.any() else len(tried)
             low, high = [low, *tried][first], [*tried, high][first]
         return _float(high)

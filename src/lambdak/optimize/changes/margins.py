@@ -84,14 +84,16 @@ def margin(
     >>> 2.0 < found.lower <= found.upper < 3.0  # a − b is 5, and both may move
     True
     """
-    own = model_of(model)
-    names = list(own.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns)
-    spread = spreads(own, scale)
+    frozen = model_of(model)
+    names = list(
+        frozen.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns
+    )
+    spread = spreads(frozen, scale)
     close = check_non_negative(gap, "gap")
     seconds = np.inf if time_limit is None else float(time_limit)
     found: list[JointMargin] = []
     with single_threaded_blas():
-        for i, row in enumerate(read_rows(own, rows, offset)):
+        for i, row in enumerate(read_rows(frozen, rows, offset)):
             goal, moving = decision_goal(row, threshold, output), _columns(row, names, levels)
             found.append(_margin(row, goal, moving, spread, (close, seconds), i))
             if found[-1].status == Status.INTERRUPTED.value:
@@ -142,10 +144,12 @@ def _axis(column: Column, cell: Any) -> Axis:
 def _single(row: DecidedRow, goal: Goal, column: Column, axis: Axis, spread: float) -> ColumnMargin:
     if axis.levels:
         return _of_levels(row, goal, axis)
-    own = _of_numbers(row, goal, column, axis, spread)
-    if column.bounded or own.upper == np.inf or own.lower > own.upper * (1 - _FOLLOWED):
-        return own
-    wider = axis_around(column, own.cell, (own.cell - own.upper, own.cell + own.upper))  # as far on the other side
+    crossing = _of_numbers(row, goal, column, axis, spread)
+    if column.bounded or crossing.upper == np.inf or crossing.lower > crossing.upper * (1 - _FOLLOWED):
+        return crossing
+    wider = axis_around(
+        column, crossing.cell, (crossing.cell - crossing.upper, crossing.cell + crossing.upper)
+    )  # as far on the other side
     return _of_numbers(row, goal, column, wider, spread)
 
 
@@ -178,7 +182,7 @@ def _of_levels(row: DecidedRow, goal: Goal, axis: Axis) -> ColumnMargin:
     region = Region.of(goal, row, (axis,))
     others = axis.points[1:, None]
     may = may_reach(region, others, others) if len(others) else np.zeros(0, bool)
-    flips = [level for level, own in zip(axis.levels[1:], may.tolist(), strict=True) if own]
+    flips = [level for level, possible in zip(axis.levels[1:], may.tolist(), strict=True) if possible]
     does = [level for level in flips if bool(goal.reached(row.raw([{axis.name: level}]))[0])]
     unsure = [level for level in flips if level not in does]
     return ColumnMargin(
@@ -219,7 +223,7 @@ def _joint(
     starts = _starts(region, price, around, [_moved(around, k, x) for k, x in flips])
     found = search.run(around.low[None], around.high[None], starts)
     ends = [
-        own for column, axis in zip(columns, axes, strict=True) if not column.bounded for own in _ends(axis, around)
+        end for column, axis in zip(columns, axes, strict=True) if not column.bounded for end in _ends(axis, around)
     ]
     lower = min([found.bound, *(distance / spread[name] for name, distance in ends)])
     return lower, found.value, None if found.x is None else around.cells(found.x), _word(found.status)
@@ -233,7 +237,7 @@ def _starts(
     low, high = around.low[None], around.high[None]
     radius = min((float(price.total(x[None])[0]) for x in flips), default=np.inf)
     for _ in range(_CLOSER):
-        ball = region.within(*(own[0] for own in price.affordable(low, high, 0.9 * radius)))
+        ball = region.within(*(ball_range[0] for ball_range in price.affordable(low, high, 0.9 * radius)))
         x = Moves(ball, price, np.ones(len(around.start), bool)).climb()
         if region.excess(x[None])[0] < 0:
             return
@@ -248,14 +252,14 @@ def _word(status: Status) -> str:
 
 def _ends(axis: Axis, around: Surroundings) -> list[tuple[str, float]]:
     """How far a column that continues straight was followed, on either side."""
-    start = around.start[[own.name for own in around.axes].index(axis.name)]
+    start = around.start[[other.name for other in around.axes].index(axis.name)]
     return [(axis.name, float(start - axis.low)), (axis.name, float(axis.high - start))]
 
 
 def _moved(around: Surroundings, k: int, x: float) -> Float64Array:
-    own = around.start.copy()
-    own[k] = x
-    return own
+    point = around.start.copy()
+    point[k] = x
+    return point
 
 
 def _back(region: Region, price: Price, x: Float64Array) -> Float64Array:

@@ -45,7 +45,7 @@ class Moves:
             return []
         single = _Singles.of(self, self.price.start)
         found = [self._cheapest(single.points, single.excess >= 0), self._pair(single), self._greedy(single)]
-        return [self.back(own) for own in found if own is not None]
+        return [self.back(point) for point in found if point is not None]
 
     def climb(self) -> Float64Array:
         """The point with the largest excess that single moves lead to, or the best ones of all axes at once."""
@@ -64,16 +64,16 @@ class Moves:
     def _cheapest(self, points: Float64Array, valid: NDArray[np.bool_]) -> Float64Array | None:
         if not valid.any():
             return None
-        own = points[valid]
-        return np.asarray(own[np.argmin(self.price.total(own))])
+        valid_points = points[valid]
+        return np.asarray(valid_points[np.argmin(self.price.total(valid_points))])
 
     def _pair(self, single: _Singles) -> Float64Array | None:
         """Two of the moves that gain most, or most for their price."""
         gain = single.excess - single.here
         worth = np.where(gain > 0, gain / (self.price.total(single.points) + 1e-300), 0.0)
-        few = np.union1d(*(np.argsort(-own, kind="stable")[:_PAIRS] for own in (worth, gain)))
+        few = np.union1d(*(np.argsort(-gains, kind="stable")[:_PAIRS] for gains in (worth, gain)))
         few = few[gain[few] > 0]
-        a, b = (few[own] for own in np.triu_indices(len(few), 1))
+        a, b = (few[ids] for ids in np.triu_indices(len(few), 1))
         differ = single.axis[a] != single.axis[b]
         a, b = a[differ], b[differ]
         if not len(a):
@@ -156,13 +156,13 @@ class _Singles:
 
     @classmethod
     def of(cls, moves: Moves, x: Float64Array) -> _Singles:
-        own = [(i, axis.points[axis.points != x[i]]) for i, axis in enumerate(moves.region.axes) if moves.free[i]]
-        axis = np.repeat([i for i, _ in own], [len(points) for _, points in own])
+        singles = [(i, axis.points[axis.points != x[i]]) for i, axis in enumerate(moves.region.axes) if moves.free[i]]
+        axis = np.repeat([i for i, _ in singles], [len(points) for _, points in singles])
         points = np.repeat(x[None], len(axis), axis=0)
-        points[np.arange(len(axis)), axis] = np.concatenate([ends for _, ends in own])
+        points[np.arange(len(axis)), axis] = np.concatenate([ends for _, ends in singles])
         base = [score.packed(x[None]) for score in moves.region.scores]
         steps = [
-            np.concatenate([score.curve_at(i, ends) - score.curve_at(i, x[[i]]) for i, ends in own], axis=1)
+            np.concatenate([score.curve_at(i, ends) - score.curve_at(i, x[[i]]) for i, ends in singles], axis=1)
             for score in moves.region.scores
         ]
         excess = moves.region.excess_of([first + step for first, step in zip(base, steps, strict=True)])
@@ -172,8 +172,8 @@ class _Singles:
         """The best move of every axis that gains by one, all at once."""
         x = self.x.copy()
         for i in np.unique(self.axis):
-            own = np.flatnonzero(self.axis == i)
-            best = own[np.argmax(self.excess[own])]
+            of_axis = np.flatnonzero(self.axis == i)
+            best = of_axis[np.argmax(self.excess[of_axis])]
             x[i] = self.points[best, i] if self.excess[best] > self.here else x[i]
         return x
 
@@ -181,8 +181,12 @@ class _Singles:
 def hitting_sets(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     """The smallest choices of one element or more of every set."""
     found: list[frozenset[int]] = [frozenset()]
-    for own in sets:
-        found = [have if have & own else have | {i} for have in found for i in ([0] if have & own else sorted(own))]
+    for members in sets:
+        found = [
+            have if have & members else have | {i}
+            for have in found
+            for i in ([0] if have & members else sorted(members))
+        ]
         found = list(dict.fromkeys(found))
         found = [have for have in found if not any(other < have for other in found)]
     return found
@@ -223,8 +227,8 @@ class Moving:
 
     def approved(self, rows: NDArray[np.intp], cells: Mapping[int, Float64Array]) -> NDArray[np.bool_]:
         """Whether rows are approved with other cells, column → (rows,), NaN where a row keeps its own."""
-        own = moved(self.design.take(rows), self.columns, cells, self.levels)
-        raw = self.model.scores(own, self.offset[rows] if self.offset.any() else None)
+        changed = moved(self.design.take(rows), self.columns, cells, self.levels)
+        raw = self.model.scores(changed, self.offset[rows] if self.offset.any() else None)
         return self.approval.reached(raw)
 
     def together(self) -> list[dict[int, float]]:
@@ -280,7 +284,7 @@ class Moving:
         return found
 
     def _as_dicts(self, chosen: Float64Array) -> list[dict[int, float]]:
-        return [{int(i): float(own[i]) for i in np.flatnonzero(~np.isnan(own))} for own in chosen]
+        return [{int(i): float(point[i]) for i in np.flatnonzero(~np.isnan(point))} for point in chosen]
 
 
 def _at(share: Float64Array, rows: NDArray[np.intp], count: int) -> Float64Array:

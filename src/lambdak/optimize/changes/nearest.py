@@ -55,10 +55,10 @@ def box_bounds(region: Region, price: Price, boxes: Boxes) -> BoxBounds:
     costs = [price.part(i, vertex) for i, vertex in enumerate(boxes.vertices)]
     uppers = region.uppers(boxes, _STEPS if price.largest else 0)
     found = [_one_term(price, costs, boxes, upper) for upper in uppers]
-    prices = np.stack([own.price for own in found])
+    prices = np.stack([box.price for box in found])
     which = prices.argmax(axis=0) if region.every else prices.argmin(axis=0)
     every = np.arange(len(boxes))
-    points, effects = (np.stack(own)[which, every] for own in list(zip(*found, strict=True))[1:])
+    points, effects = (np.stack(parts)[which, every] for parts in list(zip(*found, strict=True))[1:])
     return BoxBounds(prices[which, every], points, effects)
 
 
@@ -105,7 +105,7 @@ class _Dual(NamedTuple):
         sizes = [cost.shape[1] for cost in costs]
         begins = np.cumsum([0, *sizes[:-1]])
         unit = (len(sizes) + 8) * float(np.finfo(np.float64).eps)
-        prices = unit * np.asarray(sum(own.max(axis=1) for own in costs))
+        prices = unit * np.asarray(sum(prices.max(axis=1) for prices in costs))
         effects = unit * (np.abs(upper.base) + sum(np.abs(part).max(axis=1) for part in upper.parts))
         every = np.concatenate(costs, axis=1), np.concatenate(upper.parts, axis=1)
         return cls(*every, begins, sizes, upper.base, (prices, effects))
@@ -281,9 +281,9 @@ class Nearest:
     def _offer(self, x: Float64Array) -> None:
         """Keep a point that is valid as computed here, or a cheaper one, if ``predict`` agrees."""
         if self.price.total(x[None])[0] < self.best:
-            own = self.closer(x)
-            if self.reached(own[None])[0]:
-                self._take(own)
+            closer = self.closer(x)
+            if self.reached(closer[None])[0]:
+                self._take(closer)
 
     def _take(self, x: Float64Array) -> None:
         self.frontier.best.offer(x, float(self.price.total(x[None])[0]))

@@ -92,13 +92,14 @@ def reasons(
     >>> found[0].reasons[0].code, found[0].reasons[0].enough, found[1].approved
     ('R1', True, True)
     """
-    own = model_of(model)
-    approval = approval_of(own, target, threshold, output)
+    frozen = model_of(model)
+    approval = approval_of(frozen, target, threshold, output)
     request = _Request(
-        own, approval, check_int(top, "top", 1, 1 << 20), ReasonTexts.read(own, texts), _names(own, exclude, "exclude"),
-        _names(own, immutable, "immutable"), middle_approval(own, approval, baseline), bool(together),
+        frozen, approval, check_int(top, "top", 1, 1 << 20), ReasonTexts.read(frozen, texts),
+        _names(frozen, exclude, "exclude"), _names(frozen, immutable, "immutable"),
+        middle_approval(frozen, approval, baseline), bool(together),
     )  # fmt: skip
-    table = given_table(own, rows)
+    table = given_table(frozen, rows)
     offsets = optional_rows(offset, table.shape[0], "offset")
     with single_threaded_blas():
         found = _Rows.of(request, table, offsets).decisions()
@@ -146,21 +147,21 @@ class _Rows:
         design = model.encoder.transform(table, np.float64)
         raw = by_output(model.scores(design, offset))
         pairs = zip(model.encoder.columns, map(table.cells, model.encoder.positions(table)), strict=True)
-        cells = tuple(own.numbers() if column.is_number else own.levels() for column, own in pairs)
-        own = np.zeros(len(design)) if offset is None else np.asarray(offset, np.float64)
-        return cls(request, table, design, raw, own, cells)
+        cells = tuple(cells_of.numbers() if column.is_number else cells_of.levels() for column, cells_of in pairs)
+        added = np.zeros(len(design)) if offset is None else np.asarray(offset, np.float64)
+        return cls(request, table, design, raw, added, cells)
 
     def decisions(self) -> list[Decision]:
         approval, model = self.request.approval, self.request.model
         approved = approval.reached(self.raw)
-        now = [None if np.isnan(own) else own for own in approval.measured(model, self.raw).tolist()]
-        found = [Decision(i, bool(own), now[i]) for i, own in enumerate(approved.tolist())]
+        now = [None if np.isnan(measure) else measure for measure in approval.measured(model, self.raw).tolist()]
+        found = [Decision(i, bool(positive), now[i]) for i, positive in enumerate(approved.tolist())]
         declined = np.flatnonzero(~approved)
         widest = max(column.width for column in model.encoder.columns)
         step = max(1, min(_ROWS_AT_ONCE, _CELLS_AT_ONCE // widest))
         for first in range(0, len(declined), step):
-            for own in _Declined.of(self, declined[first : first + step]).decisions(now):
-                found[own.row] = own
+            for decision in _Declined.of(self, declined[first : first + step]).decisions(now):
+                found[decision.row] = decision
         return found
 
     def cell(self, row: int, i: int) -> Any:
@@ -199,17 +200,17 @@ class _Declined:
             column = model.encoder.columns[i]
             x = np.asarray(every.cells[i][rows[some]], np.float64) if column.is_number else np.zeros(len(some))
             now = request.approval.excess(raw[some]) + sweep.rounding.sum(axis=0)
-            own = alternatives(sweep, x, now, request.approval.side(model, i))
-            gain[some, i], place = own.gain, np.full(len(rows), -1)
+            tried = alternatives(sweep, x, now, request.approval.side(model, i))
+            gain[some, i], place = tried.gain, np.full(len(rows), -1)
             place[some] = np.arange(len(some))
-            found[i] = (place, own, sweep.levels)
+            found[i] = (place, tried, sweep.levels)
         return cls(every, rows, against, gain, found)
 
     def decisions(self, now: Sequence[float | None]) -> Iterator[Decision]:
         request = self.all.request
         ranked = [self._ranked(k) for k in range(len(self.rows))]
         reasons = [tuple(self._reasons(k, order)) for k, order in enumerate(ranked)]
-        alone = np.array([any(own.enough for own in some) for some in reasons], bool)
+        alone = np.array([any(reason.enough for reason in some) for some in reasons], bool)
         joint = self._together(np.flatnonzero(~alone)) if request.together else {}
         excluded = sorted(request.excluded)
         for k, row in enumerate(self.rows.tolist()):

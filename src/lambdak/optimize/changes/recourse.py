@@ -126,12 +126,12 @@ class Recourse:
 
     def to_frame(self) -> Any:
         """One line for each change, with the whole row after it, in a frame of the library that the rows came from."""
-        table: dict[str, list[Any]] = {"row": [own.row for own in self.changes]}
+        table: dict[str, list[Any]] = {"row": [change.row for change in self.changes]}
         table["change"] = [change.number for change in self.changes]
-        table |= {name: [own.point[name] for own in self.changes] for name in self.columns}
-        table["changed"] = [", ".join(own.changes or ()) for own in self.changes]
+        table |= {name: [change.point[name] for change in self.changes] for name in self.columns}
+        table["changed"] = [", ".join(change.changes or ()) for change in self.changes]
         for name in ("before", "after", "cost", "bound", "gap", "status"):
-            table[name] = [getattr(own, name) for own in self.changes]
+            table[name] = [getattr(change, name) for change in self.changes]
         return make_frame(_distinct(table, self.columns), self._like)
 
 
@@ -139,14 +139,14 @@ def _distinct(table: dict[str, list[Any]], columns: tuple[str, ...]) -> dict[str
     """Columns of results that have the name of a column of the user's get an underscore."""
     found: dict[str, Any] = {}
     for k, (name, values) in enumerate(table.items()):
-        own = name
-        while own in found or (own in columns and not 2 <= k < 2 + len(columns)):
-            own += "_"
-        found[own] = _array(values)
+        unique = name
+        while unique in found or (unique in columns and not 2 <= k < 2 + len(columns)):
+            unique += "_"
+        found[unique] = _array(values)
     return found
 
 
 def _array(values: list[Any]) -> Any:
-    own = np.empty(len(values), object)
-    own[:] = values
-    return own
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

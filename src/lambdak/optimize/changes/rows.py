@@ -92,15 +92,15 @@ def _cells(column: Column, table: Table, position: int) -> list[Any]:
 
 def model_of(model: Any) -> Model:
     """The model of a fitted estimator, or itself."""
-    own = getattr(model, "model_", model)
+    fitted = getattr(model, "model_", model)
     if is_pencil(model):
         raise TypeError(
             f"model must be a fitted estimator or its model_, which know the rows of training; got "
             f"{type(model).__name__}: lambdak.optimize.minimize takes it, and Pencil.inverse solves f(z) = value"
         )
-    if not isinstance(own, Model):
+    if not isinstance(fitted, Model):
         raise TypeError(f"model must be a fitted estimator or its model_; got {type(model).__name__}")
-    return own
+    return fitted
 
 
 @final
@@ -191,7 +191,7 @@ class Surroundings:
     def cells(self, x: Float64Array) -> dict[str, Any]:
         """The user's cells of the columns that moved."""
         moved = zip(self.axes, self.start.tolist(), x.tolist(), strict=True)
-        return {axis.name: axis.cell(own) for axis, start, own in moved if own != start}
+        return {axis.name: axis.cell(coordinate) for axis, start, coordinate in moved if coordinate != start}
 
 
 def movable(row: DecidedRow, names: Sequence[str]) -> list[Column]:
@@ -204,10 +204,10 @@ def axis_around(column: Column, cell: Any, bounds: Any = None, whole: bool = Fal
     """The axis of a column around the row's own cell, which bounds never exclude; ``way`` allows one direction."""
     if not column.is_number:
         return _levels_around(column, cell, bounds, way)
-    own = make_axis([column], bounds, whole)
+    axis = make_axis([column], bounds, whole)
     if whole and cell != np.round(cell):
         raise ValueError(f"column {column.name!r} must hold a whole number in every row, as it is in whole; got {cell}")
-    points = np.union1d(own.points, [cell])
+    points = np.union1d(axis.points, [cell])
     points = points[points >= cell] if way == "up" else points[points <= cell] if way == "down" else points
     return Axis(column.name, points, (), whole)
 
@@ -230,6 +230,6 @@ def spreads(model: Model, given: Mapping[Any, float] | None) -> dict[str, float]
     """The spread of every column, some of them the user's."""
     found = {column.name: column.spread for column in model.encoder.columns}
     for name, value in (given or {}).items():
-        own = model.encoder.feature_names[column_named(model, name)]
-        found[own] = check_positive(value, f"scale of column {own!r}")
+        known_name = model.encoder.feature_names[column_named(model, name)]
+        found[known_name] = check_positive(value, f"scale of column {known_name!r}")
     return found

@@ -97,18 +97,18 @@ class Sweep:
     @classmethod
     def of(cls, approval: Approval, outputs: Sequence[Readout], design: Design, offset: Float64Array, i: int) -> Sweep:
         """The column at position ``i`` of design rows."""
-        own = [outputs[k] for k in approval.outputs]
-        column = own[0].columns[i]
+        used = [outputs[k] for k in approval.outputs]
+        column = used[0].columns[i]
         points, levels = _points(column)
         still = Design(design.ids, design.weights.copy())
-        still.weights[:, list(slots_of(own[0].columns)[i])] = 0.0
+        still.weights[:, list(slots_of(used[0].columns)[i])] = 0.0
         cells = column.cell_rows(levels if levels else points) if len(points) else np.zeros((0, column.width))
         moves = np.zeros((0, column.width)) if levels else np.diff(cells, axis=0)
-        found = [_still(output, still, i, cells) for output in own]
+        found = [_still(output, still, i, cells) for output in used]
         return cls(
-            column, i, points, levels, approval, own, [others for others, _ in found],
+            column, i, points, levels, approval, used, [others for others, _ in found],
             np.stack([rounding for _, rounding in found]) + 8 * UNIT * np.abs(offset), offset,
-            [weyl(output, moves, i) if len(moves) else (np.zeros(0), np.zeros(0)) for output in own],
+            [weyl(output, moves, i) if len(moves) else (np.zeros(0), np.zeros(0)) for output in used],
         )  # fmt: skip
 
     def take(self, rows: NDArray[Any]) -> Sweep:
@@ -149,8 +149,8 @@ class Sweep:
         for output, fixed in zip(self.outputs, self.others, strict=True):
             total: Any = 0.0
             for w, coef, others in zip(output.weights.tolist(), output.coef, fixed, strict=True):
-                own = sum(weights[:, [slot]] * coef[ids[:, slot]] for slot in range(ids.shape[1]))
-                packed = others[rows, None] + np.reshape(own, (*x.shape, -1))
+                matrices = sum(weights[:, [slot]] * coef[ids[:, slot]] for slot in range(ids.shape[1]))
+                packed = others[rows, None] + np.reshape(matrices, (*x.shape, -1))
                 total = total + w * eigenvalue(packed, output.dim, output.index)
             found.append(output.start + output.scale * total + self.offset[rows, None])
         return np.stack(found)
@@ -158,7 +158,7 @@ class Sweep:
     def _on_pieces(self, values: Float64Array, rates: Rates) -> Bounds:
         """From values at the nodes, (outputs, rows, n), and rates of the pieces between them."""
         tips = [saw_tooth(value, *some) for value, some in zip(values, rates, strict=True)]
-        low, high = (np.stack(own) for own in zip(*tips, strict=True))
+        low, high = (np.stack(tip) for tip in zip(*tips, strict=True))
         return self._bounds(values, low, high, rates)
 
     def _bounds(self, values: Float64Array, low: Float64Array, high: Float64Array, rates: Rates | None) -> Bounds:
@@ -184,8 +184,8 @@ def _of_term(
     total = np.sum([sign * values[k] for k, sign in parts], axis=0)
     if rates is None:
         return total, total
-    own = [rates[k] if sign > 0 else (-rates[k][1], -rates[k][0]) for k, sign in parts]
-    down, up = (np.sum(some, axis=0) for some in zip(*own, strict=True))
+    ends = [rates[k] if sign > 0 else (-rates[k][1], -rates[k][0]) for k, sign in parts]
+    down, up = (np.sum(some, axis=0) for some in zip(*ends, strict=True))
     return saw_tooth(total, down, up)
 
 
@@ -206,8 +206,8 @@ def moved(
     """Design rows with other cells: column → numbers or positions of levels, (rows,), NaN where a row keeps its own."""
     ids, weights, slots = design.ids.copy(), np.array(design.weights, np.float64), slots_of(columns)
     for i, x in cells.items():
-        rows, own = np.flatnonzero(~np.isnan(x)), slice(slots[i].start, slots[i].stop)
-        ids[rows, own], weights[rows, own] = entries(columns[i], x[rows], levels[i])
+        rows, places = np.flatnonzero(~np.isnan(x)), slice(slots[i].start, slots[i].stop)
+        ids[rows, places], weights[rows, places] = entries(columns[i], x[rows], levels[i])
     return Design(ids, weights)
 
 

@@ -213,8 +213,8 @@ def approval_of(model: Model, target: Any, threshold: float | None, output: Any)
         )
     if not 0.0 <= limit <= 1.0:
         raise ValueError(f"threshold must be a probability, in [0, 1]; got {limit:g}")
-    own = chosen(model, label)
-    return Approval(threshold_goal(own, ">=", limit), own, True, "the probability of approval", _same_as(label))
+    wanted = chosen(model, label)
+    return Approval(threshold_goal(wanted, ">=", limit), wanted, True, "the probability of approval", _same_as(label))
 
 
 def _of_class(model: Model, code: int) -> Approval:
@@ -235,20 +235,22 @@ def _of_number(model: Model, target: Any, limit: float | None, output: Any) -> A
         raise ValueError(f"target must be '>=' or '<=', the side of the threshold that is an approval; got {target!r}")
     if given is None:
         raise ValueError("threshold must be the prediction from which on a row is approved; got None")
-    own = chosen(model, output)
+    wanted = chosen(model, output)
     number, compare = _threshold(given), np.greater_equal if relation == ">=" else np.less_equal
-    goal = threshold_goal(own, relation, number)
-    return Approval(goal, own, relation == ">=", own.words, lambda y: np.asarray(compare(y.astype(np.float64), number)))
+    goal = threshold_goal(wanted, relation, number)
+    return Approval(
+        goal, wanted, relation == ">=", wanted.words, lambda y: np.asarray(compare(y.astype(np.float64), number))
+    )
 
 
 def _same_as(label: Any) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    return lambda y: np.array([own == label for own in y.tolist()], bool)
+    return lambda y: np.array([code == label for code in y.tolist()], bool)
 
 
 def _ordered(known: Sequence[Any], relation: str, code: int) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
     """Whether ordered classes are on one side of one of them."""
     wanted = known[code:] if relation == ">=" else known[: code + 1]
-    return lambda y: np.array([own in wanted for own in y.tolist()], bool)
+    return lambda y: np.array([code in wanted for code in y.tolist()], bool)
 
 
 def _threshold(threshold: Any) -> float:

@@ -142,7 +142,7 @@ def _bends(points: Float64Array, slopes: Float64Array, size: Float64Array) -> li
 
 def _matrix(cp: Any, constant: Float64Array, parts: list[tuple[Float64Array, Any]], dim: int) -> Any:
     """Constant + Σ factor · matrix, one product for all of them."""
-    matrices = np.array([sym(own).ravel() for own, _ in parts]).T
+    matrices = np.array([sym(packed).ravel() for packed, _ in parts]).T
     factors = cp.hstack([factor for _, factor in parts])
     return cp.reshape(matrices @ factors + sym(constant).ravel(), (dim, dim), order="C")
 

@@ -154,7 +154,7 @@ def sizes(axes: Sequence[Axis], linear: LinearRows) -> tuple[Float64Array, Float
 def _error(score: Score, cost: Cost) -> float:
     """Rounding of ⟨W, A⟩, of W = R Rᵀ and its trace, of the sums, and of the score itself."""
     size = float(np.abs(score.weights) @ score.size) + abs(score.start)
-    size += float(sum(np.abs(own).max() for own in cost))
+    size += float(sum(np.abs(prices).max() for prices in cost))
     terms = score.constant.shape[-1] + 4 * score.dim + len(score.weights) + len(score.axes) + 64
     return float(SAFE * (4 * terms * UNIT * size + score.error))
 
@@ -167,7 +167,7 @@ def narrow(score: Score, cost: Cost, low: Float64Array, high: Float64Array) -> t
             inside = axis.points[(axis.points > low[i]) & (axis.points < high[i])]
             points = np.unique(np.concatenate([[low[i]], inside, [high[i]]]))
             axes[i], curves[i] = replace(axis, points=points), score.curve_at(i, points)
-            costs[i : i + 1] = [np.interp(points, axis.points, own) for own in costs[i : i + 1]]
+            costs[i : i + 1] = [np.interp(points, axis.points, prices) for prices in costs[i : i + 1]]
     return replace(score, axes=tuple(axes), curves=tuple(curves)), tuple(costs)
 
 
@@ -272,8 +272,8 @@ def inner_mix(rows: StandardForm, mu: Float64Array) -> Float64Array:
 def _towards(rows: StandardForm, mu: Float64Array) -> Float64Array | None:
     """A mix of ``mu`` and the corner that is best for the only constraint, a fifth of the way beyond its limit."""
     simplex, corner = rows.E > 0, np.zeros(len(mu))
-    corner[[np.flatnonzero(own)[rows.G[0, own].argmin()] for own in simplex]] = 1.0
-    here, there = (float(rows.h[0] - rows.G[0] @ own) for own in (mu, corner))
+    corner[[np.flatnonzero(vertices)[rows.G[0, vertices].argmin()] for vertices in simplex]] = 1.0
+    here, there = (float(rows.h[0] - rows.G[0] @ point) for point in (mu, corner))
     share = 0.2 - 0.8 * here / (there - here) if there > _INSIDE else 1.0
     return (1 - share) * mu + share * corner if share < 1 - _INSIDE else None
 
@@ -283,14 +283,14 @@ def cheapest(axes: Sequence[Axis], lifted: Lifted, packed: Float64Array) -> Floa
 
     The variables are a mix μ and the coordinates of the axes that have several points: x − Σ_j μ_j p_j = 0.
     """
-    own = [axis for axis in axes if len(axis.points) > 1]
-    none, limits = np.zeros(len(own)), lifted.limits
-    simplex = (lifted.owner == np.arange(len(own))[:, None]).astype(np.float64)
-    equal = np.block([[simplex, np.zeros((len(own), len(own)))], [-simplex * lifted.points, np.eye(len(own))]])
-    rows = np.column_stack([limits.rows, np.zeros((len(limits.rows), len(own)))])
-    sums, half = np.repeat([1.0, 0.0], len(own)), 0.5 * limits.room
-    ends = [np.array([getattr(axis, end) for axis in own]) for end in ("low", "high")]
-    levels = np.array([bool(axis.levels) for axis in own], np.bool_)
+    free = [axis for axis in axes if len(axis.points) > 1]
+    none, limits = np.zeros(len(free)), lifted.limits
+    simplex = (lifted.owner == np.arange(len(free))[:, None]).astype(np.float64)
+    equal = np.block([[simplex, np.zeros((len(free), len(free)))], [-simplex * lifted.points, np.eye(len(free))]])
+    rows = np.column_stack([limits.rows, np.zeros((len(limits.rows), len(free)))])
+    sums, half = np.repeat([1.0, 0.0], len(free)), 0.5 * limits.room
+    ends = [np.array([getattr(axis, end) for axis in free]) for end in ("low", "high")]
+    levels = np.array([bool(axis.levels) for axis in free], np.bool_)
     found = milp(
         np.concatenate([lifted.tangents(packed) + lifted.cost, none]),
         constraints=[
@@ -298,7 +298,7 @@ def cheapest(axes: Sequence[Axis], lifted: Lifted, packed: Float64Array) -> Floa
             LinearConstraint(rows, limits.low + half, limits.high - half),
         ],
         bounds=Bounds(*(np.append(np.full(len(lifted.points), i), end) for i, end in enumerate(ends))),
-        integrality=np.concatenate([levels[lifted.owner], [axis.whole for axis in own]]).astype(int),
+        integrality=np.concatenate([levels[lifted.owner], [axis.whole for axis in free]]).astype(int),
         options={"time_limit": _SECONDS},
     )
     if found.x is None:

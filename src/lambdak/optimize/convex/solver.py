@@ -101,7 +101,7 @@ class ConvexSearch:
     def _value(self, x: Float64Array) -> float:
         """Return score and cost at a point."""
         axes = self.score.axes
-        paid = sum(float(np.interp(x[i], axes[i].points, own)) for i, own in enumerate(self.cost))
+        paid = sum(float(np.interp(x[i], axes[i].points, prices)) for i, prices in enumerate(self.cost))
         return float(self.score.values(x[None])[0]) + paid
 
     def _offer(self, x: Float64Array) -> float:
@@ -147,9 +147,9 @@ def point(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
 def nearest(score: Score, lifted: Lifted, mu: Float64Array) -> Float64Array:
     """The coordinates (axes,) next to a mix: the level that has most of it, and the nearest whole number."""
     x = point(score, lifted, mu)
-    for i, own in _mixes(score, lifted, mu):
+    for i, mix in _mixes(score, lifted, mu):
         axis = score.axes[i]
-        x[i] = axis.points[own.argmax()] if axis.levels else round(x[i]) if axis.whole else x[i]
+        x[i] = axis.points[mix.argmax()] if axis.levels else round(x[i]) if axis.whole else x[i]
     return x
 
 
@@ -162,7 +162,7 @@ def _mixes(score: Score, lifted: Lifted, mu: Float64Array) -> Iterator[tuple[int
 def _parts(score: Score, lifted: Lifted, mu: Float64Array) -> tuple[int, list[tuple[float, float]]]:
     """The axis that is farthest from whole, and its parts: every level, or the numbers below and above."""
     x = point(score, lifted, mu)
-    far = {i: _distance(score.axes[i], x[i], own) for i, own in _mixes(score, lifted, mu) if score.axes[i].whole}
+    far = {i: _distance(score.axes[i], x[i], mix) for i, mix in _mixes(score, lifted, mu) if score.axes[i].whole}
     i = max(far, key=far.__getitem__)
     axis, next_one = score.axes[i], round(x[i])
     if axis.levels:
@@ -173,8 +173,8 @@ def _parts(score: Score, lifted: Lifted, mu: Float64Array) -> tuple[int, list[tu
     return i, [(low, high) for low, high in parts if low <= high]
 
 
-def _distance(axis: Axis, x: float, own: Float64Array) -> float:
-    return float(1 - own.max()) if axis.levels else abs(x - round(x))
+def _distance(axis: Axis, x: float, mix: Float64Array) -> float:
+    return float(1 - mix.max()) if axis.levels else abs(x - round(x))
 
 
 def is_convex(score: Score) -> bool:

@@ -159,8 +159,8 @@ class Prediction:
 
     def _joint_ends(self, relaxed: Relaxed) -> tuple[Float64Array, Float64Array]:
         """1 / (1 + Σ_j exp(s_j − s)), from what the differences can be."""
-        own, minus = relaxed.of(self.scores[0]), relaxed.of(self.negatives[0])
-        most = [-(own + relaxed.of(other)).lowest() for other in self.negatives[1:]]
+        plus, minus = relaxed.of(self.scores[0]), relaxed.of(self.negatives[0])
+        most = [-(plus + relaxed.of(other)).lowest() for other in self.negatives[1:]]
         least = [(minus + relaxed.of(other)).lowest() for other in self.scores[1:]]
         nothing = np.zeros(len(relaxed.boxes))
         low, high = (np.exp(-logsumexp([nothing, *each], axis=0)) for each in (most, least))
@@ -254,11 +254,11 @@ class ScaledPrediction:
 
     def _mccormick(self, t: Float64Array, q: Float64Array, relaxed: Relaxed) -> Separable:
         """Return t₀ q + q₀ t(x) − t₀ q₀ on each box."""
-        own = self.prediction.times(t, relaxed)
+        product = self.prediction.times(t, relaxed)
         axis = self.axis or 0
         line = q[:, None] * (self.offset + self.slope * relaxed.boxes.coordinates[axis])
-        parts = tuple(part + line if i == relaxed.boxes.part(axis) else part for i, part in enumerate(own.parts))
-        return Separable(own.base - t * q, parts, own.loose)
+        parts = tuple(part + line if i == relaxed.boxes.part(axis) else part for i, part in enumerate(product.parts))
+        return Separable(product.base - t * q, parts, product.loose)
 
 
 def _chosen(first: Separable, second: Separable, where: NDArray[np.bool_]) -> Separable:

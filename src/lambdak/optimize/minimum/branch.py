@@ -121,14 +121,14 @@ class BranchAndBound:
             linear(relaxed.boxes, -most, row).shifted(-room)
             for row, most, room in zip(self.rows.matrix, self.rows.high, rooms, strict=True)
         ]
-        limits += [own.relaxed(relaxed) for own in self.problem.limits]
+        limits += [limit.relaxed(relaxed) for limit in self.problem.limits]
         for limit in limits[len(self.rows) :]:
             objective.base[limit.lowest() > 0.0] = np.inf  # no point of the box meets the limit
         bound, duals, places = self._dual(objective, limits, boxes.duals[rows])
         self.best.try_points(relaxed.boxes.points(places))
         boxes.bound[rows], boxes.duals[rows] = np.maximum(boxes.bound[rows], bound), duals
         if not joint:
-            used = (own.loose * (y + _UNUSED)[:, None] for own, y in zip(limits, duals.T, strict=True))
+            used = (limit.loose * (y + _UNUSED)[:, None] for limit, y in zip(limits, duals.T, strict=True))
             boxes.effects[rows] = objective.loose + sum(used)
 
     def _has_few_vertices(self, boxes: Open) -> NDArray[np.bool_]:
@@ -209,7 +209,7 @@ def _weighted(objective: Separable, limits: list[Separable], y: Float64Array) ->
 
 def _value_at(function: Separable, at: list[NDArray[np.intp]]) -> Float64Array:
     rows = np.arange(len(function.base))
-    return np.asarray(function.base + sum(part[rows, own] for part, own in zip(function.parts, at, strict=True)))
+    return np.asarray(function.base + sum(part[rows, place] for part, place in zip(function.parts, at, strict=True)))
 
 
 def branch_and_bound(problem: Minimization, clock: Clock, rng: np.random.Generator) -> Solution:

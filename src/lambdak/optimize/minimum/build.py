@@ -40,7 +40,8 @@ class Builder:
             for product in expression.products
         )
         scaled = tuple(
-            ScaledPrediction(own.prediction, factor * own.offset, own.axis, factor * own.slope) for own in factors
+            ScaledPrediction(factor_.prediction, factor * factor_.offset, factor_.axis, factor * factor_.slope)
+            for factor_ in factors
         )
         begun += abs(expression.constant)
         return BoundedSum(factor * (expression.constant + constant), factor * linear, scaled, abs(factor) * begun)
@@ -103,7 +104,7 @@ def build(
     bounds = _by_name(bounds, free)
     _check_names(columns, free, bounds, whole, row)
     check_fixed_inputs(columns, {name: cell for name, cell in row.items() if name not in free})
-    named = {name for own in (objective, *(limit.expression for limit in limits)) for name in own.columns}
+    named = {name for expression in (objective, *(limit.expression for limit in limits)) for name in expression.columns}
     finite = {name: _finite(name, columns[name], bounds.get(name), name in named) for name in free}
     axes = tuple(_axis(name, columns[name], finite[name], name in whole) for name in free)
     builder = Builder(axes, row)
@@ -161,8 +162,8 @@ def read_row(fixed: Any, names: Sequence[str]) -> dict[str, Any]:
     table = read_table(np.asarray([fixed], object) if np.ndim(fixed) == 1 else fixed)
     if table.shape[0] != 1:
         raise ValueError(f"fixed must be one row; got {table.shape[0]} rows: take one with X.iloc[[0]]")
-    own = table.names if table.named else names[: table.shape[1]]
-    return {name: table.cells(i).values[0] for i, name in enumerate(own)}
+    columns = table.names if table.named else names[: table.shape[1]]
+    return {name: table.cells(i).values[0] for i, name in enumerate(columns)}
 
 
 def _check_names(
@@ -197,8 +198,8 @@ def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axi
         return make_axis(columns, bounds, whole)
     if bounds is None or None in tuple(bounds):
         raise ValueError(f"column {name!r} is in no model: give bounds={{{name!r}: (low, high)}}")
-    own = np.array([float(end) for end in bounds])
-    return Axis(name, np.unique(np.array([np.ceil(own[0]), np.floor(own[1])]) if whole else own), (), whole)
+    levels = np.array([float(end) for end in bounds])
+    return Axis(name, np.unique(np.array([np.ceil(levels[0]), np.floor(levels[1])]) if whole else levels), (), whole)
 
 
 def _split(builder: Builder, limits: Sequence[Limit]) -> tuple[LinearRows, tuple[BoundedSum, ...], tuple[Limit, ...]]:
@@ -226,10 +227,10 @@ def _finite(name: str, columns: Sequence[Column], bounds: Any, in_formula: bool)
         return bounds  # which the axis refuses
     if np.isnan([end for end in ends if end is not None]).any():
         raise ValueError(f"bounds of column {name!r} must be numbers; got {bounds!r}")
-    if any(end is not None for end in ends) and (in_formula or not all(own.bounded for own in columns)):
+    if any(end is not None for end in ends) and (in_formula or not all(column.bounded for column in columns)):
         side = "lower" if ends[0] is not None else "upper"
         raise ValueError(
             f"column {name!r} has no {side} bound, so that there may be no best point: give "
             f"bounds={{{name!r}: (low, high)}}"
         )
-    return tuple(None if own is not None else end for own, end in zip(ends, bounds, strict=True))
+    return tuple(None if seen is not None else end for seen, end in zip(ends, bounds, strict=True))

@@ -59,9 +59,9 @@ class Incumbent(Best):
             return
         x, value = descend_by_columns(self.problem, starts)
         for i in np.argsort(value)[:4]:
-            first, own = best_of(self.problem, x[[i]])
+            first, best = best_of(self.problem, x[[i]])
             if first is not None:
-                self.offer(*polish(self.problem, first, own, _SWEEPS))
+                self.offer(*polish(self.problem, first, best, _SWEEPS))
 
 
 def best_of(problem: Minimization, points: Float64Array) -> tuple[Float64Array | None, float]:

@@ -46,8 +46,10 @@ class Predicted:
     def readouts(self) -> tuple[Readout, ...]:
         """The raw scores that the prediction needs, its own first."""
         every = readouts(self.model)
-        own = every[self.output]
-        return (own, *(other for other in every if other is not own)) if own.link.joint else (own,)
+        of_output = every[self.output]
+        return (
+            (of_output, *(other for other in every if other is not of_output)) if of_output.link.joint else (of_output,)
+        )
 
     @property
     def link(self) -> Link:
@@ -91,18 +93,18 @@ class Expression:
         return " + ".join([*terms, *map(repr, self.products), *constant])
 
     def __add__(self, other: Any) -> Expression:
-        own = as_expression(other)
-        names = dict.fromkeys([*self.linear, *own.linear])
-        linear = {name: self.linear.get(name, 0.0) + own.linear.get(name, 0.0) for name in names}
-        return Expression(linear, self.constant + own.constant, (*self.products, *own.products))
+        term = as_expression(other)
+        names = dict.fromkeys([*self.linear, *term.linear])
+        linear = {name: self.linear.get(name, 0.0) + term.linear.get(name, 0.0) for name in names}
+        return Expression(linear, self.constant + term.constant, (*self.products, *term.products))
 
     def __mul__(self, other: Any) -> Expression:
-        own = as_expression(other)
-        if not own.linear and not own.products:
-            return self._scaled(own.constant)
+        term = as_expression(other)
+        if not term.linear and not term.products:
+            return self._scaled(term.constant)
         if not self.linear and not self.products:
-            return own._scaled(self.constant)
-        return _times(self, own) if self.products else _times(own, self)
+            return term._scaled(self.constant)
+        return _times(self, term) if self.products else _times(term, self)
 
     def __truediv__(self, other: Any) -> Expression:
         if not isinstance(other, Real) or not other:
@@ -129,7 +131,7 @@ class Expression:
     __lt__, __gt__ = __le__, __ge__  # the same, as in texts
 
     def _scaled(self, factor: float) -> Expression:
-        linear = {name: factor * own for name, own in self.linear.items()}
+        linear = {name: factor * slope for name, slope in self.linear.items()}
         return Expression(linear, factor * self.constant, tuple(product.scaled(factor) for product in self.products))
 
     @property
@@ -174,10 +176,10 @@ def predicted(model: Any, output: Any = None, offset: float | None = None, expos
     exposure : float
         The same, as a number of which the logarithm is added, where the link is log.
     """
-    own, output = usable_model(model, output)
-    position, complement = output_of(own, output)
-    added = row_offset(own.loss, offset, exposure)
-    plain = Expression({}, 0.0, (Product(Predicted(own, position, 0.0 if added is None else float(added)), 1.0),))
+    fitted, output = usable_model(model, output)
+    position, complement = output_of(fitted, output)
+    added = row_offset(fitted.loss, offset, exposure)
+    plain = Expression({}, 0.0, (Product(Predicted(fitted, position, 0.0 if added is None else float(added)), 1.0),))
     return 1.0 - plain if complement else plain
 
 
@@ -192,7 +194,7 @@ def as_expression(value: Any) -> Expression:
 
 def _times(many: Expression, single: Expression) -> Expression:
     """Predictions times one column."""
-    if single.products or many.linear or len(single.linear) != 1 or any(own.column for own in many.products):
+    if single.products or many.linear or len(single.linear) != 1 or any(product.column for product in many.products):
         raise TypeError(f"{_PRODUCT}; multiply out what is more than that")
     ((name, slope),) = single.linear.items()
     products = tuple(
@@ -271,8 +273,8 @@ def _evaluate(node: ast.expr, quoted: Mapping[str, str], models: Mapping[str, An
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return Expression({}, float(number))
         case ast.Name(id=name):
-            own = quoted.get(name, name)
-            return as_expression(models[own]) if own in models else column(own)
+            original = quoted.get(name, name)
+            return as_expression(models[original]) if original in models else column(original)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_evaluate(operand, quoted, models, text)
         case ast.BinOp(left=first, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=second):
@@ -300,8 +302,8 @@ def _from_arrays(constraint: LinearConstraint, free: Sequence[str]) -> list[Limi
     ends = (np.broadcast_to(np.asarray(end, float), len(matrix)) for end in (constraint.lb, constraint.ub))
     limits = []
     for i, (row, low, high) in enumerate(zip(matrix, *ends, strict=True)):
-        own = Expression({name: float(a) for name, a in zip(free, row, strict=True) if a})
+        expression = Expression({name: float(a) for name, a in zip(free, row, strict=True) if a})
         text = f"row {i} of the LinearConstraint"
-        limits += [Limit(own - high, "<=", text)] if high < np.inf else []
-        limits += [Limit(low - own, "<=", text)] if low > -np.inf else []
+        limits += [Limit(expression - high, "<=", text)] if high < np.inf else []
+        limits += [Limit(low - expression, "<=", text)] if low > -np.inf else []
     return limits

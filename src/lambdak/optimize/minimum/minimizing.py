@@ -152,8 +152,8 @@ def _clock(
     )
 
     def is_close(value: float, bound: Any) -> Any:
-        own = problem.seen(value)
-        return np.abs(own - problem.seen(bound)) <= gap * max(abs(own), floor)
+        shown = problem.seen(value)
+        return np.abs(shown - problem.seen(bound)) <= gap * max(abs(shown), floor)
 
     def report(moment: Moment) -> None:
         if progress is not None:
@@ -175,7 +175,7 @@ def _optimum(objective: Expression, problem: Minimization, solution: Solution, m
     trace = tuple(_seen_moment(problem, moment) for moment in solution.trace)
     bound = float(problem.seen(solution.bound)) if np.isfinite(solution.bound) else solution.bound
     if solution.x is None:
-        texts = excluded or tuple(own.text for own in problem.requested)
+        texts = excluded or tuple(limit.text for limit in problem.requested)
         return Optimum(None, None, np.nan, bound, np.inf, found, texts, solution.method, maximize, clock.seconds, trace)
     chosen = dict(cells_of(problem.axes, solution.x))
     row = _in_order(objective, {**problem.row, **chosen})

@@ -1,8 +1,6 @@
 """A problem in coordinates: minimise a function over the axes, with linear and other limits.
 
-Columns in which a score is monotone are pinned to their best end: nothing is to be searched there. A column that adds a
-semidefinite matrix at every step never lowers an eigenvalue (Weyl). What a step lacks of that, by rounding, is charged
-to the bound.
+Columns are restricted to the points where a score can be lowest: an end of a monotone one, the turn of a valley.
 """
 
 from __future__ import annotations
@@ -16,20 +14,17 @@ from scipy.linalg import null_space
 from scipy.special import logit
 
 from lambdak._types import Float64Array
-from lambdak.eigen import eigenvalue
 from lambdak.eigen.lazy import cached_property
-from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
 from lambdak.optimize.axes import Axis, cells_of
 from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.linear import LinearRows, lowest_point
 from lambdak.optimize.minimum.bounded import BoundedSum, Prediction, ScaledPrediction
 from lambdak.optimize.minimum.expression import Limit, evaluate
+from lambdak.optimize.minimum.pinning import pin
 from lambdak.optimize.relaxation import slack
 from lambdak.optimize.scores import Score
-from lambdak.pencil.definite import UNIT, frobenius
 
-_NEGLIGIBLE = 1e-10  # of the size of the matrices: what the steps of a column may lack together
 _FAR = 1e150  # a raw score that no model has
 _UNDERFLOW = -745.0  # exp is 0 not far below
 _LEAST = 1e-300  # predictions below it may be rounded to 0
@@ -76,7 +71,7 @@ class Minimization:
     def meets(self, x: Float64Array) -> bool:
         """Whether what the models predict of a point (axes,) is within the limits."""
         row = {**self.row, **cells_of(self.axes, x)}
-        return all(evaluate(own.expression, row) <= 0.0 for own in self.requested)
+        return all(evaluate(limit.expression, row) <= 0.0 for limit in self.requested)
 
     def convex_score(self) -> Score | None:
         """The score that is minimised, up to linear terms, if that is all there is and it is convex."""
@@ -96,7 +91,7 @@ class Minimization:
         return score.shifted(self.objective.constant, self.objective.begun)
 
     def pinned(self) -> tuple[Minimization, float]:
-        """The problem with monotone columns at their best end, and what to take off its bound."""
+        """The problem over the points of its columns where it can be lowest, and what to take off its bound."""
         if self.limits or len(self.objective.terms) != 1:
             return self, 0.0
         term = self.objective.terms[0]
@@ -154,7 +149,7 @@ class Minimization:
         size = np.where(high > low, high - low, 1.0)
         costs = rng.standard_normal((min(count, 16), len(low))) / size
         found = [lowest_point(self.linear, cost, low, high, self.whole) for cost in costs]
-        corners = np.array([own for own in found if own is not None]).reshape(-1, len(low))
+        corners = np.array([point for point in found if point is not None]).reshape(-1, len(low))
         if not len(corners) or self.whole.any():
             return corners
         inside = rng.dirichlet(np.ones(len(corners)) / 2, count) @ corners
@@ -162,7 +157,7 @@ class Minimization:
 
     def rounded(self, x: Float64Array) -> Float64Array:
         """Points within the bounds, whole where they must be."""
-        return np.stack([axis.nearest(own) for axis, own in zip(self.axes, x.T, strict=True)], axis=1)
+        return np.stack([axis.nearest(coordinates) for axis, coordinates in zip(self.axes, x.T, strict=True)], axis=1)
 
     def directions(self) -> Float64Array:
         """(n, axes): along each column, along two that keep a linear constraint, and that keep all equations."""
@@ -238,30 +233,3 @@ def raw_threshold(link: Link, threshold: float, direction: float) -> float:
             return float(np.copysign(_FAR, outwards))
         return float(max(logit(outwards), _UNDERFLOW))
     return threshold
-
-
-def pin(score: Score, used: Float64Array) -> tuple[Score, float]:
-    """The score with monotone columns at the end where it is lowest, and what to take off a bound of it.
-
-    ``used`` says which axes something else depends on.
-    """
-    axes, curves, charge = list(score.axes), list(score.curves), 0.0
-    for i, axis in enumerate(score.axes):
-        if axis.levels or used[i] or len(axis.points) == 1:
-            continue
-        lacks = [float(np.abs(score.weights) @ _lacks(score, i, sign)) for sign in (1.0, -1.0)]
-        if min(lacks) > _NEGLIGIBLE * float(np.abs(score.weights) @ score.size):
-            continue
-        end = 0 if lacks[0] <= lacks[1] else len(axis.points) - 1
-        axes[i] = Axis(axis.name, axis.points[[end]], (), axis.whole)
-        curves[i] = score.curves[i][:, [end]]
-        charge += min(lacks)
-    return replace(score, axes=tuple(axes), curves=tuple(curves)), charge
-
-
-def _lacks(score: Score, i: int, sign: float) -> Float64Array:
-    """How far a way along column i, from any point to its end, can lower an eigenvalue, (members,)."""
-    steps = sign * np.diff(score.curves[i], axis=1)
-    error = eigenvalue_error(score.dim) * frobenius(steps) + 4 * UNIT * frobenius(score.curves[i]).max(axis=-1)[:, None]
-    least = np.asarray(eigenvalue(steps, score.dim, 0)) - error
-    return np.asarray(np.maximum(-least, 0.0).sum(axis=1))

@@ -90,7 +90,7 @@ class Optimum:
 
         ax = ax or side_by_side(1, (6.4, 4.2))[0]
         seconds, value, bound = (np.array([moment[i] for moment in self.trace], float) for i in range(3))
-        value, bound = (np.where(np.isfinite(own), own, np.nan) for own in (value, bound))
+        value, bound = (np.where(np.isfinite(curve), curve, np.nan) for curve in (value, bound))
         ax.plot(seconds, value, color=BLUE, drawstyle="steps-post", label="best row found")
         ax.plot(seconds, bound, color=RED, drawstyle="steps-post", label="proven bound")
         ax.fill_between(seconds, value, bound, step="post", color=RED, alpha=0.12, linewidth=0)

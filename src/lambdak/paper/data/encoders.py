@@ -87,8 +87,8 @@ class SignedNumbers:
 
     def __call__(self, column: NDArray[Any], gap: Gaps) -> Ids:
         """The id of every cell; negative numbers that were not seen share one."""
-        own = self.base + _FIRST_NEGATIVE + np.arange(len(self.negative), dtype=np.int32)
-        below = _looked_up(column, self.negative, own, self.base + _NEGATIVE)
+        ids = self.base + _FIRST_NEGATIVE + np.arange(len(self.negative), dtype=np.int32)
+        below = _looked_up(column, self.negative, ids, self.base + _NEGATIVE)
         signed = np.select([column > 0, column == 0], [self.base + _POSITIVE, self.base + _ZERO], below)
         return np.where(gap, self.base, signed).astype(np.int32)
 

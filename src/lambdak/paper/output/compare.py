@@ -116,11 +116,11 @@ def _power(samples: int) -> str:
 
 def _best(curve: Sequence[Tuned], budget: int) -> Tuned | None:
     """The point of a model's curve after as many samples or, where there are fewer, that validation prefers."""
-    own = [point for point in curve if point.samples <= budget]
-    if not own:
+    affordable = [point for point in curve if point.samples <= budget]
+    if not affordable:
         return None
-    last = max(own, key=lambda point: point.samples)
-    return last if last.samples == budget else min(own, key=lambda point: point.validation)
+    last = max(affordable, key=lambda point: point.samples)
+    return last if last.samples == budget else min(affordable, key=lambda point: point.validation)
 
 
 # Another data set joins the table by one more entry here: study, results folder, profile, protocol ─▶ comparisons.
@@ -149,8 +149,8 @@ def print_comparison(rows: Sequence[Comparison]) -> str:
     """One table per study as text, with a count of the verdicts below."""
     tables = []
     for study in dict.fromkeys(row.study for row in rows):
-        own = [row for row in rows if row.study == study]
-        tables.append(printed(study, own[0].names, [row.cells() for row in own], _notes(own)))
+        of_study = [row for row in rows if row.study == study]
+        tables.append(printed(study, of_study[0].names, [row.cells() for row in of_study], _notes(of_study)))
     return "\n".join(tables)
 
 

@@ -27,11 +27,11 @@ class Origin:
 
     def load(self, progress: bool = False) -> dict[str, Data]:
         """The data by the kind of their preprocessing: "dense" for HIGGS, "bucketed" and "continuous" for Criteo."""
-        how, own = REAL_CONVENTIONS[self.protocol], study_name(self.dataset, self.protocol)
+        how, study = REAL_CONVENTIONS[self.protocol], study_name(self.dataset, self.protocol)
         if self.dataset == "higgs":
-            return {"dense": higgs(self.file, self.cache / f"{own}-{self.file.name}", progress, how.shuffled)}
+            return {"dense": higgs(self.file, self.cache / f"{study}-{self.file.name}", progress, how.shuffled)}
         raw = raw_criteo(self.file, self.cache / f"{self.dataset}-{self.file.name}", progress)  # of either protocol
-        return {kind: criteo(raw, self.cache / f"{own}-{self.file.name}-{kind}", kind, how.columns) for kind in KINDS}
+        return {kind: criteo(raw, self.cache / f"{study}-{self.file.name}-{kind}", kind, how.columns) for kind in KINDS}
 
 
 def find_origin(

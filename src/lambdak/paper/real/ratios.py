@@ -74,9 +74,9 @@ class Influence:
 def by_dim(results: pa.Table) -> Iterator[Influence]:
     """What the tables of many models (see :meth:`Ratios.table`) come to, per dim."""
     for dim in compute.unique(results["dim"]).to_pylist():
-        own = results.filter(compute.equal(results["dim"], dim))
-        found = read_ratios(own)
-        models = own.group_by(["data_seed", "start_seed"]).aggregate([]).num_rows
+        of_dim = results.filter(compute.equal(results["dim"], dim))
+        found = read_ratios(of_dim)
+        models = of_dim.group_by(["data_seed", "start_seed"]).aggregate([]).num_rows
         largest, above = float(found.largest.max()), int(found.above.sum())
         yield Influence(dim, models, int(found.counts.sum()), found.mean, found.median, largest, above)
 

@@ -106,7 +106,8 @@ def read_curves(folder: Path) -> list[Curves]:
         raise FileNotFoundError(f"{folder} lacks cells: run `lambdak reproduce` to its end")
     dims, samples = tuple(sorted(grid.dims)), np.multiply(grid.checkpoints, grid.batch)
     return [
-        Curves(cell, dims, samples, tuple(own[dim] for dim in dims), _sigma(cell, grid)) for cell, own in groups.items()
+        Curves(cell, dims, samples, tuple(of_cell[dim] for dim in dims), _sigma(cell, grid))
+        for cell, of_cell in groups.items()
     ]
 
 

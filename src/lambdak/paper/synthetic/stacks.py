@@ -80,8 +80,8 @@ class Stack:
 
     def _start(self, signs: list[int], rng: np.random.Generator) -> FloatArray:
         """The matrices of one model, (inputs + 1, width)."""
-        own = {"monotonic_cst": signs, "jitter": self._jitter, "gap": self._gap}
-        return gapped(self._inputs, self._dim, random_state=rng, dtype=np.float64, **own)  # type: ignore[arg-type]
+        settings = {"monotonic_cst": signs, "jitter": self._jitter, "gap": self._gap}
+        return gapped(self._inputs, self._dim, random_state=rng, dtype=np.float64, **settings)  # type: ignore[arg-type]
 
     def _differentiate(self, x: FloatArray, y: FloatArray) -> None:
         """Fill the gradient of the mean squared error."""
@@ -161,9 +161,9 @@ class _Bound:
         return self._constraint.forward(self._theta)
 
     def step_(self, grad: FloatArray, rates: NDArray[np.float64], rule: AdamRule) -> None:
-        own = self._constraint.vjp(self._theta, np.ascontiguousarray(grad))
+        slope = self._constraint.vjp(self._theta, np.ascontiguousarray(grad))
         beta1, beta2, correct, tiny = rule
-        self._mean += np.float32(1.0 - beta1) * (own - self._mean)
-        self._square += np.float32(1.0 - beta2) * (own * own - self._square)
+        self._mean += np.float32(1.0 - beta1) * (slope - self._mean)
+        self._square += np.float32(1.0 - beta2) * (slope * slope - self._square)
         size = np.sqrt(self._square * np.float32(correct)) + np.float32(tiny)
         self._theta -= rates[:, None].astype(np.float32) * self._mean / size

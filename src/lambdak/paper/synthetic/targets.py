@@ -81,8 +81,8 @@ def make_targets(
     """
     if kind not in KINDS or inputs not in ((2,) if kind == "rising" else (1, 2)):
         raise ValueError(f"kind must be one of {KINDS} and inputs 1 or 2, 2 if rising; got {kind!r} and {inputs!r}")
-    own = [KINDS.index(kind), inputs, complexity]
-    rngs = [np.random.default_rng(seed if conventions.authors_functions else [*own, seed]) for seed in seeds]
+    entropy = [KINDS.index(kind), inputs, complexity]
+    rngs = [np.random.default_rng(seed if conventions.authors_functions else [*entropy, seed]) for seed in seeds]
     grid = np.linspace(LOW, HIGH, complexity)
     if kind == "general" and inputs == 1:
         values = np.stack([rng.standard_normal(complexity) for rng in rngs], axis=1)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from lambdak.certify import Certificate, Verification, certify, verify
+from lambdak.eigen.lazy import cached_property
 from lambdak.explain import GlobalExplanation, explain_global
 from lambdak.governance.drift import Drift, drift
 from lambdak.governance.performance.bootstrap import RESAMPLES

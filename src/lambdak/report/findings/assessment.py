@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.governance.performance import Estimate, Performance, Resampling, Segments, performance
 from lambdak.model import Model
 from lambdak.model.metrics import class_codes, raw_metrics

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from lambdak._types import Float64Array
 from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import h_statistics
+from lambdak.explain.promised import with_promises
 from lambdak.explain.rows import baseline_row
 from lambdak.model import Model
 from lambdak.model.influence import strengths
@@ -76,7 +77,8 @@ def behaviour(model: Model, X: Any, identifiers: list[int], mean: Float64Array |
     rows = baseline_row(middle) if design is None else design.take(spread_rows(len(design), _EFFECT_ROWS))
     first = [i for i in order[:MOST_COLUMNS] if proven[i] > 0] or list(order[:1])
     work = Work(DOUBTS)
-    effects = {i: column_effect(middle, rows, i, most=_EFFECT_POINTS, work=work) for i in first}
+    plain = {i: column_effect(middle, rows, i, most=_EFFECT_POINTS, work=work) for i in first}
+    effects = {i: with_promises(effect, model, middle, i) for i, effect in plain.items()}
     used = [i for i in first if i not in last]
     pairs = {} if design is None or model.dim == 1 else _pairs(outputs, design, used)
     return Behaviour(proven, mean, order, middle.name, effects, pairs)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column

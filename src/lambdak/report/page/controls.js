@@ -43,8 +43,8 @@ class Controls {
   }
 
   frame(i, ...children) {
-    const { name, unit, identifier } = this.model.columns[i];
-    const title = Dom.make("span", { class: "name", id: `name-${i}`, title: name }, unit ? `${name} (${unit})` : name);
+    const { name, unit, identifier, promised } = this.model.columns[i];
+    const title = Dom.make("span", { class: "name", id: `name-${i}`, title: [name, ...promised].join("\n") }, unit ? `${name} (${unit})` : name);
     const flag = identifier ? Dom.make("span", { class: "flag" }, "looks like an identifier: it names rows, it does not describe them") : null;
     return Dom.make("div", { class: "control", "data-column": i, role: "group", "aria-labelledby": `name-${i}` }, title, flag, ...children);
   }

@@ -15,12 +15,13 @@ const Plots = (() => {
 
   // A curve with its proven band, the position of the row, and how many rows of the data are where.
   function curve(element, drawn) {
-    const { x, seen, low, high, here, name, range, bins, edges, format } = drawn;
+    const { x, seen, low, high, here, name, range, bins, edges, named, format } = drawn;
     const label = `Effect of ${name}: from ${format(Math.min(...seen))} to ${format(Math.max(...seen))}`;
     const y = { range: range ?? heights(seen, low, high), count: 4, format };
     const field = new Field(element, { label, drawn, x: { range: [x[0], x.at(-1)], format: Dom.cells(x[0], x.at(-1)) }, y, bottom: bins ? 28 : 0 });
     if (bins) field.rug(bins, edges);
     field.area(x, low, high);
+    for (const at of named.filter((cell) => cell > x[0] && cell < x.at(-1))) field.line([at, at], y.range, { class: "diagonal named", "data-tip": `${name} ${Dom.cell(at)}: the promise names it` });
     field.line(x, seen);
     field.strips(x, (i) => `${name} ${Dom.cell(x[i], 4)}: ${format(seen[i])}, proven between ${format(low[i])} and ${format(high[i])}`);
     if (here) field.dot(...here, { class: "point here", r: 5 });

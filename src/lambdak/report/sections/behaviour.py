@@ -81,7 +81,9 @@ def _importance(findings: Findings) -> Table:
 
 
 def _direction(effect: ColumnEffect) -> str:
-    return _DIRECTIONS[effect.sign] if effect.kind == "number" else "is a category"
+    """Return which way a column goes, and what else was promised of it."""
+    way = _DIRECTIONS[effect.sign] if effect.kind == "number" else "is a category"
+    return "; ".join([way, *(f"promised: {words}" for words in effect.promised)])
 
 
 def _reading(findings: Findings) -> str:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from lambdak.explain.promised import promised_of
 from lambdak.losses import LOG, Predicts
 from lambdak.model import Model
+from lambdak.model.readout import readouts
 from lambdak.report.amounts import count, number, plural
 from lambdak.report.document import Block, Bullets, Fold, Heading, Paragraph, Section, Table, shortened
 from lambdak.report.findings import Findings
@@ -189,11 +191,9 @@ def _resolved(findings: Findings) -> tuple[tuple[str, str], ...]:
 
 
 def _columns(model: Model) -> Table:
-    signs = {1: "may only rise", -1: "may only fall"}
-    rows = []
+    rows, output = [], readouts(model)[0]
     for i, column in enumerate(model.encoder.columns):
-        cap = model.promises.capped.get(i)
-        kept = [signs.get(model.promises.signs[i], ""), "" if cap is None else f"cap {number(cap)}"]
+        kept = promised_of(model, output, i)
         pieces = (
             f"{column.n_ramps + 1} knots"
             if column.n_ramps
@@ -201,8 +201,6 @@ def _columns(model: Model) -> Table:
             if column.is_number
             else f"{len(column.cell_names())} levels"
         )
-        rows.append(
-            (column.name, pieces, "yes" if column.missing >= 0 else "no", ", ".join(filter(None, kept)) or "none")
-        )
+        rows.append((column.name, pieces, "yes" if column.missing >= 0 else "no", "; ".join(kept) or "none"))
     names = ("Column", "Encoded with", "Own matrix for missing cells", "Constraint")
     return Table("Columns and their constraints", names, tuple(rows), left=(0, 1, 2, 3))

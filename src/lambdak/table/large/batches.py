@@ -265,7 +265,7 @@ def _selected(table: Table, positions: Sequence[int]) -> Table:
         lambda i, rows: table.read(positions[i], rows),
         [table.labels[i] for i in positions],
         keep=False,
-        by_cell=lambda own: table.by_cell([positions[i] for i in own]),
+        by_cell=lambda chosen: table.by_cell([positions[i] for i in chosen]),
     )
 
 

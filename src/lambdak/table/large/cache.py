@@ -165,8 +165,8 @@ def cache_place(source: str | os.PathLike[str], folder: str | os.PathLike[str] |
     >>> cache_place("data/sales.parquet").as_posix(), cache_place("data/sales", "/fast").as_posix()
     ('data/sales.parquet.lambdak-cache', '/fast/sales.lambdak-cache')
     """
-    own = Path(source)
-    return (own.parent if folder is None else Path(folder)) / f"{own.name}.lambdak-cache"
+    file = Path(source)
+    return (file.parent if folder is None else Path(folder)) / f"{file.name}.lambdak-cache"
 
 
 def open_cache(place: Path, key: str) -> PackedCache | None:

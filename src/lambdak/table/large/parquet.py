@@ -41,11 +41,12 @@ class ParquetBatches(Batches):
         self._files, self._schema, self._folder = files, schema, folder
         self._states = [_state(file) for file in files]
         self.column_names = tuple(name for name in schema.names if not _UNNAMED_INDEX.fullmatch(name))
-        self.n_rows = 0
+        self._lengths: list[int] = []  # rows of each file, as it says
         for file in files:
             source = _opened(file)
             _check_schema(file, source.schema_arrow, schema, self.column_names)
-            self.n_rows += source.metadata.num_rows
+            self._lengths.append(source.metadata.num_rows)
+        self.n_rows = sum(self._lengths)
         self.fingerprint = _fingerprint(files, self._states, schema)
 
     def some_columns(self, names: Sequence[str]) -> ParquetBatches:
@@ -61,14 +62,17 @@ class ParquetBatches(Batches):
     def _read(self) -> Iterator[tuple[str, Any]]:
         import pyarrow as pa
 
-        for file, state in zip(self._files, self._states, strict=True):
+        for file, state, length in zip(self._files, self._states, self._lengths, strict=True):
             _check_same(file, state)
-            source = _opened(file)
+            source, read = _opened(file), 0
             wanted = [name for name in self.column_names if name not in file.partition]
             with _readable(file.path):
                 for batch in source.iter_batches(ROWS_AT_ONCE, columns=wanted, use_threads=False):
                     yield file.path, self._completed(pa.Table.from_batches([batch]), file)
+                    read += batch.num_rows
             _check_same(file, state)
+            if read != length:
+                raise ValueError(f"{file.path} says that it has {length} rows, and holds {read}: write it again")
         if self._folder is not None:
             _check_listing(self._folder, [file.path for file in self._files])
 
@@ -208,20 +212,21 @@ def _readable(path: str) -> Iterator[None]:
 
 def _check_schema(file: _File, found: Any, wanted: Any, names: tuple[str, ...]) -> None:
     """Refuse a file that lacks columns of the first, has others, or has some that hold something else."""
-    more = [name for name in found.names if name not in names and not _UNNAMED_INDEX.fullmatch(name)]
+    known, here = {*names}, {*found.names}  # of thousands of columns
+    more = [name for name in found.names if name not in known and not _UNNAMED_INDEX.fullmatch(name)]
     if more:
         raise ValueError(f"{file.path} must have the columns of the first file; {more[0]!r} is not among {list(names)}")
     for name in names:
         if name in file.partition:
             continue
-        if name not in found.names:
+        if name not in here:
             raise ValueError(
                 f"{file.path} must have the columns of the first file; {name!r} is not among {found.names}"
             )
-        own, first = found.field(name).type, wanted.field(name).type
-        if None not in (_family(own), _family(first)) and _family(own) != _family(first):
+        type_, first = found.field(name).type, wanted.field(name).type
+        if None not in (_family(type_), _family(first)) and _family(type_) != _family(first):
             raise ValueError(
-                f"column {name!r} of {file.path} must be {first}, as in the first file; got {own}: write it again"
+                f"column {name!r} of {file.path} must be {first}, as in the first file; got {type_}: write it again"
             )
 
 

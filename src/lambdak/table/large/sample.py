@@ -72,7 +72,7 @@ class SampledRows:
         """Sampled rows at these positions, in this order."""
         whole = self.table
         table = replace(
-            whole, shape=(len(rows), whole.shape[1]), read=lambda i, own: whole.read(i, rows[own]), keep=True
+            whole, shape=(len(rows), whole.shape[1]), read=lambda i, some: whole.read(i, rows[some]), keep=True
         )
         weight, offset = (None if each is None else each[rows] for each in (self.weight, self.offset))
         return SampledRows(table, self.y[rows], weight, offset, self.keys[rows], self.places[rows])
@@ -142,8 +142,14 @@ def _together(parts: Sequence[SampledPart]) -> SampledPart:
     return SampledPart(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.places for part in parts]),
-        tuple(_one_below_another(own) for own in zip(*(part.columns for part in parts), strict=True)),
-        tuple(None if own[0] is None else np.concatenate(own) for own in zip(*(p.beside for p in parts), strict=True)),
+        tuple(
+            _one_below_another(parts_of_column)
+            for parts_of_column in zip(*(part.columns for part in parts), strict=True)
+        ),
+        tuple(
+            None if arrays[0] is None else np.concatenate(arrays)
+            for arrays in zip(*(p.beside for p in parts), strict=True)
+        ),
     )
 
 

@@ -202,10 +202,10 @@ class LevelCounts:
         self._join_(other.counts)
 
     def _join_(self, counts: dict[object, float]) -> None:
-        own = self.counts
+        mine = self.counts
         for level, count in counts.items():
-            own[level] = own.get(level, 0.0) + count
-        if len(own) > MOST_LEVELS:
+            mine[level] = mine.get(level, 0.0) + count
+        if len(mine) > MOST_LEVELS:
             self._forget_()
 
     def _forget_(self) -> None:

@@ -1,4 +1,7 @@
-"""The figures of the paper: each is drawn from results or by itself, and the same every time."""
+"""The figures of the paper: each is drawn from results or by itself, and the same every time.
+
+Tests ``canvas``, ``diagrams`` and ``starts``.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,17 @@ def test_what_has_no_results_is_reported_and_the_rest_is_written(tmp_path):
     assert [path.stem for path in written.paths] == ["squareplus"] * 2
     assert list(written.missing) == ["univariate-general"]
     assert "lambdak reproduce" in written.missing["univariate-general"]
+
+
+def test_a_toy_figure_is_a_function_and_one_line(tmp_path, monkeypatch):
+    def draw(results):
+        figure = canvas.sheet(2, 1)
+        canvas.panels(figure, 1, 1)
+        return figure
+
+    monkeypatch.setitem(figures.FIGURES, "toy", draw)
+    written = figures.write_figures(figures.Results(tmp_path), tmp_path / "pictures", ["toy"])
+    assert {path.name for path in written.paths} == {"toy.png", "toy.svg"}
 
 
 @pytest.mark.slow

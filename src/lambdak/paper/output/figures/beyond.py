@@ -50,8 +50,8 @@ def _draw_law(ax: Axes, curves: Curves, form: str) -> None:
     errors, used, last = curves.medians(), curves.used, curves.dims[-1]
     law, guess = (fit_law(form, curves, errors, dims) for dims in (None, -1))
     along = np.geomspace(curves.samples[used][0], curves.samples[-1], 60)
-    for (colour, marker), dim, own in zip(STYLES, curves.dims, errors, strict=False):
-        ax.plot(curves.samples[used], own[used], marker, color=colour, markersize=4.5, label=f"d = {dim}")
+    for (colour, marker), dim, of_dim in zip(STYLES, curves.dims, errors, strict=False):
+        ax.plot(curves.samples[used], of_dim[used], marker, color=colour, markersize=4.5, label=f"d = {dim}")
         ax.plot(along, law(dim, along), color=colour, linewidth=1.3)
     ax.plot([], color=DARK, linewidth=1.3, label="law")
     ax.plot(along, guess(last, along), "--", color=GREY, linewidth=1.8, label=f"d = {last}, predicted")
@@ -120,10 +120,12 @@ def draw_tridiagonal(found: Sequence[tuple[Scalings, Times]]) -> Figure:
 def _draw_sizes(ax: Axes, scalings: Scalings, noise: float) -> None:
     """Final medians and quartiles over numbers per matrix, with the dims beside them."""
     for fit, (label, colour, marker) in _FAMILIES.items():
-        own = {cell.dim: s.curve for cell, s in scalings.items() if (cell.fit, cell.noise) == (fit, noise)}
-        dims = sorted(own)
+        curves_of_dims = {cell.dim: s.curve for cell, s in scalings.items() if (cell.fit, cell.noise) == (fit, noise)}
+        dims = sorted(curves_of_dims)
         sizes = [size_of(fit, dim) for dim in dims]
-        low, middle, high = ([getattr(own[dim], part)[-1] for dim in dims] for part in ("low", "median", "high"))
+        low, middle, high = (
+            [getattr(curves_of_dims[dim], part)[-1] for dim in dims] for part in ("low", "median", "high")
+        )
         ax.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
         ax.plot(sizes, middle, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=label)
         offset, side = ((-5, -10), "right") if fit == "tridiagonal" else ((5, 4), "left")

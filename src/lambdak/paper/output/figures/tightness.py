@@ -25,13 +25,13 @@ def draw_tightness(found: Sequence[Tightened]) -> Figure:
     (left, right), *_ = panels(figure, 1, 2)
     dims = list(dict.fromkeys(each.dim for each in found))
     for dim, (colour, marker), offset in zip(dims, STYLES, _OFFSETS, strict=False):
-        own = [each for each in found if each.dim == dim]
+        of_dim = [each for each in found if each.dim == dim]
         for ax, name in ((left, "mean_ratio"), (right, "norms")):
-            x, y = ([getattr(each, which) for each in own] for which in (name, "median"))
-            spread = [[e.median - e.low for e in own], [e.high - e.median for e in own]]
+            x, y = ([getattr(each, which) for each in of_dim] for which in (name, "median"))
+            spread = [[e.median - e.low for e in of_dim], [e.high - e.median for e in of_dim]]
             style = {"marker": marker, "markersize": 4, "linewidth": 1.3, "elinewidth": 0.8}
             ax.errorbar(x, y, spread, color=colour, label=f"d = {dim}", capsize=2, **style)
-        for each in own:
+        for each in of_dim:
             words = {"textcoords": "offset points", "fontsize": 6, "color": colour, "ha": "center"}
             left.annotate(f"{each.strength:g}", (each.mean_ratio, each.median), offset, **words)
     left.set_xlabel("mean of |change| / bound (at the points: strength)", fontsize=10)

@@ -42,10 +42,10 @@ class EffectsSection extends Section {
   }
 
   card(i) {
-    const { name, unit } = this.model.columns[i];
+    const { name, unit, promised } = this.model.columns[i];
     const chart = Dom.make("div", { class: "chart" });
     const most = this.app.words.most(this.model.columns[i]), note = most ? Dom.make("p", { class: "note" }, most) : null;
-    const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, unit ? `${name} (${unit})` : name), note, chart);
+    const card = Dom.make("div", { class: "card effect", "data-column": i }, Dom.make("h3", { title: name }, unit ? `${name} (${unit})` : name), note, ...promised.map((words) => Dom.make("p", { class: "promised" }, `promised: ${words}`)), chart);
     this.cards.set(i, chart);
     this.observer.observe(card);
     return card;
@@ -93,7 +93,7 @@ class EffectsSection extends Section {
     const found = this.seenAlong(i, cells), known = payload.data?.summary[i] ?? {};
     const drawn = { ...found, name: column.name, here: this.position(column, row[i], found.now), format: (x) => words.shown(x) };
     if (listed) Plots.levels(this.cards.get(i), { ...drawn, texts: choices ? choices.map((x) => Dom.cell(x, 12)) : column.levels, counts: known.counts });
-    else Plots.curve(this.cards.get(i), { ...drawn, x: cells, bins: known.bins, edges: this.edges(known) });
+    else Plots.curve(this.cards.get(i), { ...drawn, x: cells, named: column.named, bins: known.bins, edges: this.edges(known) });
   }
 
   edges({ bins, span }) {

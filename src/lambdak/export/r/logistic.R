@@ -1,0 +1,5 @@
+  logistic <- function(x) {
+    small <- exp(-abs(x))
+    ifelse(x < 0, small, 1) / (1 + small)
+  }
+
