@@ -245,21 +245,20 @@ def _interactions(model: Any, shape: Any) -> Truth:
 
 def _joint(model: Any, shape: Any) -> Truth:
     """Matrices c I + g P with one diagonal P of zeros and ones: a convex (concave) function of sums of g."""
-    ends = set(model.outputs.indices)
-    if not ends <= {0} and not ends <= {model.dim - 1}:
-        return False
-    curvature = 1 if ends <= {model.dim - 1} else -1
-    wanted = curvature * direction(model, shape) * (1 if type(shape).__name__ == "Complements" else -1)
+    ends, wanted = set(model.outputs.indices), None  # between the ends no sum of columns is known to bend
+    if ends <= {0} or ends <= {model.dim - 1}:
+        curvature = 1 if ends <= {model.dim - 1} else -1
+        wanted = curvature * direction(model, shape) * (1 if type(shape).__name__ == "Complements" else -1)
     columns = [model.encoder.columns[i] for i in shape.positions]
     return model.dim == 1 or all(_works_together(matrices, columns, wanted) for matrices in np.asarray(model.matrices))
 
 
-def _works_together(matrices: np.ndarray, columns: Sequence[Any], wanted: int) -> bool:
+def _works_together(matrices: np.ndarray, columns: Sequence[Any], wanted: int | None) -> bool:
     i, j = np.tril_indices(int((np.sqrt(8 * matrices.shape[-1] + 1) - 1) / 2))
     rows = [matrices[c.start : c.start + (1 if hasattr(c, "center") else len(c.knots))] for c in columns]
     moving = [(c, own) for c, own in zip(columns, rows, strict=True) if not _is_scalar(own, i == j)]
-    if len(moving) < 2:
-        return True
+    if len(moving) < 2 or wanted is None:
+        return len(moving) < 2
     diagonals = [(column, own[:, i == j]) for column, own in moving]
     patterns = {tuple((row == row[0]).tolist()) for _, own in diagonals for row in own if (row != row[0]).any()}
     two = all(len({*row}) <= 2 for _, own in diagonals for row in own.tolist())

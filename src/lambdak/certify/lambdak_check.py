@@ -248,8 +248,7 @@ class Model:
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
         caps = caps if isinstance(caps, dict | list | tuple | None) else [caps] * len(places)
-        fits = not isinstance(caps, list | tuple) or len(caps) == len(places)
-        need(fits, f"max_influence must have {len(places)} entries, one per column")
+        caps = per_column(caps, places, "max_influence", math.inf) if isinstance(caps, list | tuple) else caps
         more = [own for name, own in constraints if name == "MaxInfluence"]
         caps = dict(enumerate(caps)) if isinstance(caps, list | tuple) else caps
         caps = {**(caps or {}), **{own["columns"]: own["cap"] for own in more}} if more else caps
@@ -314,8 +313,7 @@ class Model:
             one = [per_column({key: True}, places, name, False).index(True) for key in keys]
             columns = [self.columns[i] for i in one]
             need(len({*one}) == len(one), f"{name} must name a column once")
-            number = name not in NUMBERS or all(column.kind != "category" for column in columns)
-            need(number, f"{name} needs columns of numbers")
+            need(name not in NUMBERS or all(c.kind != "category" for c in columns), f"{name} needs columns of numbers")
             if name in ("Rising", "Falling") and columns[0].kind != "category":
                 sign = 1 if name == "Rising" else -1
                 need(own.get("order") is None, f"{name} of {shown(columns[0].name)} must have no order")
