@@ -25,6 +25,7 @@ _LONGEST = 60  # characters of a name in a list
 _OPTIONS = {
     "monotonic_cst": "--monotone",
     "max_influence": "--max-influence",
+    "interaction_cst": "--interactions",
     "categorical_features": "--categorical",
     "max_categories": "--max-categories",
     "n_estimators": "--members",

@@ -34,9 +34,11 @@ def constrain(theta: Tensor, constraint: str) -> Tensor:
     wide = widened(theta.detach())
     if constraint == "root":
         basis, values, _ = _singular(wide)
-    else:
+    elif constraint == "squareplus":
         values, basis = _spectral(wide)
         values = squareplus(values)
+    else:
+        raise NotImplementedError(f"the constraint {constraint!r} has no operator: write it in torch/spectral_maps.py")
     return unsym(basis * values.unsqueeze(-2) @ basis.mT).to(theta.dtype)
 
 
