@@ -213,8 +213,12 @@ def try_slope(rng: Rng, model: Any, tally: Tally, count: int, shape: Any) -> Non
 
 
 def try_cap(rng: Rng, model: Any, tally: Tally, count: int, shape: Any) -> None:
-    """Any change of its columns, and of no other."""
+    """Any change of its columns, and of no other; of a column that continues straight within the training range."""
     one, other = random_rows(rng, model, count), random_rows(rng, model, count)
+    for column in columns_of(model, shape):
+        if not isinstance(column, Category) and not column.clamp:
+            for rows in (one, other):
+                rows[column.name] = np.clip(rows[column.name], column.low, column.high)
     own = {column.name for column in columns_of(model, shape)}
     other = {name: other[name] if name in own else cells for name, cells in one.items()}
     moved, reading = moved_outputs(model, one, other)
