@@ -254,3 +254,8 @@ def test_a_direction_of_columns_that_never_vary_is_proven_in_floats_and_in_integ
     for exact in (False, True):
         (found,) = (own for own in model.certify(exact=exact).claims if own.requested)
         assert found.proven
+
+
+def test_a_direction_in_a_file_names_every_column_once():
+    with pytest.raises(ValueError, match="must name every column once"):
+        s.RisingAlong.restored({"columns": ("age", "age", "income"), "weights": (1.0, 2.0, 3.0)})
