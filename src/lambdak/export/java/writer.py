@@ -26,14 +26,14 @@ from lambdak.table.visible import visible
 
 _BYTES = 45_000  # of a string: 60,000 signs in base64, where a class file holds 65,535 (JVM specification, 4.4.7)
 _STRINGS = 2_000  # of one array: each takes some 7 bytes of an initialiser, which holds 65,535 (4.7.3)
-# Words of Java, and names that the class uses itself.
+# Words of Java, and names that the class uses itself; Block0, Block1, ... are matrices.
 _TAKEN = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends
     final finally float for goto if implements import instanceof int interface long native new package private
     protected public return short static strictfp super switch synchronized this throw throws transient try void
     volatile while true false null _ var record yield sealed permits Object String Double Integer Long Number
     Boolean Character CharSequence Math List Map HashMap Arrays ArrayList Collections Base64 ByteBuffer
-    ByteOrder BigDecimal BigInteger IllegalArgumentException Data Eigen Column Entries Override
+    ByteOrder BigDecimal BigInteger IllegalArgumentException Data Eigen Column Entries Override java
 """
 
 
@@ -60,10 +60,10 @@ def to_java(model: Any, path: str | os.PathLike[str], *, explain: bool = False, 
     """
     target = Path(path)
     name = target.stem
-    if target.suffix != ".java" or not _is_name(name):
+    if target.suffix != ".java" or not _is_name(name) or re.fullmatch(r"Block\d+(_\d+)?", name):
         raise ValueError(
             f"path must be the name of a class with .java, such as 'Price.java'; got {os.fspath(path)!r}: letters, "
-            "digits and underscores, no digit first, and no word of Java"
+            "digits and underscores, no digit first, and no word of Java or of the class itself"
         )
     if package is not None and not (isinstance(package, str) and all(map(_is_name, package.split(".")))):
         raise ValueError(f"package must be names joined by dots, such as 'com.bank.scores'; got {package!r}")

@@ -24,7 +24,9 @@ from lambdak.table.rows import LARGEST_NUMBER
 from lambdak.table.visible import visible
 
 _DIGITS = 4_000  # of a line: R takes longer ones, but editors do not
-_TAKEN = "if else repeat while function for next break TRUE FALSE NULL Inf NaN NA"
+_TAKEN = """
+    if else repeat while function for next break TRUE FALSE NULL Inf NaN NA NA_integer_ NA_real_ NA_character_ NA_complex_
+"""
 
 
 def to_r(model: Any, path: str | os.PathLike[str], *, explain: bool = False, name: str | None = None) -> None:
@@ -161,13 +163,9 @@ def _functions(formula: Formula, explain: bool) -> str:
     ]
     if formula.labels:
         ordered = formula.model.loss.predicts is Predicts.ORDERED_CLASSES
-        first = (
-            "rowSums(t(apply(raw_of({0}) >= 0, 1L, cumsum)) == 0) + 1L"
-            if formula.n_outputs > 1
-            else "2L - (raw_of({0})[, 1L] >= 0)"
-        )
-        chosen = first if ordered else 'max.col(inverse_link(raw_of({0})), "first")'
-        listed.append(f"classify = function({given}) LABELS[{chosen.format(passed)}]")
+        large = "cbind(raw_of({0}) >= 0, 1)" if ordered else "inverse_link(raw_of({0}))"
+        chosen = f'max.col({large.format(passed)}, "first")'
+        listed.append(f"classify = function({given}) LABELS[{chosen}]")
     if explain:
         listed.append("explain = influences")
     listed += ["columns = COLUMNS", "results = RESULTS", "labels = LABELS", "guarantees = GUARANTEES"]
@@ -206,9 +204,9 @@ def _texts(texts: Iterable[str]) -> str:
 
 
 def comment(text: str) -> str:
-    r"""Text on one line of ASCII.
+    r"""Text on one line of ASCII, without the @ that marks the parts of a template.
 
-    >>> print(comment("é\nstop()"))
-    \xe9\nstop()
+    >>> print(comment("é\nstop() @scale@"))
+    \xe9\nstop() \x40scale\x40
     """
-    return visible(text).encode("ascii", "backslashreplace").decode("ascii")
+    return visible(text).encode("ascii", "backslashreplace").decode("ascii").replace("@", r"\x40")
