@@ -18,7 +18,12 @@ SETUP = """
 source("model.R")
 row <- data.frame(income = 3, age = 40, region = "north", kind = "a", stringsAsFactors = FALSE)
 with <- function(...) { new <- list(...); own <- row; own[names(new)] <- new; own }
-lists <- function(...) { new <- list(...); own <- row[c(1, 1), ]; for (name in names(new)) own[[name]] <- new[[name]]; own }
+lists <- function(...) {
+  new <- list(...)
+  own <- row[c(1, 1), ]
+  for (name in names(new)) own[[name]] <- new[[name]]
+  own
+}
 said <- function(call) cat(tryCatch(paste(sprintf("%a", eval(call)), collapse = " "), error = conditionMessage), "\\n")
 """
 
@@ -64,8 +69,8 @@ REFUSED = {
     "model$predict(row, c(1, 2))": "offset must be a finite number, or one for each of the 1 rows",
     "model$predict(row, NA_real_)": "offset must be a finite number",
     "model$explain(row, 2)": "output must be from 1 to 1",
-    'model$predict(lists(region = list("north", 3)))': 'column "region" must hold texts, as in training; got 3 in row 2',
-    'model$predict(lists(kind = list("a", c("a", "b"))))': 'column "kind" must have one value in a cell; got 2 in row 2',
+    'model$predict(lists(region = list("north", 3)))': "must hold texts, as in training; got 3 in row 2",
+    'model$predict(lists(kind = list("a", c("a", "b"))))': "must have one value in a cell; got 2 in row 2",
     "model$predict(lists(age = matrix(1:4, 2L)))": 'column "age" must have one cell for each row; got 2 columns',
     'model$predict(with(age = structure(40, class = "integer64")))': 'column "age" holds integers of 64 bits',
 }

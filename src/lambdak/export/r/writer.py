@@ -25,7 +25,8 @@ from lambdak.table.visible import visible
 
 _DIGITS = 4_000  # of a line: R takes longer ones, but editors do not
 _TAKEN = """
-    if else repeat while function for next break TRUE FALSE NULL Inf NaN NA NA_integer_ NA_real_ NA_character_ NA_complex_
+    if else repeat while function for next break TRUE FALSE NULL Inf NaN NA
+    NA_integer_ NA_real_ NA_character_ NA_complex_
 """
 
 
