@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.atomic import write_texts
-from lambdak.export.flat import FlatModel, check_numbers
+from lambdak.export.flat import FlatModel, check_levels, filled
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
@@ -77,7 +77,7 @@ def _is_name(text: str) -> bool:
 def _source(flat: FlatModel, name: str, explain: bool, package: str | None) -> str:
     """Return the text of the class."""
     formula, model = flat.formula, flat.formula.model
-    check_numbers(formula.columns)
+    check_levels(formula.columns)
     data, blocks = _small(flat), [f"Block{i}" for i in range(len(flat.blocks))]
     single = model.stored_dtype.itemsize == 4
     large = {own: _strings(coef) for own, coef in zip(blocks, flat.blocks, strict=True)}
@@ -103,32 +103,18 @@ def _source(flat: FlatModel, name: str, explain: bool, package: str | None) -> s
         "blocks": ", ".join(f"{'floats' if single else 'doubles'}({own}.all())" for own in blocks),
         "data": "\n".join(f"    static final String[] {own} = {_array(strings)};" for own, strings in data.items()),
         "more_data": "".join(_holder(own, strings) for own, strings in large.items()),
-        "link": "".join(map(_template, _links(formula))),
+        "link": "".join(_template(f"links/{link}") for link in flat.links),
         "eigen": _template("eigen"),
         "explain": _template("explain") if explain else "",
         "offset_api": _template("api_offset") if formula.takes_offset else "",
         "class_api": _template(_label(formula)) if formula.labels else "",
         "explain_api": _template("api_explain") if explain else "",
     }
-    return _filled(_filled(_template("Model"), parts), parts)  # templates in it have parts, too
-
-
-def _filled(text: str, parts: dict[str, object]) -> str:
-    return re.sub(r"@([a-z_]+)@", lambda found: str(parts.get(found[1], found[0])), text)
+    return filled(_template("Model"), parts)
 
 
 def _template(name: str) -> str:
     return files("lambdak.export.java").joinpath(f"{name}.java").read_text(encoding="utf-8")
-
-
-def _links(formula: Formula) -> list[str]:
-    """Return the templates of the inverse link."""
-    loss = formula.model.loss
-    if loss.predicts is Predicts.ORDERED_CLASSES:
-        return ["links/logistic", "links/ordered_classes"]
-    if loss.predicts is not Predicts.CLASSES:
-        return ["links/limited", f"links/{loss.link.name}"]
-    return ["links/softmax"] if loss.link.joint else ["links/limited", "links/logistic", "links/two_classes"]
 
 
 def _end(end: float) -> str:
