@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cases"))
+
+from random_shapes import fitted, shaped_table
+
 import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.shapes.registry import SHAPES
 from lambdak.table.category_column import Category
 from lambdak.table.category_levels import OTHER
 
@@ -59,6 +66,12 @@ def made(loss: str, **settings: Any) -> Callable[[], Any]:
     return fit
 
 
+def with_shapes(name: str, number: int) -> Any:
+    """A model with a random combination of shapes, one of this class among them, of any task."""
+    rng = np.random.default_rng([number, list(SHAPES).index(name)])
+    return fitted(rng, name, rows=TRAINING_ROWS, max_iter=3, effort="fast").model
+
+
 SIGNS = {"income": 1, "age": -1}
 CAPS = {"income": 1.0, "region": 0.5}
 EVERY = (*LOSSES, "quantiles", "two classes", "classes", "ordinal")
@@ -85,6 +98,10 @@ MODELS: dict[str, dict[str, Callable[[], Any]]] = {  # kind of promise → model
 }
 
 
+SHAPE_MODELS = 6  # of each class: random combinations of shapes that have it
+MODELS |= {name: {str(k): partial(with_shapes, name, k) for k in range(SHAPE_MODELS)} for name in SHAPES}
+
+
 def in_states(fit: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
     """A model as it was fitted, and after what may be done to it."""
     model = fit()
@@ -98,6 +115,10 @@ def in_states(fit: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
 
 def _continued(model: Any) -> Any:
     X, y = training_table(np.random.default_rng(1))
+    if model._parameters.get("constraints"):
+        X, y = shaped_table(np.random.default_rng(1), TRAINING_ROWS)
+        for own in (own for own in model.model_.promises.shapes if type(own).__name__ == "OutputRange"):
+            y = np.clip(y, own.low, own.high)
     classes = getattr(model, "classes_", None)
     if classes is None:
         return model.partial_fit(frame(X), np.maximum(y, 0.1))

@@ -22,16 +22,19 @@ import sys
 import time
 import warnings
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 import lambdak
 from lambdak.eigen.runtime import get_isa, native
+from lambdak.shapes.registry import SHAPES
 from output_models import MODELS, STATES, in_states
 from output_tries import TRY, Tally
+from shape_tries import try_shape_class
 
 BLOCK = 1 << 15  # pairs at a time
+TRY = TRY | {name: partial(try_shape_class, name=name) for name in SHAPES}
 
 
 def run(kinds: list[str], tries: int, seed: int) -> dict[str, Tally]:

@@ -5,23 +5,35 @@ Everything follows from a NumPy generator, so that a model is found again by its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cases"))
+
+from random_shapes import fitted
+
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak.certify import certify
 from lambdak.eigen.packing import padded_size, unsym
 from lambdak.model import Model, Promises
 from lambdak.model.influence import strengths
 from lambdak.model.widening import widen_
+from lambdak.shapes import Falling, MaxInfluence, Rising, Shape
+from lambdak.shapes.registry import SHAPES
+from lambdak.shapes.spreads import spreads
 from lambdak.store import SavedModel
 from lambdak.store._header import _header
 from lambdak.store._tensors import digest, to_bytes
 from lambdak.table.curve_column import level_column
+from lambdak.table.encoder import TableEncoder
 
 Rng = np.random.Generator
 
@@ -122,6 +134,14 @@ FITTED: dict[str, Callable[[Rng, int], Any]] = {
     "ordered classes, capped": lambda rng, dim: _ordinal(rng, dim, max_influence=caps(rng)),
 }
 
+SHAPED: dict[str, Callable[[Rng], Any]] = {  # combinations of shapes of all kinds, one class in each of them for sure
+    f"with {name}": partial(fitted, first=name) for name in SHAPES
+}
+KINDS = (*FITTED, *SHAPED)
+GENERATED = (  # shapes that hold whatever the generators, or that limits are fitted to afterwards
+    "Rising", "Falling", "Convex", "Concave", "Valley", "Peak", "Dominates", "RisingAlong", "MaxInfluence", "MaxSlope",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -150,9 +170,19 @@ class Subject:
 def random_subject(rng: Rng, kind: str | None = None) -> Subject:
     """An honest model: as it was fitted, or with random matrices in place of the fitted ones."""
     name = str(rng.choice(list(FITTED))) if kind is None else kind
+    if name in SHAPED:
+        return _shaped_subject(rng, name)
     estimator = FITTED[name](rng, random_dim(rng))
     fitted = Subject(name, estimator.model_, deepcopy(estimator._parameters))
     return fitted if rng.random() < 0.5 else with_random_matrices(rng, fitted)
+
+
+def _shaped_subject(rng: Rng, name: str) -> Subject:
+    estimator = SHAPED[name](rng).model
+    own, way = Subject(name, estimator.model_, deepcopy(estimator._parameters)), rng.random()
+    if way < 0.5:
+        return own
+    return with_random_matrices(rng, own) if way < 0.8 else recapped(rng, own)
 
 
 # ---- random matrices ---------------------------------------------------------------------------------------------
@@ -161,7 +191,8 @@ def random_subject(rng: Rng, kind: str | None = None) -> Subject:
 def with_random_matrices(rng: Rng, subject: Subject) -> Subject:
     """The same with matrices of any size that keep the promises, to rounding; these are then widened."""
     model = subject.model
-    coef = _random_coef(rng, model)
+    shaped = subject.parameters.get("constraints") is not None
+    coef = _generated_coef(rng, model) if shaped else _random_coef(rng, model)
     if rng.random() < 0.5:
         coef = coef.astype(np.float32).astype(np.float64)
     before = coef.copy()
@@ -177,35 +208,72 @@ def with_random_matrices(rng: Rng, subject: Subject) -> Subject:
 
 
 def recapped(rng: Rng, subject: Subject) -> Subject:
-    """The same with caps that its matrices keep: just so, or easily."""
+    """The same with caps and limits that its matrices keep: just so, or easily."""
     promises = subject.model.promises
-    if not promises.capped:
-        return subject
-    found = strengths(subject.model)
+    found = strengths(subject.model) if promises.capped else []
     room = float(rng.choice([1.0, 1 + 1e-12, 1.5]))
     new = {i: float(max(found[i] * room, 1e-300)) for i in promises.capped}
-    return requested(subject, caps=new)
+    return relimited(requested(subject, caps=new) if new else subject, room)
+
+
+def relimited(subject: Subject, room: float) -> Subject:
+    """The same with limits of slopes that are so much larger than what is certified."""
+    old = subject.model.promises.shapes
+    values = [claim.value for claim in certify(subject.model).claims if claim.requested and claim.kind == "slope"]
+    limits = iter(values)
+    new = [replace(own, limit=float(next(limits) * room)) if hasattr(own, "limit") else own for own in old]
+    return with_shapes(subject, new) if values else subject
 
 
 def requested(subject: Subject, signs: dict[int, int] | None = None, caps: dict[int, float] | None = None) -> Subject:
     """The same with other constraints on these columns, in its model and in its parameters."""
+    signs, caps = signs or {}, caps or {}
+    if subject.parameters.get("constraints") is None:
+        return _by_shorthands(subject, signs, caps)
+    kept = [own for own in subject.model.promises.shapes if not _replaced(own, signs, caps)]
+    directions = [Rising(i) if sign > 0 else Falling(i) for i, sign in signs.items() if sign]
+    return with_shapes(subject, [*kept, *directions, *(MaxInfluence(i, cap) for i, cap in caps.items())])
+
+
+def _replaced(own: Shape, signs: dict[int, int], caps: dict[int, float]) -> bool:
+    alone = own.positions[0] if len(own.positions) == 1 else -1
+    return (isinstance(own, Rising | Falling) and alone in signs) or (isinstance(own, MaxInfluence) and alone in caps)
+
+
+def _by_shorthands(subject: Subject, signs: dict[int, int], caps: dict[int, float]) -> Subject:
     old = subject.model.promises
-    own_signs, own_caps = list(old.signs), list(old.caps)
-    for i, sign in (signs or {}).items():
-        own_signs[i] = sign
-    for i, cap in (caps or {}).items():
-        own_caps[i] = cap
-    caps_of = {i: cap for i, cap in enumerate(own_caps) if cap < np.inf}
-    given = ({i: sign for i, sign in enumerate(own_signs) if sign}, caps_of, old.shape)
+    new_signs = [signs.get(i, sign) for i, sign in enumerate(old.signs)]
+    new_caps = [caps.get(i, cap) for i, cap in enumerate(old.caps)]
+    capped = {i: cap for i, cap in enumerate(new_caps) if cap < np.inf}
+    given = ({i: sign for i, sign in enumerate(new_signs) if sign}, capped, old.shape)
     promises = Promises.requested(subject.model.encoder.columns, *given)
-    kept = [own for own in old.shapes if own.kind == "interactions" or len(own.keys) > 1]
-    promises = replace(promises, shapes=(*promises.shapes, *kept))
-    parameters = dict(subject.parameters)
-    if signs:
-        parameters["monotonic_cst"] = own_signs
-    if caps:
-        parameters["max_influence"] = own_caps
-    return Subject(subject.kind, subject.model.replace(promises=promises), parameters)
+    spelled = {"monotonic_cst": new_signs} if signs else {}
+    spelled |= {"max_influence": new_caps} if caps else {}
+    return Subject(subject.kind, subject.model.replace(promises=promises), subject.parameters | spelled)
+
+
+def with_shapes(subject: Subject, shapes: list[Shape]) -> Subject:
+    """The same with other promises, in its model and in its parameters; ValueError if they contradict each other."""
+    columns = subject.model.encoder.columns
+    names = [column.name for column in columns]
+    named = [own.named(names) for own in shapes]
+    promises = Promises.requested(columns, constraints=named)
+    shorthands = dict.fromkeys(("monotonic_cst", "max_influence", "shape", "interaction_cst"))
+    parameters = subject.parameters | shorthands | {"constraints": named}
+    encoder = _straightened(subject.model.encoder, promises.shapes)
+    loss = promises.limited(subject.model.loss.within(-np.inf, np.inf))
+    return Subject(subject.kind, subject.model.replace(promises=promises, encoder=encoder, loss=loss), parameters)
+
+
+def _straightened(encoder: TableEncoder, shapes: Sequence[Shape]) -> TableEncoder:
+    """The columns that these shapes need straight are that, and no others: as a file is read."""
+    everywhere = any(own.straight and not own.keys for own in shapes)
+    straight = {i for own in shapes if own.straight for i in own.positions}
+    columns = tuple(
+        replace(column, clamp=not (everywhere or i in straight)) if column.is_number else column
+        for i, column in enumerate(encoder.columns)
+    )
+    return replace(encoder, clamp=not everywhere, columns=columns)
 
 
 def _padded(matrices: np.ndarray, dim: int) -> np.ndarray:
@@ -223,6 +291,26 @@ def _random_coef(rng: Rng, model: Model) -> np.ndarray:
     for column, sign in zip(model.encoder.columns, model.promises.signs, strict=True):
         if column.is_number and (sign or bend):
             _semidefinite_(rng, coef, column, model.loss.sign * sign, bend if column.n_ramps else 0, size)
+    if model.outputs.levels:
+        _semidefinite_(rng, coef, level_column(model.outputs.levels, model.encoder.n_design), 1, 0, size)
+    return coef
+
+
+def _generated_coef(rng: Rng, model: Model) -> np.ndarray:
+    """As it was fitted in another size, or where generators are all that its shapes ask for, random ones."""
+    size = 10.0 ** rng.uniform(-8, 5)
+    if any(type(own).__name__ not in GENERATED for own in model.promises.shapes) or model.promises.scalar:
+        return size * model.matrices.astype(np.float64)
+    pencils, design, _ = model.matrices.shape
+    coef = size * np.stack([_symmetric(rng, model.dim, design) for _ in range(pencils)])
+    for own in spreads(model.promises.shapes, model.encoder.columns, model.loss.sign):
+        generators = np.stack([_grams(rng, coef, own.size) for _ in range(pencils)])
+        rows = coef[:, own.start : own.start + own.weights.shape[0]]
+        rows[...] = size * np.einsum("ng,pgd->pnd", own.weights, generators)
+        for i in own.owners:
+            free, column = own.free(i), model.encoder.columns[i]
+            extra = size * np.stack([_symmetric(rng, model.dim, free.shape[1]) for _ in range(pencils)])
+            coef[:, column.start : column.start + free.shape[0]] += np.einsum("nf,pfd->pnd", free, extra)
     if model.outputs.levels:
         _semidefinite_(rng, coef, level_column(model.outputs.levels, model.encoder.n_design), 1, 0, size)
     return coef

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from random_shapes import Source, random_shape, shaped_table
 
 from lambdak.eigen.packing import diagonal_indices
-from random_models import Rng, Subject, requested
+from lambdak.shapes.registry import SHAPES
+from random_models import Rng, Subject, requested, with_shapes
 
 Tamper = Callable[[Rng, Subject], Subject | None]  # None: this model has nothing to change in that way
 
@@ -24,11 +26,10 @@ def changed(subject: Subject, **attributes: Any) -> Subject:
 
 def promised_columns(subject: Subject) -> list[int]:
     """Columns of which something was requested, or all of them."""
-    promises = subject.model.promises
-    found = {*promises.monotone, *promises.capped}
-    if promises.shape:
-        found |= {i for i, column in enumerate(subject.model.encoder.columns) if column.is_number}
-    return sorted(found) or list(range(len(subject.model.encoder.columns)))
+    columns = subject.model.encoder.columns
+    numbers = [i for i, column in enumerate(columns) if column.is_number]
+    found = {i for shape in subject.model.promises.shapes for i in shape.positions or numbers}
+    return sorted(found) or list(range(len(columns)))
 
 
 def own_rows(rng: Rng, subject: Subject) -> tuple[Any, np.ndarray]:
@@ -151,7 +152,33 @@ def other_constraint(rng: Rng, subject: Subject) -> Subject | None:
     numbers = [i for i, column in enumerate(subject.model.encoder.columns) if column.is_number]
     i = int(rng.choice(numbers))
     old = subject.model.promises.signs[i]
-    return requested(subject, signs={i: -old if old else int(rng.choice([-1, 1]))})
+    return uncontradicted(lambda: requested(subject, signs={i: -old if old else int(rng.choice([-1, 1]))}))
+
+
+def uncontradicted(change: Callable[[], Subject]) -> Subject | None:
+    """The model with other promises; None if they contradict each other, so that no estimator would take them."""
+    try:
+        return change()
+    except (ValueError, TypeError):
+        return None
+
+
+def other_shape(rng: Rng, subject: Subject) -> Subject | None:
+    """One shape more, or in place of another: most often of a class that the model promises, with other fields."""
+    columns = [column.name for column in subject.model.encoder.columns]
+    X, y = shaped_table(rng)
+    if columns != list(X):
+        return None
+    shapes, source = list(subject.model.promises.shapes), Source(rng, X, y)
+    if shapes and rng.random() < 0.7:
+        old = shapes.pop(int(rng.integers(len(shapes))))
+        new = random_shape(source, type(old).__name__ if rng.random() < 0.7 else str(rng.choice(list(SHAPES))))
+    else:
+        new = random_shape(source, str(rng.choice(list(SHAPES))))
+    unsettled = getattr(new, "at", 0) is None  # a turn that training would choose
+    if unsettled or (subject.model.loss.link.joint and new.ordered):
+        return None
+    return uncontradicted(lambda: with_shapes(subject, [*shapes, new.placed(subject.model.encoder.columns)]))
 
 
 def lower_cap(rng: Rng, subject: Subject) -> Subject:
@@ -217,6 +244,7 @@ TAMPERINGS: dict[str, Tamper] = {
     "moved knots": moved_knots,
     "other weights or scale": other_weights,
     "other direction": other_constraint,
+    "other shape": other_shape,
     "lower cap": lower_cap,
     "other outputs": other_outputs,
     "a cap below rounding": rounded_cap,

@@ -42,10 +42,10 @@ def module():
 def verdicts(data):
     """(kind, subject) → verdict of each claim that was requested, in this process; None if the file is refused."""
     try:
-        model = module().Model(data)
+        claims = [*module().Model(data).claims()]
     except Exception:  # as the checker's own main does
         return None
-    return {(kind, subject): verdict for kind, subject, _, verdict, requested, *_ in model.claims() if requested}
+    return {(kind, subject): verdict for kind, subject, _, verdict, requested, *_ in claims if requested}
 
 
 def exit_code(data):

@@ -79,8 +79,13 @@ CHANGES = (last_bit, tiny, small, large, minus, zero, swap)
 
 def tampered(name, seed):
     """Header and tensors of a model with one number changed, and what was done to it."""
-    rng = np.random.default_rng(seed)
-    header, tensors = deepcopy(base(name))
+    header, tensors, words = changed(*base(name), np.random.default_rng(seed))
+    return header, tensors, f"{name}, seed {seed}: {words}"
+
+
+def changed(header, tensors, rng):
+    """A copy of a header and tensors with one number changed, and what was done."""
+    header, tensors = deepcopy(header), deepcopy(tensors)
     change = CHANGES[rng.integers(len(CHANGES))]
     part = rng.choice(["coef", "coef", "coef", "start", "weights", "scale", "knots", "parameters"])
     if part in tensors:
@@ -96,17 +101,21 @@ def tampered(name, seed):
         at = rng.integers(len(numbers)) if "knots" in own else rng.choice(["low", "high", "center", "scale"])
         numbers[at] = float(change(numbers[at], rng, own["median"]))
     else:
-        promise(header["parameters"], rng)
-        header["encoder"]["clamp"] = header["parameters"]["shape"] is None  # else neither load nor the checker read it
-    return header, tensors, f"{name}, seed {seed}: {change.__name__} of {part}"
+        promise(header, rng)
+        straight = header["parameters"]["shape"] is not None  # else neither load nor the checker read it
+        header["encoder"]["clamp"] = header["encoder"]["clamp"] and not straight
+    return header, tensors, f"{change.__name__} of {part}"
 
 
-def promise(parameters, rng):
+def promise(header, rng):
     """Promise something else: another sign, a smaller or larger cap, or another shape."""
+    parameters = header["parameters"]
+    numeric = [column["name"] for column in header["columns"] if column["kind"] != "category"]
     which = rng.choice(["monotonic_cst", "max_influence", "shape"])
     if which == "monotonic_cst":
-        parameters[which] = {"dict": [[f"x{rng.integers(3)}", int(rng.choice([-1, 1]))]]}
+        parameters[which] = {"dict": [[numeric[rng.integers(len(numeric))], int(rng.choice([-1, 1]))]]}
     elif which == "max_influence":
-        parameters[which] = {"array": {"dtype": "f8", "values": rng.uniform(0.1, 3.0, 4).tolist()}}
+        caps = rng.uniform(0.1, 3.0, len(header["columns"]))
+        parameters[which] = {"array": {"dtype": "f8", "values": caps.tolist()}}
     else:
         parameters[which] = str(rng.choice(["convex", "concave"]))

@@ -244,3 +244,8 @@ def test_a_file_that_breaks_a_shape_at_its_last_cell_is_refuted_by_all_programs(
     assert [claim["verdict"] for claim in found["claims"] if claim["requested"]] == ["refuted"]
     with pytest.raises(ModelFileError, match="not proven"):
         load(tmp_path / "model")
+
+
+def test_a_direction_in_a_file_names_every_column_once():
+    with pytest.raises(ValueError, match="must name every column once"):
+        s.RisingAlong.restored({"columns": ("age", "age", "income"), "weights": (1.0, 2.0, 3.0)})

@@ -1,4 +1,7 @@
-"""What stacks of layers promise, checked on random points."""
+"""What stacks of layers promise, checked on random points.
+
+Tests ``parts``.
+"""
 
 from __future__ import annotations
 

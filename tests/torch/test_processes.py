@@ -10,6 +10,7 @@ import datetime, sys, warnings
 import torch
 import torch.distributed as dist
 from torch import nn
+from lambdak import shapes
 from lambdak.torch import SparseSpectralNeuron, SpectralLayer, SpectralNeuron
 
 rank = int(sys.argv[1])
@@ -40,7 +41,7 @@ from torch.distributed.fsdp import fully_shard
 
 def build(**settings):
     torch.manual_seed(0)
-    first = SpectralLayer(4, 3, 4, max_influence=0.5, **settings)
+    first = SpectralLayer(4, 3, 4, **{"max_influence": 0.5, **settings})
     return nn.Sequential(first, nn.Linear(3, 4), SpectralNeuron(4, 5))
 
 x, y = torch.randn(8, 4), torch.randn(8)
@@ -54,15 +55,21 @@ def trained(module, rows):
     return module(x).detach()
 
 mesh = init_device_mesh("cpu", (2,))
+
+def check(**settings):
+    wanted = trained(build(**settings), slice(None))
+    module = build(**settings)
+    for part in (module[0], module[2], module):
+        fully_shard(part, mesh=mesh)
+    torch.testing.assert_close(trained(module, slice(rank, None, 2)), wanted, rtol=1e-4, atol=1e-5)
+
 for constraint in (None, "diagonal", "factor", "root", "squareplus"):
     for signs in ([1, 0, -1, 0], 1) if constraint else (None,):  # without free rows, too, which are then no parameter
-        settings = dict(monotonic_cst=signs, constraint=constraint)
-        wanted = trained(build(**settings), slice(None))
-        module = build(**settings)
-        for part in (module[0], module[2], module):
-            fully_shard(part, mesh=mesh)
-        torch.testing.assert_close(trained(module, slice(rank, None, 2)), wanted, rtol=1e-4, atol=1e-5)
+        check(monotonic_cst=signs, constraint=constraint)
     print(constraint)
+bound = [shapes.Complements(0, 1), shapes.Rising(3), shapes.MaxSlope({0: 1, 2: 1}, 0.5)]
+check(max_influence=None, max_lipschitz=0.9, constraints=bound)
+print("shapes")
 dist.destroy_process_group()
 """
 
@@ -72,10 +79,12 @@ import torch
 import torch.multiprocessing as mp
 sys.path.insert(0, {folder!r})
 from spawned import run
+from lambdak import shapes
 from lambdak.torch import SpectralLayer
 
 torch.manual_seed(0)
-module = SpectralLayer(3, 2, 4, monotonic_cst=[1, 0, -1], constraint="root", max_influence=0.5)
+known = [shapes.Complements(0, 1), shapes.Falling(2), shapes.MaxSlope(None, 0.5)]
+module = SpectralLayer(3, 2, 4, constraint="root", constraints=known)
 with torch.no_grad():
     print(module(torch.ones(1, 3)).sum().item(), flush=True)
 mp.spawn(run, args=(module, {result!r}), nprocs=1)
@@ -104,7 +113,7 @@ def test_data_parallel_sparse_neurons_have_the_gradient_of_all_rows_in_either_fo
 
 @pytest.mark.slow
 def test_fully_sharded_networks_train_like_whole_ones(tmp_path):
-    assert run(tmp_path, SHARDED) == [["None", "diagonal", "factor", "root", "squareplus"]] * 2
+    assert run(tmp_path, SHARDED) == [["None", "diagonal", "factor", "root", "squareplus", "shapes"]] * 2
 
 
 @pytest.mark.slow

@@ -58,6 +58,7 @@ LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
+NUMBERS = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # which categories have not
 UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
 KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
 OTHER = ("other",)  # the level of a category that stands for all pooled ones
@@ -247,6 +248,7 @@ class Model:
         if isinstance(signs, str) and signs in ("increasing", "decreasing"):
             signs = [(c.kind != "category") * (1 if signs == "increasing" else -1) for c in self.columns]
         caps = caps if isinstance(caps, dict | list | tuple | None) else [caps] * len(places)
+        caps = per_column(caps, places, "max_influence", math.inf) if isinstance(caps, list | tuple) else caps
         more = [own for name, own in constraints if name == "MaxInfluence"]
         caps = dict(enumerate(caps)) if isinstance(caps, list | tuple) else caps
         caps = {**(caps or {}), **{own["columns"]: own["cap"] for own in more}} if more else caps
@@ -311,8 +313,10 @@ class Model:
             one = [per_column({key: True}, places, name, False).index(True) for key in keys]
             columns = [self.columns[i] for i in one]
             need(len({*one}) == len(one), f"{name} must name a column once")
+            need(name not in NUMBERS or all(c.kind != "category" for c in columns), f"{name} needs columns of numbers")
             if name in ("Rising", "Falling") and columns[0].kind != "category":
                 sign = 1 if name == "Rising" else -1
+                need(own.get("order") is None, f"{name} of {shown(columns[0].name)} must have no order")
                 need(columns[0].sign in (0, sign), f"{columns[0].name} cannot both rise and fall")
                 columns[0].sign = sign
             elif columns and name not in ("MaxInfluence", "Interactions"):
@@ -691,7 +695,7 @@ class Model:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
         found = [*self._claims()]
         extent = sum(own[-1] for own in found if own[0] == "influence") / 2  # all columns together do at least this
-        matters = 0 < extent / 10_000 < self.rounding
+        matters = 0 < extent < 10_000 * self.rounding
         but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
         for *first, own, requested, how, value in found:
             yield *first, "not proven" if matters and own == "proven" else own, requested, how + but * matters, value

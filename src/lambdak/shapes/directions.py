@@ -174,7 +174,10 @@ class RisingAlong(Direction):
     @classmethod
     def restored(cls, values: Mapping[str, Any]) -> Self:
         """Return the direction with these columns and weights."""
-        return cls(dict(zip(values["columns"], values["weights"], strict=True)))
+        found = dict(zip(values["columns"], values["weights"], strict=True))
+        if len(found) < len(values["columns"]):
+            raise ValueError(f"RisingAlong must name every column once; got {list(values['columns'])}")
+        return cls(found)
 
     def words(self, names: Sequence[str], what: str) -> str:
         """Return what rises and falls together."""

@@ -147,17 +147,17 @@ class SignedRows(nn.Module):
         return rows * signs.reshape(-1, *[1] * (rows.ndim - 1))
 
 
-def constrain_rows(module: nn.Module, rows: SignedRows) -> None:
-    """Make the weight of a module one of signed rows.
+def constrain_rows(module: nn.Module, rows: nn.Module) -> None:
+    """Make the weight of a module one of constrained rows.
 
-    Where all of them are bound, the free ones, which are none, are a buffer: FSDP2 shards no empty parameter.
+    Tensors without entries, as that of free rows where all are bound, are buffers: FSDP2 shards no empty parameter.
     """
     parametrize.register_parametrization(module, "weight", rows)
-    if not rows.free:
-        originals = module.get_submodule("parametrizations.weight")
-        free = originals.get_parameter("original0").detach()
-        del originals.original0
-        originals.register_buffer("original0", free)
+    originals = module.get_submodule("parametrizations.weight")
+    for name, parameter in list(originals.named_parameters(recurse=False)):
+        if not parameter.numel() and len(list(originals.parameters(recurse=False))) > 1:
+            delattr(originals, name)
+            originals.register_buffer(name, parameter.detach())
 
 
 class Cap(nn.Module):

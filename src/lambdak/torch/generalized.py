@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import torch
 from lambdak._checks import check_dim, check_index
+from lambdak.shapes import MaxSlope, Shape
 from lambdak.torch.autograd import (
     EigenPair,
     coordinate_eigenpair,
@@ -29,9 +30,12 @@ from lambdak.torch.autograd import (
     spectral_norm,
 )  # fmt: skip
 from lambdak.torch.constraints import Cap
+from lambdak.torch.coordinates import Coordinates
 from lambdak.torch.inputs import check_leading, check_tensor, narrowed, widened
+from lambdak.torch.linear_shapes import LinearShapes
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import sym, unsym, width
+from lambdak.torch.slopes import bound_groups, lipschitz_bound
 from torch import Tensor, nn
 
 
@@ -106,6 +110,8 @@ class GeneralizedSpectralNeuron(_Spectral):
     in_features, dim, eig_idx, monotonic_cst, structure, constraint
         As of :class:`lambdak.torch.SpectralNeuron`. With ``structure="tridiagonal"`` B is tridiagonal, too, and has
         2d − 1 parameters; the eigenvalue is then that of a dense matrix, and costs as much.
+    constraints
+        As of :class:`lambdak.torch.SpectralNeuron`, without limits of slopes and shared matrices, which B would change.
     metric
         B, (d, d), to begin with; None is the identity.
     learned
@@ -138,6 +144,7 @@ class GeneralizedSpectralNeuron(_Spectral):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         metric: Tensor | None = None,
         learned: bool = True,
         max_influence: float | Sequence[float] | None = None,
@@ -148,7 +155,7 @@ class GeneralizedSpectralNeuron(_Spectral):
     ) -> None:
         super().__init__(
             in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
-            fan_in,
+            fan_in, constraints=constraints,
         )  # fmt: skip
         self.learned = learned
         identity = torch.eye(dim, device="cpu")
@@ -186,6 +193,25 @@ class GeneralizedSpectralNeuron(_Spectral):
     def metric(self) -> Tensor:
         """B, (d, d)."""
         return self.lower @ self.lower.mT
+
+    def _cap(self, asked: LinearShapes, max_influence: float | Sequence[float] | None) -> None:
+        caps = self._caps(max_influence)
+        named = next((own for own in asked.shapes if isinstance(own, MaxSlope) or own.joint), None)
+        if named is None and asked.straight:
+            named = next(own for own in asked.shapes if own.end and {*own.positions} & {*asked.straight})
+        if named is not None or (caps and any(len(group) > 1 for group in bound_groups(asked))):
+            raise ValueError(
+                f"{named or asked.shapes[0]!r} cannot be a constraint here, as B changes what it says of L⁻¹ A_i L⁻ᵀ: "
+                + ("use max_influence" if isinstance(named, MaxSlope) else "use a SpectralNeuron")
+            )
+        if caps:
+            self._register_caps(tuple(caps))
+
+    @property
+    def lipschitz(self) -> Tensor:
+        """A bound on |f(x) − f(y)| / ‖x − y‖ in Euclidean norms."""
+        with torch.no_grad():
+            return lipschitz_bound(self._coefficients()[1].double(), Coordinates(self.dim))
 
     def _register_caps(self, caps: tuple[float, ...]) -> None:
         """Keep ‖L⁻¹ A_i L⁻ᵀ‖₂ within its cap, where the matrices are reduced."""

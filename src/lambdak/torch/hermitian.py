@@ -23,6 +23,7 @@ from torch.nn.utils import parametrize
 import torch
 from lambdak._checks import MAX_DIM, check_index, check_int
 from lambdak.pencil.initial import gapped
+from lambdak.shapes import Shape
 from lambdak.torch.autograd import (
     EigenPair,
     coordinate_eigenpair,
@@ -31,7 +32,8 @@ from lambdak.torch.autograd import (
     eigenvalue,
     spectral_norm,
 )
-from lambdak.torch.constraints import Cap, Definite, SignedRows, constrain_rows
+from lambdak.torch.constraints import Cap, Definite
+from lambdak.torch.coordinates import Coordinates
 from lambdak.torch.inputs import check_tensor, narrowed, widened
 from lambdak.torch.modules import _Spectral
 from lambdak.torch.packing import check_square, sym, unsym, width
@@ -184,6 +186,26 @@ class HermitianFactor(Definite):
         return unhermitian(both).to(coords)
 
 
+class HermitianCoordinates(Coordinates):
+    """Complex Hermitian matrices of size ``dim``."""
+
+    def matrices(self, coords: Tensor) -> Tensor:
+        """Complex matrices (..., d, d) from coordinates (..., d²)."""
+        return hermitian(coords, self.dim)
+
+    def back(self, matrices: Tensor) -> Tensor:
+        """Coordinates (..., d²) of matrices (..., d, d)."""
+        return unhermitian(matrices)
+
+    def norms(self, coords: Tensor) -> Tensor:
+        """‖H‖₂ of every matrix, (...)."""
+        return spectral_norm(real_form(coords, self.dim), 2 * self.dim)
+
+    def largest(self, matrices: Tensor) -> Tensor:
+        """The last eigenvalue of matrices (..., d, d), (...)."""
+        return hermitian_eigenvalue(unhermitian(matrices), self.dim, self.dim - 1)
+
+
 class HermitianCap(Cap):
     """H min(1, cap / ‖H‖₂) for coordinates (in_features, d²)."""
 
@@ -208,7 +230,7 @@ class HermitianSpectralNeuron(_Spectral):
 
     Parameters
     ----------
-    in_features, dim, eig_idx, monotonic_cst, max_influence, bound, fan_in, device, dtype
+    in_features, dim, eig_idx, monotonic_cst, constraints, max_influence, max_lipschitz, bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`. Matrices of monotone inputs are F Fᴴ with a lower triangle F.
 
     Examples
@@ -228,7 +250,9 @@ class HermitianSpectralNeuron(_Spectral):
         eig_idx: int | None = None,
         monotonic_cst: int | Sequence[int] | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         device: torch.device | str | None = None,
@@ -237,15 +261,19 @@ class HermitianSpectralNeuron(_Spectral):
         _check_half_dim(dim)
         super().__init__(
             in_features, (), dim, eig_idx, monotonic_cst, "dense", None, max_influence, bound, device, dtype,
-            fan_in,
+            fan_in, constraints=constraints, max_lipschitz=max_lipschitz,
         )  # fmt: skip
 
     def _width(self) -> int:
         return self.dim**2
 
-    def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
-        if any(signs):
-            constrain_rows(self, SignedRows(signs, HermitianFactor(self.dim)))
+    def _definite(self, constraint: str) -> Definite:
+        return HermitianFactor(self.dim)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """From coordinates to matrices and back."""
+        return HermitianCoordinates(self.dim)
 
     def _register_caps(self, caps: tuple[float, ...]) -> None:
         parametrize.register_parametrization(self, "weight", HermitianCap(caps, self.dim))

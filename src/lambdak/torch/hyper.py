@@ -12,11 +12,16 @@ from typing import Any
 
 import torch
 from lambdak._checks import check_int
+from lambdak.shapes import Shape
 from lambdak.torch.autograd import coordinate_eigenpair, coordinate_eigenvalue
-from lambdak.torch.constraints import Definite, SignedRows
+from lambdak.torch.constrained import monotone_signs
+from lambdak.torch.constraints import Cap, Definite, SignedRows
 from lambdak.torch.inputs import check_dtype, check_tensor
-from lambdak.torch.modules import SpectralNeuron, monotone_signs
+from lambdak.torch.modules import SpectralNeuron
 from lambdak.torch.packing import sym
+from lambdak.torch.promised import part_of
+from lambdak.torch.shaped import ShapedRows
+from lambdak.torch.slopes import SlopeCaps
 from lambdak.torch.states import ReadsEigenvalues
 from torch import Tensor, nn
 
@@ -88,6 +93,8 @@ class HyperSpectralNeuron(ReadsEigenvalues):
     structure, constraint
         As of :class:`lambdak.torch.SpectralNeuron`, but None is "diagonal" for a single monotone input, which costs
         the network fewer outputs.
+    constraints
+        As of :class:`lambdak.torch.SpectralNeuron`: they hold in every context, ``Convex`` in all inputs x together.
     encoder_features
         Number of features of the encoder; None finds out in the first call.
     bound
@@ -122,6 +129,7 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         encoder_features: int | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
@@ -132,17 +140,20 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         if not callable(encoder):
             raise TypeError(f"encoder must be an nn.Module or a function; got {type(encoder).__name__}")
         signs = monotone_signs(monotonic_cst, in_features)
-        bent = sum(sign != 0 for sign in signs)
-        self.constraint = (constraint or ("diagonal" if bent == 1 else "factor")) if bent else None
-        self._settings = in_features, dim, eig_idx, signs, structure, self.constraint
-        self.bound, self.fan_in = bound, fan_in
-        start = SpectralNeuron(*self._settings, bound=bound, fan_in=fan_in)  # which checks them
+        given = constraint or ("diagonal" if sum(sign != 0 for sign in signs) == 1 and not constraints else "factor")
+        self._settings = in_features, dim, eig_idx, signs, structure, given
+        self.bound, self.fan_in, self._asked = bound, fan_in, constraints
+        start = self._neuron()  # which checks the settings
         self.in_features, self.dim, self.eig_idx = start.in_features, start.dim, start.eig_idx
-        self.monotonic_cst, self.structure = start.monotonic_cst, structure
+        self.monotonic_cst, self.structure, self.constraint = start.monotonic_cst, structure, start.constraint
+        self.constraints = start.constraints
         self._tridiagonal, self._width = structure == "tridiagonal", start.constant.shape[-1]
         self.encoder = encoder
-        self.rows = SignedRows(self.monotonic_cst, Definite(self.constraint or "diagonal", dim, self._tridiagonal))
-        sizes = [self._width, (in_features - bent) * self._width, bent * self.rows.definite.size]
+        definite = Definite(given, dim, self._tridiagonal)
+        self.rows = part_of(start, ShapedRows) or SignedRows(self.monotonic_cst, definite)
+        self.caps = nn.ModuleList(part for part in (part_of(start, Cap), part_of(start, SlopeCaps)) if part)
+        self._parts = [part.shape for part in self.rows.right_inverse(start.weight.detach())]
+        sizes = [self._width, *(shape.numel() for shape in self._parts)]
         self._sizes = sizes
         self.bias = nn.Parameter(torch.empty(sum(sizes), device=device, dtype=dtype))
         self.head = _LazySmall(sum(sizes), bias=False, device=device, dtype=dtype)
@@ -154,11 +165,17 @@ class HyperSpectralNeuron(ReadsEigenvalues):
     def reset_parameters(self) -> None:
         """The paper's start for every context, plus a little of the encoder's features; the encoder stays as it is."""
         self.head.reset_parameters()
-        start = SpectralNeuron(*self._settings, bound=self.bound, fan_in=self.fan_in, dtype=torch.float64)
+        start = self._neuron(torch.float64)
         with torch.no_grad():
             start.to(self.bias.device)
             parts = start.constant, *self.rows.right_inverse(start.weight)
             self.bias.copy_(torch.cat([part.flatten() for part in parts]))
+
+    def _neuron(self, dtype: torch.dtype | None = None) -> SpectralNeuron:
+        """A neuron with the settings of every context."""
+        return SpectralNeuron(
+            *self._settings, constraints=self._asked, bound=self.bound, fan_in=self.fan_in, dtype=dtype
+        )
 
     def at(self, context: Any) -> Neurons:
         """The neurons of these contexts, which are whatever the encoder takes: a tensor, a tuple of them, texts."""
@@ -166,10 +183,14 @@ class HyperSpectralNeuron(ReadsEigenvalues):
         check_tensor(features, "features")
         check_dtype(features, "features of the encoder", self.bias)
         params = self.head(features) + self.bias  # (*contexts, sizes)
-        constant, free, bound = params.split(self._sizes, -1)
-        free = free.unflatten(-1, (-1, self._width)).movedim(-2, 0)
-        bound = bound.unflatten(-1, (-1, self.rows.definite.size)).movedim(-2, 0)
-        weight = self.rows(free, bound).movedim(0, -2)
+        constant, *parts = params.split(self._sizes, -1)
+        rows = [
+            part.unflatten(-1, shape).movedim(-len(shape), 0) for part, shape in zip(parts, self._parts, strict=True)
+        ]
+        weight = self.rows(*rows)
+        for cap in self.caps:
+            weight = cap(weight)
+        weight = weight.movedim(0, -2)
         return Neurons(constant, weight, self.dim, self.eig_idx, self._tridiagonal)
 
     def forward(self, context: Any, x: Tensor) -> Tensor:
@@ -187,7 +208,9 @@ class HyperSpectralNeuron(ReadsEigenvalues):
     def extra_repr(self) -> str:
         """The settings, as in the constructor."""
         shown = f"in_features={self.in_features}, dim={self.dim}, eig_idx={self.eig_idx}"
-        if self.constraint is not None:
+        if isinstance(self.rows, ShapedRows) or self.caps:
+            shown += f", constraints={[own for own in self.constraints if own.keys]}"
+        elif self.constraint is not None:
             shown += f", monotonic_cst={list(self.monotonic_cst)}, constraint={self.constraint!r}"
         return shown + (f", structure={self.structure!r}" if self._tridiagonal else "")
 

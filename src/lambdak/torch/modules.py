@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 from torch.nn.utils import parametrize
@@ -17,32 +16,24 @@ from torch.nn.utils import parametrize
 import torch
 from lambdak._checks import check_dim, check_int, check_positive
 from lambdak.pencil import Pencil
-from lambdak.pencil.initial import check_monotonic_cst, gapped, tridiagonal_gapped
+from lambdak.pencil.initial import gapped, tridiagonal_gapped
+from lambdak.shapes import Shape
 from lambdak.torch.autograd import EigenPair, coordinate_eigenpair, coordinate_eigenvalue, spectral_norm
-from lambdak.torch.constraints import Cap, Definite, Diagonal, SignedRows, check_diagonal_constant, constrain_rows
+from lambdak.torch.constrained import Constrained, monotone_signs
 from lambdak.torch.inputs import check_dtype, check_tensor
+from lambdak.torch.linear_shapes import check_any_eigenvalue, linear_shapes
 from lambdak.torch.packing import check_structure, sym, unsym, width
-from lambdak.torch.states import ReadsEigenvalues
+from lambdak.torch.promised import part_of
+from lambdak.torch.shaped import ShapedRows
+from lambdak.torch.slopes import SlopeCaps
 from torch import Tensor, nn
 
 
-def monotone_signs(monotonic_cst: int | Sequence[int] | None, in_features: int) -> tuple[int, ...]:
-    """−1, 0 or +1 per input, from one for all of them, one each, or None.
-
-    >>> monotone_signs(1, 3)
-    (1, 1, 1)
-    """
-    one = isinstance(monotonic_cst, (int, np.integer))
-    signs = [int(monotonic_cst)] * in_features if one else monotonic_cst  # type: ignore[arg-type]
-    return tuple(check_monotonic_cst(signs, in_features).tolist())  # type: ignore[arg-type]
-
-
-class _Spectral(ReadsEigenvalues):
+class _Spectral(Constrained):
     """What a neuron and a layer share: ``outputs`` is (), or (out_features,)."""
 
     eig_idx: int
-    constant: Tensor
-    weight: Tensor
+    reads_one = True  # eigenvalue of its matrix, which may have to be the last or the first
 
     def __init__(
         self,
@@ -59,77 +50,28 @@ class _Spectral(ReadsEigenvalues):
         dtype: torch.dtype | None,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
+        constraints: Sequence[Shape] | None = None,
+        max_lipschitz: float | None = None,
     ) -> None:
         super().__init__()
         self.in_features, self.dim = check_int(in_features, "in_features", 0, 2**31), check_dim(dim)
-        self.eig_idx = dim // 2 if eig_idx is None else check_int(eig_idx, "eig_idx", 0, dim)
+        signs = monotone_signs(monotonic_cst, in_features)
+        if not self.reads_one:
+            check_any_eigenvalue(constraints, type(self).__name__)
+        asked = linear_shapes(in_features, dim, eig_idx, signs, constraints)
+        self.eig_idx = asked.eig_idx
         self.structure, self._tridiagonal = structure, check_structure(structure)
         self.bound = check_positive(bound, "bound")
         self.fan_in = None if fan_in is None else check_int(fan_in, "fan_in", 1, max(in_features, 1) + 1)
         shape = (*outputs, self._width())
         self.constant = nn.Parameter(torch.zeros(shape, device=device, dtype=dtype))
         self.weight = nn.Parameter(torch.zeros((in_features, *shape), device=device, dtype=dtype))
-        signs, constraint = monotone_signs(monotonic_cst, in_features), "factor" if constraint is None else constraint
-        if diagonal_constant:
-            check_diagonal_constant(structure, constraint if any(signs) else None)
-            parametrize.register_parametrization(self, "constant", Diagonal(dim))
-        self._constrain(signs, constraint)
-        self._cap(max_influence)
+        self._constrain(asked, constraint, max_influence, max_lipschitz, diagonal_constant)
         self.reset_parameters()
 
     def _width(self) -> int:
         """Coordinates of one matrix."""
         return width(self.dim, self._tridiagonal)
-
-    def _constrain(self, signs: tuple[int, ...], constraint: str) -> None:
-        definite = Definite(constraint, self.dim, self._tridiagonal)
-        if any(signs):
-            constrain_rows(self, SignedRows(signs, definite))
-
-    def _cap(self, max_influence: float | Sequence[float] | None) -> None:
-        if max_influence is None:
-            return
-        values = (
-            [float(max_influence)] * self.in_features
-            if isinstance(max_influence, (int, float, np.number))
-            else max_influence
-        )
-        if len(values) != self.in_features:
-            raise ValueError(f"max_influence must have {self.in_features} entries; got {len(values)}")
-        caps = tuple(check_positive(cap, f"max_influence[{i}]") for i, cap in enumerate(values))
-        self._register_caps(caps)
-
-    def _part(self, kind: type[nn.Module]) -> Any:
-        """The parametrisation of this kind that the weight has now, or None: PyTorch lets anyone remove it."""
-        parts = self.get_submodule("parametrizations.weight") if parametrize.is_parametrized(self, "weight") else ()
-        return next((part for part in parts if isinstance(part, kind)), None)  # type: ignore[union-attr]
-
-    @property
-    def monotonic_cst(self) -> tuple[int, ...]:
-        """−1, 0 or +1 per input, as the weight is constrained now."""
-        rows = self._part(SignedRows)
-        return (0,) * self.in_features if rows is None else rows.signs
-
-    @property
-    def constraint(self) -> str | None:
-        """How matrices of monotone inputs are kept semidefinite; None if no input is monotone."""
-        rows = self._part(SignedRows)
-        return None if rows is None else rows.definite.constraint
-
-    @property
-    def diagonal_constant(self) -> bool:
-        """Whether A_0 is diagonal, and stays so."""
-        return parametrize.is_parametrized(self, "constant")
-
-    @property
-    def max_influence(self) -> tuple[float, ...] | None:
-        """The caps on ‖A_i‖₂ that hold now, if any."""
-        cap = self._part(Cap)
-        return None if cap is None else cap.caps
-
-    def _register_caps(self, caps: tuple[float, ...]) -> None:
-        """Keep ‖A_i‖₂ within its cap."""
-        parametrize.register_parametrization(self, "weight", Cap(caps, self.dim, self._tridiagonal))
 
     def reset_parameters(self) -> None:
         """The paper's start: A_0 with a gap around λ_k, feature matrices near multiples of the identity.
@@ -144,7 +86,8 @@ class _Spectral(ReadsEigenvalues):
             starts = torch.stack([self._start([seed, i]) for i in range(count)], 1)  # (1 + n, outputs, width)
             starts = starts.to(self.constant).reshape(self.in_features + 1, *self.constant.shape)
             self.set_constant_(starts[0])
-            self.set_weight_(starts[1:])
+            rows = part_of(self, ShapedRows)
+            self.set_weight_(starts[1:] if rows is None else rows.lifted(starts[1:]))
 
     def _start(self, seed: list[int]) -> Tensor:
         """Coordinates of one neuron's matrices, (1 + in_features, width)."""
@@ -223,10 +166,14 @@ class _Spectral(ReadsEigenvalues):
         """The settings, as in the constructor."""
         names = ["in_features", *(["out_features"] if self.constant.ndim > 1 else []), "dim", "eig_idx"]
         shown = [f"{name}={getattr(self, name)}" for name in names]
-        if self.constraint is not None:
+        if part_of(self, ShapedRows) or part_of(self, SlopeCaps):
+            shown.append(f"constraints={[own for own in self.constraints if own.keys]}")
+        elif self.constraint is not None:
             shown += [f"monotonic_cst={list(self.monotonic_cst)}", f"constraint={self.constraint!r}"]
-        if self.max_influence is not None:
-            shown.append(f"max_influence={list(self.max_influence)}")
+        caps = None if part_of(self, SlopeCaps) else self.max_influence
+        if caps is not None:
+            shown.append(f"max_influence={list(caps)}")
+        shown += [] if self.max_lipschitz is None else [f"max_lipschitz={self.max_lipschitz}"]
         shown += [] if self.fan_in is None else [f"fan_in={self.fan_in}"]
         shown += ["diagonal_constant=True"] if self.diagonal_constant else []
         return ", ".join(shown + ([f"structure={self.structure!r}"] if self._tridiagonal else []))
@@ -250,8 +197,14 @@ class SpectralNeuron(_Spectral):
         How matrices of monotone inputs are kept semidefinite: "diagonal", "factor", "root" or "squareplus", see
         :mod:`lambdak.torch.constraints`. None is "factor": it learns faster than "diagonal", which would be no
         restriction for a single monotone input, and costs less than the others.
+    constraints
+        Shapes of :mod:`lambdak.shapes` by position of the inputs, such as ``[Dominates(0, 1), MaxSlope(2, 0.5)]``; what
+        each asks of the matrices is in :mod:`lambdak.torch.linear_shapes`. With ``eig_idx=None`` they choose the last
+        or the first eigenvalue where they need it.
     max_influence
         Caps on ‖A_i‖₂, one for all inputs or one each; None is no cap.
+    max_lipschitz
+        A cap on a bound of ‖f(x) − f(y)‖ / ‖x − y‖ in Euclidean norms, of a layer for all its neurons together.
     bound
         The largest magnitude that inputs are expected to have, for the start.
     fan_in
@@ -283,7 +236,9 @@ class SpectralNeuron(_Spectral):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
@@ -292,7 +247,7 @@ class SpectralNeuron(_Spectral):
     ) -> None:
         super().__init__(
             in_features, (), dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
-            fan_in, diagonal_constant,
+            fan_in, diagonal_constant, constraints, max_lipschitz,
         )  # fmt: skip
 
     def to_pencil(self) -> Pencil:
@@ -324,7 +279,9 @@ class SpectralLayer(_Spectral):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         diagonal_constant: bool = False,
@@ -334,7 +291,7 @@ class SpectralLayer(_Spectral):
         outputs = (check_int(out_features, "out_features", 1, 2**31),)
         super().__init__(
             in_features, outputs, dim, eig_idx, monotonic_cst, structure, constraint, max_influence, bound, device,
-            dtype, fan_in, diagonal_constant,
+            dtype, fan_in, diagonal_constant, constraints, max_lipschitz,
         )  # fmt: skip
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from lambdak._checks import check_dim, check_index, check_int
+from lambdak.shapes import Shape
 from lambdak.torch.several import SeveralEigenvalues
 from torch import Tensor
 
@@ -34,8 +35,8 @@ class OrderedSpectralLayer(SeveralEigenvalues):
         matrices, leave some eigenvalues unread: with ``dim == out_features`` their sum is linear in x.
     eig_idx
         Increasing zero-based positions, one per output; None spreads them evenly.
-    monotonic_cst, structure, constraint, max_influence, bound, fan_in, device, dtype
-        As of :class:`lambdak.torch.SpectralNeuron`; a sign holds for all outputs.
+    monotonic_cst, structure, constraint, constraints, max_influence, max_lipschitz, bound, fan_in, device, dtype
+        As of :class:`lambdak.torch.SpectralNeuron`; what is asked holds for all outputs, each on its own.
 
     Examples
     --------
@@ -58,7 +59,9 @@ class OrderedSpectralLayer(SeveralEigenvalues):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         device: torch.device | str | None = None,
@@ -67,7 +70,7 @@ class OrderedSpectralLayer(SeveralEigenvalues):
         indices = _check_indices(out_features, dim, eig_idx)
         super().__init__(
             in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
-            fan_in,
+            fan_in, constraints=constraints, max_lipschitz=max_lipschitz,
         )  # fmt: skip
         self.eig_idx = indices
 

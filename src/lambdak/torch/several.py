@@ -23,6 +23,7 @@ class SeveralEigenvalues(_Spectral):
     """
 
     eig_idx: Sequence[int]  # type: ignore[assignment]
+    reads_one = False
 
     def _start(self, seed: list[int]) -> Tensor:
         """Coordinates of the matrices, (1 + in_features, width)."""

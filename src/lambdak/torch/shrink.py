@@ -23,6 +23,9 @@ from lambdak.torch.hyper import HyperSpectralNeuron, Neurons
 from lambdak.torch.modules import SpectralLayer, SpectralNeuron, _Spectral
 from lambdak.torch.ordered import OrderedSpectralLayer
 from lambdak.torch.packing import sym, unsym
+from lambdak.torch.promised import part_of
+from lambdak.torch.shaped import ShapedRows
+from lambdak.torch.slopes import LipschitzCap, SlopeCaps
 from lambdak.torch.sparse import SparseSpectralNeuron
 from lambdak.torch.sums import SpectralMixture
 from torch import Tensor, nn
@@ -129,6 +132,13 @@ def check_shrinkable(module: object) -> None:
             f"proximal steps are those of {names}; got {type(module).__name__}: "
             "give them a network without it, or add spectral_penalty to the loss"
         )
+    parts = (part_of(module, kind) for kind in (ShapedRows, SlopeCaps, LipschitzCap))
+    tied = next((part for part in parts if part is not None and not getattr(part, "is_separate", False)), None)
+    if tied is not None:
+        raise ValueError(
+            f"proximal steps take one matrix at a time, and constraints bind several: {tied.extra_repr()}: add "
+            "spectral_penalty to the loss"
+        )
     constraint = getattr(module, "constraint", None)
     if constraint not in (None, *_ZEROS):
         raise ValueError(f"constraint must be one of {_ZEROS} for inputs to become exactly zero; got {constraint!r}")
@@ -195,4 +205,4 @@ def _level(sizes: Tensor, threshold: Tensor) -> Tensor:
 
 def signed_rows(module: nn.Module) -> SignedRows | None:
     """The parametrisation of monotone inputs, if there are any."""
-    return module._part(SignedRows) if isinstance(module, _Spectral) else None
+    return part_of(module, SignedRows) if isinstance(module, _Spectral) else None

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from torch.nn.utils import parametrize
+
 import torch
 from lambdak._checks import check_int
 from lambdak.torch.autograd import coordinate_eigenvalue
@@ -86,7 +88,7 @@ class Whitening(nn.Module):
                 neuron.set_weight_(before)
                 raise ValueError(
                     "neuron must keep its constraints in the coordinates of x: whiten with each=True where inputs are "
-                    "monotone, and do without max_influence"
+                    "monotone, and do without limits of slopes and constraints on several inputs"
                 )
             neuron.constant.sub_(self.mean.to(weight) @ weight)
 
@@ -109,7 +111,7 @@ def convex_start_(
     Parameters
     ----------
     neuron
-        Without monotone inputs and caps, which the fits do not know.
+        Without monotone inputs, constraints and caps, which the fits do not know.
     x, y
         Rows (rows, in_features) and what the neuron should say of them, (rows,).
     shapes
@@ -149,10 +151,10 @@ def convex_start_(
 def _check(neuron: SpectralNeuron, x: Tensor, y: Tensor) -> None:
     if not isinstance(neuron, SpectralNeuron):
         raise TypeError(f"neuron must be a SpectralNeuron; got {type(neuron).__name__}: start its neurons one by one")
-    if any(neuron.monotonic_cst) or neuron.max_influence is not None:
+    if parametrize.is_parametrized(neuron, "weight"):
         raise ValueError(
-            "neuron must have no monotone inputs and no max_influence, which the fits do not know: reset_parameters "
-            "starts a neuron within them"
+            "neuron must have no monotone inputs, no constraints and no max_influence, which the fits do not know: "
+            "reset_parameters starts a neuron within them"
         )
     if x.ndim != 2 or x.shape[1] != neuron.in_features or len(x) < neuron.in_features + 2:
         raise ValueError(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import torch
 from lambdak._checks import check_dim, check_int
+from lambdak.shapes import Shape
 from lambdak.torch.autograd import coordinate_eigenvalues, eigenvalue
 from lambdak.torch.inputs import check_leading, check_tensor
 from lambdak.torch.several import SeveralEigenvalues
@@ -74,7 +75,7 @@ class SpectralMixture(SeveralEigenvalues):
         Number of inputs, and the size of the matrices.
     convex
         Whether to mix Ky Fan means instead of eigenvalues.
-    monotonic_cst, structure, constraint, max_influence, bound, fan_in, device, dtype
+    monotonic_cst, structure, constraint, constraints, max_influence, max_lipschitz, bound, fan_in, device, dtype
         As of :class:`lambdak.torch.SpectralNeuron`: signs and caps hold for every w.
 
     Notes
@@ -102,7 +103,9 @@ class SpectralMixture(SeveralEigenvalues):
         structure: str = "dense",
         constraint: str | None = None,
         *,
+        constraints: Sequence[Shape] | None = None,
         max_influence: float | Sequence[float] | None = None,
+        max_lipschitz: float | None = None,
         bound: float = 5.0,
         fan_in: int | None = None,
         device: torch.device | str | None = None,
@@ -110,7 +113,7 @@ class SpectralMixture(SeveralEigenvalues):
     ) -> None:
         super().__init__(
             in_features, (), dim, None, monotonic_cst, structure, constraint, max_influence, bound, device, dtype,
-            fan_in,
+            fan_in, constraints=constraints, max_lipschitz=max_lipschitz,
         )  # fmt: skip
         self.convex, self.eig_idx = convex, range(dim)
         self.logits = nn.Parameter(torch.zeros(dim, device=device, dtype=dtype))

@@ -1,19 +1,19 @@
 """What is true of a model, decided slowly: its matrices as fractions, and LDLᵀ without rounding.
 
-It shares no code with the library. Of promises, those are decided that a model was requested to keep. Only norms that
-are far from a cap, by more than 1e-9 of it, are left to LAPACK; others are bracketed by LDLᵀ, too.
+It shares no code with the library. Only norms that are far from a cap, by more than 1e-9 of it, are left to LAPACK;
+others are bracketed by LDLᵀ, too. ``shape_truths.py`` says what each shape means in these terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 
-Key = tuple[str, str]  # kind of a claim, and its column, or nothing
+Key = tuple[str, str]  # kind and subject of a claim
 Matrix = list[list[Fraction]]
 
 ROOT_HALF = Fraction(6369051672525773, 2**53)
@@ -23,24 +23,6 @@ _FINEST = Fraction(1, 10**30)
 _known: dict[bytes, bool] = {}  # matrices that were decided before: most of a tampered model is as it was
 
 
-def truths(model: Any) -> dict[Key, bool | None]:
-    """Each promise of a model → whether its stored matrices keep it; None if it is too close to say."""
-    promises, columns = model.promises, model.encoder.columns
-    found: dict[Key, bool | None] = {}
-    for column, sign, cap in zip(columns, promises.signs, promises.caps, strict=True):
-        if sign:
-            flip = sign * (-1 if type(model.loss).__name__ == "Ordinal" else 1)
-            found["monotone", column.name] = all(
-                map(semidefinite, _steps(model, _rows(column), flip, _is_linear(column)))
-            )
-        if cap < np.inf:
-            found["influence", column.name] = below_cap(model, column, Fraction(cap))
-    if promises.shape:
-        found[promises.shape, ""] = bends(model, 1 if promises.shape == "convex" else -1)
-    found |= orders(model)
-    return found
-
-
 def orders(model: Any) -> dict[Key, bool | None]:
     """Quantiles and cut-points."""
     levels, indices = model.outputs.levels, model.outputs.indices
@@ -48,10 +30,10 @@ def orders(model: Any) -> dict[Key, bool | None]:
     same = len(set(model.start.tolist())) == 1
     first = model.encoder.columns[-1].stop
     if len(levels) > 1:
-        rows = [[first + i] for i in range(len(levels))]
-        return {(kind, ""): same and all(map(semidefinite, _steps(model, rows, 1, False)))}
+        rows = [first + i for i in range(len(levels))]
+        return {(kind, "all"): same and all(map(semidefinite, _steps(model, rows)))}
     if len(indices) > 1:
-        return {("cut-points", ""): same and all(low < high for low, high in pairwise(indices))}
+        return {("cut-points", "all"): same and all(low < high for low, high in pairwise(indices))}
     return {}
 
 
@@ -78,17 +60,11 @@ def _is_linear(column: Any) -> bool:
     return hasattr(column, "center")
 
 
-def _rows(column: Any) -> list[list[int]]:
-    """The design columns of its knots, in order; of a line, its slope."""
-    return [[column.start + i] for i in range(1 if _is_linear(column) else len(column.knots))]
-
-
-def _steps(model: Any, rows: list[list[int]], sign: int, linear: bool) -> Iterator[dict[bytes, Fraction]]:
+def _steps(model: Any, rows: Sequence[int]) -> Iterator[dict[bytes, Fraction]]:
+    """From each of these design columns to the next, in every pencil."""
     for own in model.matrices:
-        if linear:
-            yield _combined({rows[0][0]: Fraction(sign)}, own)
-        for (low,), (high,) in pairwise(rows):
-            yield _combined({high: Fraction(sign), low: Fraction(-sign)}, own)
+        for low, high in pairwise(rows):
+            yield _combined({high: Fraction(1), low: Fraction(-1)}, own)
 
 
 def _combined(factors: dict[int, Fraction], matrices: np.ndarray) -> dict[bytes, Fraction]:
@@ -169,7 +145,32 @@ def below_cap(model: Any, column: Any, cap: Fraction) -> bool | None:
 def pair_below(
     model: Any, column: Any, a: dict[int, Fraction], b: dict[int, Fraction], first: int, limit: Fraction
 ) -> bool | None:
+    """Whether Σ_m w_m ‖A_m(b) − A_m(a)‖₂ ≤ limit for one output."""
     factors = {column.start + j: b.get(j, Fraction(0)) - a.get(j, Fraction(0)) for j in {*a, *b}}
+    return norm_below(model, factors, first, limit)
+
+
+def total_below(model: Any, columns: Sequence[Any], cap: float) -> bool | None:
+    """Whether the largest changes of these columns together are at most a cap; None where that is no counterexample."""
+    total = 0.0
+    for column in columns:
+        pairs = combinations(cells(column), 2)
+        total += max((_largest(model, column, a, b) for a, b in pairs), default=0.0)
+    close = abs(total - cap) <= _CLEAR * max(total, cap)
+    return None if close or total > cap else True  # largest changes of two columns need not be of one row
+
+
+def _largest(model: Any, column: Any, a: dict[int, Fraction], b: dict[int, Fraction]) -> float:
+    """scale Σ_m w_m ‖A_m(b) − A_m(a)‖₂, about, of the output where it is largest."""
+    factors = {column.start + j: b.get(j, Fraction(0)) - a.get(j, Fraction(0)) for j in {*a, *b}}
+    sizes = np.array([guess(_combined(factors, matrices)) for matrices in model.matrices])
+    return float(model.scale * (model.weights @ sizes.reshape(-1, model.outputs.pencils)).max())
+
+
+def norm_below(model: Any, factors: dict[int, Fraction], first: int, limit: Fraction) -> bool | None:
+    """Whether Σ_m w_m ‖Σ_j q_j C_m[j]‖₂ ≤ limit, for the pencils of one output; None if it is too close to say."""
+    if not any(factors.values()):
+        return True
     own = [_combined(factors, matrices) for matrices in model.matrices[first :: model.outputs.pencils]]
     weights = [Fraction(w) for w in model.weights.tolist()]
     guesses = [guess(each) for each in own]
