@@ -206,6 +206,23 @@ def test_a_sparse_column_whose_zeros_are_elsewhere_is_refused():
         assert exit_code(sealed(forged, tensors)) == 2
 
 
+FIELDS = {
+    "another name": [["nmuloc", "x0"]],
+    "a further one": [["column", "x0"], ["until", 3.0]],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_shape_without_its_fields_is_refused_rather_than_passed_over(name):
+    for shape in ("Rising", "Valley", "Anchored", "Convex", "MaxSlope", "OutputRange"):
+        header, tensors = deepcopy(MONOTONE)
+        header["parameters"]["constraints"] = [{"shape": [shape, {"dict": FIELDS[name]}]}]
+        assert exit_code(sealed(header, tensors)) == 2
+    header["parameters"]["constraints"] = [{"shape": ["Valleys", {"dict": [["column", "x0"]]}]}]
+    assert exit_code(sealed(header, tensors)) == 2
+
+
 # ---- understood ----------------------------------------------------------------------------------------------------
 
 SPELLINGS = {

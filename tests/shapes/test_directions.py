@@ -246,6 +246,16 @@ def test_a_file_that_breaks_a_shape_at_its_last_cell_is_refuted_by_all_programs(
         load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("shape", [s.Dominates("age", "income"), s.RisingAlong({"age": 0.3, "income": 1.0})], ids=repr)
+def test_a_direction_of_columns_that_never_vary_is_proven_in_floats_and_in_integers(shape):
+    X, y = shaped_table()
+    X = X.assign(age=3.0, income=7.0)
+    model = SpectralRegressor(constraints=[shape], effort="fast", max_iter=3, random_state=0).fit(X, y)
+    for exact in (False, True):
+        (found,) = (own for own in model.certify(exact=exact).claims if own.requested)
+        assert found.proven
+
+
 def test_a_direction_in_a_file_names_every_column_once():
     with pytest.raises(ValueError, match="must name every column once"):
         s.RisingAlong.restored({"columns": ("age", "age", "income"), "weights": (1.0, 2.0, 3.0)})

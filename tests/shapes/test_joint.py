@@ -157,6 +157,11 @@ CONTRADICTIONS = {
         [s.Complements("age", "income"), s.Valley("age", at=45)],
         "a column that turns cannot work",
     ),
+    "a column whose slopes are compared": (
+        [s.Complements("age", "income"), s.Dominates("income", "dose"), s.Rising("size")],
+        r"^constraints on income, dose cannot be trained together: Complements\('age', 'income'\), "
+        r"Dominates\('income', 'dose'\): leave out the complements",
+    ),
     "a missing anchor": ([s.Complements("age", "income"), s.Anchored("age", None)], "anchor a number"),
     "a category": ([s.Complements("age", "grade")], "needs a column of numbers"),
     "a column twice": ([s.Complements("age", 0)], "must name every column once"),

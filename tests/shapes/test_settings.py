@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from lambdak import SpectralRegressor, from_json, load
-from lambdak.shapes import Concave, Convex, Rising
+from lambdak.shapes import Concave, Convex, Dominates, Peak, Rising
 from lambdak.shapes.spelling import read_shape
 
 SHAPES = list(dict.fromkeys(shape for shapes in CONSTRAINTS.values() for shape in shapes))
@@ -65,3 +65,9 @@ def test_shorthands_and_objects_fit_the_same_bits():
     short = SpectralRegressor(monotonic_cst={"income": 1}, **settings).fit(X, y)
     long = SpectralRegressor(constraints=[Rising("income")], **settings).fit(X, y)
     assert (short.predict(X) == long.predict(X)).all()
+
+
+@pytest.mark.parametrize("shape", [Peak(["age"]), Rising(["age"]), Dominates("age", ["income"])], ids=repr)
+def test_a_list_for_the_name_of_a_column_is_refused_by_name(shape):
+    with pytest.raises(TypeError, match=r"must name a column by its name or its position; got \['(age|income)'\]"):
+        shaped([shape])

@@ -58,6 +58,17 @@ LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
+FIELDS = {  # of a shape: those that it must have, and those that it may have
+    **dict.fromkeys(("Convex", "Concave", "Dominates", "Complements", "Substitutes"), (("columns",), ())),
+    **dict.fromkeys(("Rising", "Falling"), (("column",), ("order",))),
+    **dict.fromkeys(("Valley", "Peak"), (("column",), ("at", "chosen"))),
+    "RisingAlong": (("columns", "weights"), ()),
+    "MaxSlope": (("columns", "limit"), ()),
+    "MaxInfluence": (("columns", "cap"), ()),
+    "Anchored": (("column", "cell"), ()),
+    "Interactions": (("groups",), ("pairs",)),
+    "OutputRange": (("low", "high"), ()),
+}
 NUMBERS = ("Convex", "Concave", "Dominates", "RisingAlong", "Complements", "Substitutes")  # which categories have not
 UNORDERED = ("Convex", "Concave", "Anchored")  # which speak of raw scores
 KINDS = {"Rising": "monotone", "Falling": "monotone", "RisingAlong": "direction", "Dominates": "dominance"}  # of claims
@@ -211,6 +222,10 @@ def asked_shapes(constraints: Any) -> list[tuple[str, Any]]:
     found = [] if constraints is None else constraints
     fits = type(found) in (list, tuple) and all(type(own) is tuple and len(own) == 2 for own in found)
     need(fits and all(type(own) is dict and type(name) is str for name, own in found), "constraints must be shapes")
+    for name, own in found:
+        need(name in FIELDS, f"constraints have {shown(name)}, which is no shape")
+        must, may = FIELDS[name]
+        need({*must} <= own.keys() <= {*must, *may}, f"fields of {name} must be {', '.join([*must, *may])}")
     return [*found]
 
 

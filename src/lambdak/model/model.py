@@ -50,6 +50,8 @@ def evaluate(
 MAX_DIM = 128  # of the matrices of a model
 MAX_MEMBERS = 64
 
+# Of the weight of a design column: with less, no matrix that a file may hold (1e24) overflows, nor does its square.
+_FARTHEST = 1e100
 _ROWS_AT_ONCE = 1 << 16  # so that memory stays bounded
 
 
@@ -145,7 +147,23 @@ class Model:
         ``threads`` = 0 takes the process's setting.
         """
         design = self.encoder.transform(X, np.float64, threads)
-        return self.scores(design, optional_rows(offset, len(design), "offset"), threads)
+        raw = self.scores(design, optional_rows(offset, len(design), "offset"), threads)
+        if not np.isfinite(raw).all():
+            self._check_near(design, raw)
+        return raw
+
+    def _check_near(self, design: Design, raw: FloatArray) -> None:
+        """Refuse rows whose scores are not finite because a column continues straight to a number too far away."""
+        rows = np.flatnonzero(~np.isfinite(raw.reshape(len(raw), -1)).all(axis=1))
+        sizes = np.abs(design.weights[rows])
+        far = np.flatnonzero(~(sizes.max(axis=1) <= _FARTHEST))
+        if len(far):
+            entry = int(design.ids[rows[far[0]], sizes[far[0]].argmax()])
+            (name,) = (own.name for own in self.encoder.columns if own.start <= entry < own.stop)
+            raise ValueError(
+                f"column {name!r} continues straight beyond its training range, and row {rows[far[0]]} has a number "
+                "too far from it to compute with: replace it with NaN, which counts as missing, or with a finite cap"
+            )
 
     def scores(self, design: Design, offset: FloatArray | None = None, threads: int = 0) -> FloatArray:
         """Raw scores of design rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from operator import itemgetter
 from typing import Any, TypeAlias, final
 
@@ -156,11 +157,11 @@ class Predictor:
     def _row_scores(self, row: Row, number: int = 0) -> list[float]:
         """Raw scores (outputs,)."""
         values = self._eigenvalues(row)
-        if values:
-            return self._scores(values)
-        # Some cell needs a closer look, or is wrong: a table of this row alone, for others would decide about its cells
-        scores: list[float] = self.model.raw(self._table(row, number)).reshape(-1).tolist()
-        return scores
+        scores: list[float] = self._scores(values) if values else []
+        if scores and all(map(isfinite, scores)):
+            return scores
+        # Some cell needs a closer look, or is wrong or too far away: a table of this row alone, for others would decide
+        return list(self.model.raw(self._table(row, number)).reshape(-1).tolist())
 
     def _eigenvalues(self, row: Row) -> list[float] | None:
         """Eigenvalues (members, outputs), one after the other; None where only a table tells."""

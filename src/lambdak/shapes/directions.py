@@ -67,7 +67,8 @@ class Direction(Shape):
     def statements(self, columns: Sequence[Column]) -> list[Combination]:
         """Return the weighted sum of slopes for every combination of segments: it is semidefinite."""
         slopes = [self._slopes(columns[i], v) for i, v in zip(self.positions, self.along, strict=True)]
-        return [{j: q for slope in own for j, q in slope.items()} for own in product(*slopes)]
+        found = [{j: q for slope in own for j, q in slope.items()} for own in product(*slopes)]
+        return [own for own in found if own]  # columns of one number have no slope
 
     def sufficient(self, columns: Sequence[Column]) -> list[Combination]:
         """Return that each slope is at least a matrix of its column, and that these sum up to zero.

@@ -103,10 +103,11 @@ def all_spreads(shapes: Sequence[Shape], columns: Sequence[Column], flip: int) -
     alone = {own.owners[0]: own for own in found if len(own.owners) == 1}
     for own in found:
         if len(own.owners) > 1 and ways.keys() & {*own.owners}:
-            names = ", ".join(columns[i].name for i in own.owners)
+            named, told = [column.name for column in columns], {*own.owners}
+            asked = ", ".join(repr(shape.named(named)) for shape in shapes if not told.isdisjoint(shape.positions))
             raise ValueError(
-                f"constraints on {names} cannot be trained together: {', '.join(map(repr, shapes))} (columns by "
-                "position): leave out the complements and substitutes, or what compares their columns with others"
+                f"constraints on {', '.join(named[i] for i in own.owners)} cannot be trained together: {asked}: leave "
+                "out the complements and substitutes, or what compares their columns with others"
             )
     patterned: list[Spread] = []
     for i, way in ways.items():

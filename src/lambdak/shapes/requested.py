@@ -67,6 +67,9 @@ def listed(constraints: Any) -> list[Shape]:
     for own in constraints:
         if not isinstance(own, Shape):
             raise TypeError(f"constraints must hold shapes, such as {_EXAMPLE}; got {own!r}")
+        for key in own.keys:
+            if not isinstance(key, Hashable):
+                raise TypeError(f"{own!r} must name a column by its name or its position; got {key!r}")
     return list(constraints)
 
 

@@ -132,7 +132,8 @@ class Curve(Numeric):
         """Fill with the two knots around every number and their weights, without the kernel."""
         x = np.clip(x, self.low, self.high) if self.clamp else x
         piece = np.searchsorted(self.knots[1:-1], x, side="right")
-        t = (x - self.knots[piece]) / self.lengths()[piece]
+        with np.errstate(over="ignore"):  # the model refuses what is too far away
+            t = (x - self.knots[piece]) / self.lengths()[piece]
         ids[:, 0] = piece + self.start
         ids[:, 1] = piece + (self.start + 1)
         weights[:, 0] = 1.0 - t

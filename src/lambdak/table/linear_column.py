@@ -92,7 +92,8 @@ class Linear(Numeric):
 
     def _write_numbers_(self, x: Float64Array, ids: NDArray[np.int32], weights: FloatArray, threads: int) -> None:
         ids[:, 0] = self.start
-        weights[:, 0] = ((np.clip(x, self.low, self.high) if self.clamp else x) - self.center) / self.scale
+        with np.errstate(over="ignore"):  # the model refuses what is too far away
+            weights[:, 0] = ((np.clip(x, self.low, self.high) if self.clamp else x) - self.center) / self.scale
 
     def _number_entries(self, x: float) -> Entries:
         if self.clamp:
